@@ -24,7 +24,7 @@ function findManifest(): { readonly folder: string; readonly manifest: Manifest 
     const manifest = readManifest(folder);
     if (manifest?.name === NAME) return { folder, manifest };
     if (dirname(folder) === folder) {
-      throw new Error(WORDS.isNotPartOfInstalled({ start, name: NAME }));
+      throw new Error(WORDS.installationMissing({ start, name: NAME }));
     }
   }
 }

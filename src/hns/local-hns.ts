@@ -74,7 +74,7 @@ function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
   const windows = parseProfile(text);
   if (windows !== undefined) return windows;
   throw new RangeError(
-    WORDS.thereIsNoWindowsProfile({ text: JSON.stringify(text), profileNames: PROFILE_NAMES.join(", ") }),
+    WORDS.profileUnknown({ text: JSON.stringify(text), profileNames: PROFILE_NAMES.join(", ") }),
   );
 }
 

@@ -30,10 +30,10 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   "etcd-username": flag("text", "", "user of etcd"),
   "healthz-ip": flag("text", "0.0.0.0", "address of the health server"),
   "healthz-port": flag("integer", "0", "port of the health server; 0: none"),
-  iface: flag("list", "", WORDS.flagsIface),
+  iface: flag("list", "", WORDS.flagIface),
   "iface-can-reach": flag("text", "", "interface that leads to this address; not on Windows"),
-  "iface-regex": flag("list", "", WORDS.flagsIfaceRegex),
-  "ip-blackhole-route": flag("boolean", "false", WORDS.flagsIpBlackholeRoute),
+  "iface-regex": flag("list", "", WORDS.flagIfaceRegex),
+  "ip-blackhole-route": flag("boolean", "false", WORDS.flagIpBlackholeRoute),
   "ip-masq": flag("boolean", "false", "translate what leaves the network of pods"),
   "ip-masq-fully-random-disable": flag("boolean", "false", "choose ports of translations in order"),
   "iptables-forward-rules": flag("boolean", "true", "let packets of pods through FORWARD"),
@@ -191,7 +191,7 @@ export function readFlags(words: readonly string[], variables: Variables): Flann
   const margin = values.integer("subnet-lease-renew-margin");
   const isVersion = values.boolean("version");
   if (!isHelp && !isVersion && (margin <= 0 || margin >= 24 * 60))
-    throw new FlannelError("flanneld-cannot-start", WORDS.invalidSubnetLeaseRenewMargin({ margin }));
+    throw new FlannelError("flanneld-cannot-start", WORDS.renewMarginInvalid({ margin }));
   return {
     isHelp,
     isVersion,
@@ -246,7 +246,7 @@ export function helpText(): string {
   return [
     "Usage: flanneld [OPTION]...",
     "",
-    WORDS.takesSubnetForThisNodes,
+    WORDS.usageDescription,
     "",
     ...lines,
     "",

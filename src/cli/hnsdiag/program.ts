@@ -17,7 +17,7 @@ import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
-const USAGE = `${WORDS.usageHnsdiagListNetworksEndpointsNamespaces}\n`;
+const USAGE = `${WORDS.hnsdiagUsage}\n`;
 
 /** In the order in which `list all` prints them. */
 const KINDS: readonly HnsKindNames[] = HNS_OBJECT_KINDS.filter(({ plural }) =>

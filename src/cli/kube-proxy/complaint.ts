@@ -43,8 +43,8 @@ export function formatFailure({ complaints, problems }: StartFailure): string {
 
 /** What to do about a start that failed, by upstream's sentence. */
 const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: string])[] = [
-  [/KUBE_NETWORK and network-flag/, "kube-proxy-without-network-name", WORDS.advice],
-  [/source-vip flag not set/, "kube-proxy-without-source-vip", WORDS.adviceOverlayNetworkNeedsAddressOf],
+  [/KUBE_NETWORK and network-flag/, "kube-proxy-without-network-name", WORDS.adviceNetworkName],
+  [/source-vip flag not set/, "kube-proxy-without-source-vip", WORDS.adviceSourceVip],
   [
     /WinDSR feature gate/,
     "kube-proxy-dsr-without-gate",
@@ -60,17 +60,9 @@ const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: 
     "kube-proxy-feature-gate-refused",
     "Add --feature-gates=WinOverlay=true, or featureGates: {WinOverlay: true}.",
   ],
-  [/could not find host mac address/, "kube-proxy-cannot-start", WORDS.adviceNoInterfaceOfThisMachine],
-  [
-    /HNS lists no policies|HNS does not tell its version/,
-    "hns-unreachable",
-    WORDS.adviceStartHnsMullionHnsServe,
-  ],
-  [
-    /^the Node \S+ (?:has other addresses|was deleted)/,
-    "kube-proxy-cannot-start",
-    WORDS.adviceRestartKubeProxySoThat,
-  ],
+  [/could not find host mac address/, "kube-proxy-cannot-start", WORDS.adviceHostMac],
+  [/HNS lists no policies|HNS does not tell its version/, "hns-unreachable", WORDS.adviceStartHns],
+  [/^the Node \S+ (?:has other addresses|was deleted)/, "kube-proxy-cannot-start", WORDS.adviceRestart],
   [
     /failed to start proxy (?:healthz|metrics)/,
     "kube-proxy-port-unavailable",

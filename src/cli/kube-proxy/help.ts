@@ -8,7 +8,7 @@ const WORDS = kubeProxy();
 const COLUMNS = 100;
 const INDENT = " ".repeat(6);
 
-const ABOUT = `${WORDS.about}\n`;
+const ABOUT = `${WORDS.usageDescription}\n`;
 
 /** As pflag names the values. */
 const VALUES: Readonly<Record<FlagType, string>> = {

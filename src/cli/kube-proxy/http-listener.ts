@@ -13,7 +13,7 @@ const CONNECTIONS_MAX = 256;
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there already",
   EADDRNOTAVAIL: "this machine does not have the address",
-  EACCES: WORDS.reasonsEacces,
+  EACCES: WORDS.listenForbidden,
 };
 
 function reasonOf(error: NodeJS.ErrnoException): Error {

@@ -63,7 +63,7 @@ export function chooseVersion(argv: readonly string[], variables: Variables): Ku
   if (version !== undefined) return version;
   throw refuse(
     "bad-usage",
-    WORDS.invalidArgumentForMullionKubernetes({ word: JSON.stringify(word) }),
+    WORDS.kubernetesVersionInvalid({ word: JSON.stringify(word) }),
     `Known are 1.${MINOR_MIN} to 1.${MINOR_MAX}.`,
   );
 }
@@ -141,7 +141,7 @@ async function readConfiguration(
     throw refuse(
       "kube-proxy-configuration-invalid",
       `failed complete: cannot read ${path}: ${describeSystemError(error)}`,
-      WORDS.checkPathAfterConfigKube({ path }),
+      WORDS.adviceConfigPath({ path }),
     );
   }
   const { configuration, problems, warnings } = decodeConfiguration(path, text);
@@ -177,7 +177,7 @@ function applyHostname(configuration: KubeProxyConfiguration, flags: ReadonlyMap
     throw refuse(
       "kube-proxy-configuration-invalid",
       "failed complete: empty hostname-override is invalid",
-      WORDS.hostnameOverrideWriteNameOf,
+      WORDS.adviceHostnameOverride,
     );
   configuration.hostnameOverride = override.trim().toLowerCase();
 }

@@ -26,7 +26,7 @@ const SEED_MAX = 2 ** 47;
 
 /** Where the path of the kubeconfig was given. */
 function placeOf({ configFile, configuration }: Settings): string {
-  if (configuration.clientConnection.kubeconfig === "") return WORDS.nameKubeconfigWithKubeconfigOr;
+  if (configuration.clientConnection.kubeconfig === "") return WORDS.adviceKubeconfig;
   return configFile === undefined
     ? "Check the path after --kubeconfig."
     : `Check clientConnection.kubeconfig in ${configFile.path}.`;
@@ -46,7 +46,7 @@ export async function openFeed(
   const { kubeconfig } = configuration.clientConnection;
   const master = flags.get("master");
   const server = typeof master === "string" && master !== "" ? master : undefined;
-  if (kubeconfig === "" && server === undefined) log.info(0, WORDS.neitherKubeconfigFileNorMaster);
+  if (kubeconfig === "" && server === undefined) log.info(0, WORDS.inClusterConfig);
   try {
     // The client of Kubernetes is loaded only where there is a server.
     const { openApiServerSource } = await import("#contracts/kubernetes/server/api-server-source.node.ts");

@@ -61,7 +61,7 @@ async function chooseCall(client: ControlClient): Promise<Call> {
   if (from !== undefined && to !== undefined) return { from: referenceOf(from), to: referenceOf(to) };
   throw new Failure(
     "bad-usage",
-    WORDS.clusterHasFewerThanTwo,
+    WORDS.demoNeedsTwoPods,
     "Give the cluster file two pods, or run: mullion demo",
   );
 }
@@ -90,9 +90,9 @@ function foldTable(table: string): string {
 /** What to do with files of one's own; every line can be typed as it is, with another path. */
 function ownFiles(file: string): string {
   return [
-    WORDS.yourOwnFilesInsteadManifests,
+    WORDS.demoOwnFiles,
     "  npx mullion verify -f FILE                              what works, and what does not",
-    `  ${WORDS.npxMullionTraceFFile}`,
+    `  ${WORDS.demoTraceExample}`,
     "  npx mullion lint FILE                                   what Windows cannot do, before it runs",
     `All of the above in full: npx mullion demo --full${file === packagedPath(DEMO_EXAMPLE) ? "" : ` -f ${file}`}`,
     "",

@@ -34,15 +34,15 @@ const EXEC_EXAMPLES = examples(
 export function addExec(program: Command, run: Run, exec: Verbs["exec"], terminal: Terminal): void {
   const command = program
     .command("exec")
-    .summary(WORDS.runCommandOfWindowsOr)
-    .description(WORDS.runsCommandOnSimulatedPod)
+    .summary(WORDS.execSummary)
+    .description(WORDS.execDescription)
     .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, node/NAME"))
     .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
   addTargetOptions(command)
     .addOption(new Option("--list", "say which commands there are"))
     .addOption(outputOption())
     .addOption(editionOption())
-    .addHelpText("after", `${WORDS.exitCodes0CommandEnded({ execExamples: EXEC_EXAMPLES })}\n`)
+    .addHelpText("after", `${WORDS.execExitCodes({ execExamples: EXEC_EXAMPLES })}\n`)
     .action((from: string | undefined, words: readonly string[], options: ExecOptions) =>
       run(() => {
         const { list, output } = options;
@@ -51,7 +51,7 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
             from === undefined
               ? "exec takes a pod or node, and a command"
               : `there is no command for ${from}`,
-            WORDS.writeBothMullionExecPod,
+            WORDS.adviceExecArguments,
           );
         if (list === true && from !== undefined)
           throw usage("--list takes no pod and no command", "Leave one of them out.");

@@ -30,7 +30,7 @@ export async function exec(request: ExecVerbRequest, terminal: Terminal): Promis
   if (output === "text") {
     terminal.stdout(report.stdout);
     terminal.stderr(report.stderr);
-    if (!report.isListed) terminal.stderr(`${WORDS.mullionDoesNotHaveThis}\n`);
+    if (!report.isListed) terminal.stderr(`${WORDS.execCommandUnknown}\n`);
     if (report.exitCode !== 0) terminal.stderr(`The command ended with exit code ${report.exitCode}.\n`);
   } else terminal.stdout(formatDocument(report, output));
   return report.exitCode === 0 ? 0 : 1;

@@ -78,7 +78,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isDebug: boole
   }
   const message = messageOf(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);
-  terminal.stderr(`    ${WORDS.thisIsBugInMullion}\n`);
+  terminal.stderr(`    ${WORDS.internalFault}\n`);
   terminal.stderr("    the cluster file and what MULLION_DEBUG=1 adds to this message.\n");
   if (isDebug && error instanceof Error) terminal.stderr(`${error.stack ?? ""}\n`);
   return 2;

@@ -165,7 +165,7 @@ function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions
   if (profile !== undefined && build === undefined)
     throw usage(
       `${JSON.stringify(profile)} is not a build of Windows`,
-      WORDS.writeOneOfWithRevision({ profileNames: PROFILE_NAMES.join(", ") }),
+      WORDS.adviceLintProfile({ profileNames: PROFILE_NAMES.join(", ") }),
     );
   const version = kubernetes === undefined ? undefined : parseKubernetes(kubernetes);
   if (kubernetes !== undefined && version === undefined)
@@ -292,7 +292,7 @@ function nothingToRead({ passedBy }: LintReport): Failure {
   return new Failure(
     "input-without-documents",
     `there is nothing here that lint reads${why}`,
-    WORDS.nameManifestsCniConfigurationOr,
+    WORDS.adviceLintInput,
   );
 }
 

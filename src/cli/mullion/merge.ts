@@ -26,7 +26,7 @@ function differ(message: string, advice: string): Failure {
   return new Failure("shards-differ", message, advice);
 }
 
-const ADVICE = WORDS.advice;
+const ADVICE = WORDS.adviceMergeShards;
 
 /** What can be merged, by the kind of its documents. */
 const SHAPES = { VerificationShard: VERIFY_SHARD, LintShard: LINT_SHARD } as const;
@@ -51,7 +51,7 @@ function partIn({ name, text }: InputText): AnyShard {
   const kind = isFields(value) ? value["kind"] : undefined;
   if (!isFields(value) || !isKind(kind)) {
     const found = typeof kind === "string" ? `a ${kind}` : "something else";
-    throw differ(`${file} is no report of a shard: it is ${found}`, WORDS.writeOneWithMullionVerifyF);
+    throw differ(`${file} is no report of a shard: it is ${found}`, WORDS.adviceShardReport);
   }
   const { subject } = value;
   const version = isFields(subject) ? subject["version"] : undefined;
@@ -61,7 +61,7 @@ function partIn({ name, text }: InputText): AnyShard {
       "Merge with the version that the shards ran with.",
     );
   const field = badField(SHAPES[kind], value);
-  if (field !== undefined) throw differ(WORDS.isNoReportOfShard({ file, field }), ADVICE);
+  if (field !== undefined) throw differ(WORDS.shardReportInvalid({ file, field }), ADVICE);
   return value as unknown as AnyShard;
 }
 

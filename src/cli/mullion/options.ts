@@ -18,7 +18,7 @@ export function examples(...lines: readonly string[]): string {
 }
 
 /** What most verbs end with. */
-export const EXIT_CODES: string = `\n${WORDS.exitCodesOfMost}\n`;
+export const EXIT_CODES: string = `\n${WORDS.exitCodesDefault}\n`;
 
 export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
@@ -55,19 +55,19 @@ export interface EditionOptions {
 export function editionOption(): Option {
   return new Option(
     "--as-documented <year>",
-    WORDS.giveAllWindowsNodesLimits({ editions: EDITIONS.join(", ") }),
+    WORDS.asDocumentedOption({ editions: EDITIONS.join(", ") }),
   ).argParser(editionOf);
 }
 
 /** The edition that the options name. @throws Failure without an input that a cluster is built from. */
 export function editionAsked({ asDocumented }: EditionOptions, { files }: InputPaths): Edition | undefined {
   if (asDocumented !== undefined && files.length === 0)
-    throw usage(WORDS.asDocumentedBuildsClusterAnew, WORDS.nameInputWithFOr);
+    throw usage(WORDS.asDocumentedNeedsFile, WORDS.adviceAsDocumentedNeedsFile);
   return asDocumented;
 }
 
 function badShard(text: string, why: string): Failure {
-  return usage(`--shard: ${why}`, WORDS.writeWhichOfHowMany({ text: JSON.stringify(text) }));
+  return usage(`--shard: ${why}`, WORDS.adviceShardSyntax({ text: JSON.stringify(text) }));
 }
 
 /** Of an Indexed Job: which pod this is, counted from 0. */
@@ -75,7 +75,7 @@ const JOB_INDEX = "JOB_COMPLETION_INDEX";
 
 function shardOfJob(text: string): number {
   const index = process.env[JOB_INDEX];
-  if (index === undefined) throw badShard(text, WORDS.autoTakesNumberFromWhich({ jobIndex: JOB_INDEX }));
+  if (index === undefined) throw badShard(text, WORDS.shardAutoWithoutJobIndex({ jobIndex: JOB_INDEX }));
   if (!/^\d{1,6}$/.test(index))
     throw badShard(text, `${JOB_INDEX} is ${JSON.stringify(index)}, and not a number from 0`);
   return Number(index) + 1;
@@ -128,7 +128,7 @@ export function addNameOptions(command: Command): Command {
 
 /** For verbs that work on either kind of cluster. */
 export function addTargetOptions(command: Command): Command {
-  addFileOptions(command, WORDS.clusterFileOrFolderFor);
+  addFileOptions(command, WORDS.fileOption);
   return addNameOptions(command);
 }
 
@@ -147,7 +147,7 @@ export function clusterTarget(options: TargetOptions): ClusterTarget {
   const running = runningName(options);
   const inputs = inputPaths(options);
   if (inputs.files.length > 0 && (running.name !== undefined || running.socket !== undefined)) {
-    throw usage(WORDS.fBuildsClusterForThis, WORDS.leaveOneOfThemOut);
+    throw usage(WORDS.fileConflictsWithRunning, WORDS.adviceFileOrRunning);
   }
   return { ...running, ...inputs };
 }

@@ -111,11 +111,11 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
   const command = program
     .command("trace")
     .summary("follow one packet and its answer, step by step")
-    .description(WORDS.followsOnePacketAndIts)
+    .description(WORDS.traceDescription)
     .addArgument(
       new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
     )
-    .addArgument(new Argument("<to>", WORDS.whoReceivesWrittenInSame));
+    .addArgument(new Argument("<to>", WORDS.traceTo));
   addTargetOptions(command)
     .addOption(
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
@@ -133,9 +133,9 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     )
     .addOption(outputOption())
     .addOption(editionOption())
-    .option("--inject", WORDS.sendPacketThroughRunningCluster)
-    .option("--pcap <file>", WORDS.writePacketsOfEveryStep)
-    .option("--pcap-on <node[:place]>", WORDS.onlyPacketsOnThisMachine)
+    .option("--inject", WORDS.traceInject)
+    .option("--pcap <file>", WORDS.tracePcap)
+    .option("--pcap-on <node[:place]>", WORDS.tracePcapOn)
     .addHelpText("after", TRACE_EXAMPLES)
     .action((from: string, to: string, options: TraceOptions) =>
       run(() => {
@@ -144,7 +144,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         const target = clusterTarget(options);
         const isInjected = inject === true;
         if (isInjected && target.files.length > 0)
-          throw usage(WORDS.injectIsForRunningCluster, "Leave out -f.");
+          throw usage(WORDS.injectNeedsRunningCluster, "Leave out -f.");
         const asDocumented = editionAsked(options, target);
         const how = { protocol, port, output, pcap, pcapOn, isInjected, family };
         return trace({ target, asDocumented, from, to, ...how }, terminal);
@@ -165,7 +165,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
   const command = program
     .command("get")
     .summary("list objects of the cluster")
-    .description(WORDS.listsObjectsOfClusterThose)
+    .description(WORDS.getDescription)
     .addArgument(new Argument("<kind>", "pods, or pods,svc, or all, or pod/NAME svc/NAME …"))
     .addArgument(new Argument("[name...]", "names of objects"));
   addTargetOptions(command)
@@ -228,10 +228,10 @@ function checkWatch(
   isComparing: boolean,
 ): void {
   if (whole === true && (file.length > 0 || watch === true || isComparing))
-    throw usage(WORDS.wholeIsForRunningCluster, "Leave out --whole.");
+    throw usage(WORDS.wholeNeedsRunningCluster, "Leave out --whole.");
   if (watch !== true) return;
   if (shard !== undefined || workers !== undefined || isComparing)
-    throw usage("--watch shows one matrix again and again, in one process", WORDS.leaveOutShardWorkersBefore);
+    throw usage("--watch shows one matrix again and again, in one process", WORDS.adviceWatchConflicts);
   if (output !== "table")
     throw usage(
       "--watch is for a person: it shows text",
@@ -243,7 +243,7 @@ function checkWatch(
 /** @throws Failure for a form that cannot be merged. */
 function checkShardFormat(shard: ShardNumber | undefined, output: string | undefined): void {
   if (shard === undefined || output === undefined || output === "json") return;
-  throw usage(WORDS.reportOfShardIsFor({ output }), WORDS.leaveOutOAndPrint({ output }));
+  throw usage(WORDS.shardReportNeedsJson({ output }), WORDS.adviceFormatMergedReport({ output }));
 }
 
 /** `--allow a,b --allow c`: names of findings. */
@@ -265,31 +265,30 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
   const command = program
     .command("verify")
     .summary("check which flows work, and whether that is what is documented")
-    .description(WORDS.triesFlowsBetweenPodsServices);
+    .description(WORDS.verifyDescription);
   addComparisonOptions(addTargetOptions(command))
     .addOption(
       new Option("-o, --output <format>", "how to print it (default: table; with --shard json)").choices(
         VERIFY_FORMATS,
       ),
     )
-    .addOption(shardOption(WORDS.tryThisPartOfFlows))
+    .addOption(shardOption(WORDS.verifyShard))
     .addOption(
-      new Option("--workers <n>", WORDS.howManyProcessesTryFlows).argParser(
+      new Option("--workers <n>", WORDS.verifyWorkers).argParser(
         countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." }),
       ),
     )
-    .option("--watch", WORDS.showMatrixAgainWheneverFiles)
-    .option("--whole", WORDS.onRunningClusterJudgeEverything)
+    .option("--watch", WORDS.verifyWatch)
+    .option("--whole", WORDS.verifyWhole)
     .addOption(new Option("--helper").hideHelp())
     .addOption(
-      new Option(
-        "--allow <names>",
-        WORDS.findingsThatDoNotCount({ allowNotJudged: ALLOW_NOT_JUDGED }),
-      ).argParser(collectAllowed),
+      new Option("--allow <names>", WORDS.verifyAllow({ allowNotJudged: ALLOW_NOT_JUDGED })).argParser(
+        collectAllowed,
+      ),
     )
     .addHelpText(
       "after",
-      `${WORDS.exitCodes0AsExpected({
+      `${WORDS.verifyExitCodes({
         examples: examples(
           `mullion verify -f ${EXAMPLE}`,
           "mullion verify -o json",
@@ -327,12 +326,12 @@ function addMerge(program: Command, run: Run, merge: Verbs["merge"], terminal: T
   program
     .command("merge")
     .summary("put the reports of shards together")
-    .description(WORDS.putsTogetherWhatVerifyShard)
+    .description(WORDS.mergeDescription)
     .addArgument(new Argument("<file...>", "reports of shards, and folders of them"))
     .addOption(new Option("-o, --output <format>", "how to print it").choices(MERGE_FORMATS).default("text"))
     .addHelpText(
       "after",
-      `${WORDS.exitCodesAsVerifyAnd({ examples: examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") })}\n`,
+      `${WORDS.mergeExitCodes({ examples: examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") })}\n`,
     )
     .action((paths: readonly string[], { output }: MergeOptions) =>
       run(() => merge({ paths, output }, terminal)),
@@ -366,9 +365,9 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
   program
     .command("lint")
     .summary("check manifests and node configuration against what Windows can do")
-    .description(WORDS.checksManifestsAndNodeConfiguration)
+    .description(WORDS.lintDescription)
     .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
-    .option("--profile <build>", WORDS.buildOfWindowsDefaultThat)
+    .option("--profile <build>", WORDS.lintProfile)
     .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
     .option("--windows", "take pods that name no operating system for Windows pods")
     .addOption(new Option("-o, --output <format>", "how to print it (default: text)").choices(LINT_FORMATS))
@@ -383,8 +382,8 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
         .choices(LINT_SEVERITIES)
         .default("warning"),
     )
-    .addOption(shardOption(WORDS.checkThisPartOfDocuments))
-    .option("--long", WORDS.printAllThatIsKnown)
+    .addOption(shardOption(WORDS.lintShard))
+    .option("--long", WORDS.lintLong)
     .option("--list", "show all rules")
     .addHelpText(
       "after",
@@ -420,7 +419,7 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
   program
     .command("demo")
     .summary("bring a cluster up, see who reaches whom, follow one packet")
-    .description(WORDS.bringsClusterUpPrintsIts)
+    .description(WORDS.demoDescription)
     .addOption(new Option("-f, --file <path>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .option("--full", "the whole matrix, and every step of the packet")
@@ -439,7 +438,7 @@ function addVersion(program: Command, run: Run, terminal: Terminal, version: str
   program
     .command("version")
     .summary("show the version, and on what it runs")
-    .description(WORDS.showsVersionOfMullionAnd)
+    .description(WORDS.versionDescription)
     .addOption(outputOption())
     .addHelpText("after", examples("mullion version", "mullion version -o json"))
     .action(({ output }: VersionOptions) =>

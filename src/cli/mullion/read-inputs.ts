@@ -32,17 +32,17 @@ function unreadable(path: string, error: unknown): Failure {
   if (isTooLarge) {
     return new Failure(
       "cluster-file-too-large",
-      WORDS.filesAreLargerThanMiB({
+      WORDS.inputTooLarge({
         inputBytesMax: LIMITS.inputBytesMax / MEGABYTE,
         path: JSON.stringify(path),
       }),
-      WORDS.leaveOutWhatNetworkDoes,
+      WORDS.adviceInputTooLarge,
     );
   }
   return new Failure(
     "cluster-file-unreadable",
     `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-    WORDS.pathIsRelativeToFolder,
+    WORDS.adviceClusterFilePath,
   );
 }
 

@@ -59,7 +59,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
   const command = program
     .command("resolve")
     .summary("look a name up as a pod does, question by question")
-    .description(WORDS.looksNameUpAsPod)
+    .description(WORDS.resolveDescription)
     .addArgument(
       new Argument(
         "<pod>",
@@ -68,9 +68,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
     )
     .addArgument(new Argument("<name>", "what is looked up, as a program would give it"));
   addTargetOptions(command)
-    .addOption(
-      new Option("--as <command>", WORDS.byWhoseRulesNslookupHas).choices(LOOKUP_PROGRAMS).default("system"),
-    )
+    .addOption(new Option("--as <command>", WORDS.resolveAs).choices(LOOKUP_PROGRAMS).default("system"))
     .addOption(
       new Option("--family <name>", "ipv4 asks for A, ipv6 for AAAA (default: A)").choices(["ipv4", "ipv6"]),
     )
@@ -86,7 +84,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
     )
     .addOption(outputOption())
     .addOption(editionOption())
-    .addHelpText("after", `${WORDS.exitCodes0EverybodyFound({ resolveExamples: RESOLVE_EXAMPLES })}\n`)
+    .addHelpText("after", `${WORDS.resolveExitCodes({ resolveExamples: RESOLVE_EXAMPLES })}\n`)
     .action((from: string, name: string, options: ResolveOptions) =>
       run(() => {
         const { as: asked, family, times = 1, interval, output } = options;

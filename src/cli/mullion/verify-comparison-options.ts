@@ -54,8 +54,8 @@ function collectPath(path: string, previous: readonly string[] | undefined): rea
 
 export function addComparisonOptions(command: Command): Command {
   return command
-    .option("--profile <builds>", WORDS.runAllWindowsNodesOn, parseProfiles)
-    .option("--before <file>", WORDS.compareWithEarlierReportO, collectPath)
+    .option("--profile <builds>", WORDS.verifyProfile, parseProfiles)
+    .option("--before <file>", WORDS.verifyBefore, collectPath)
     .addOption(editionOption())
     .option("--fail-on-change", "with several builds or --before: end with 1 when an outcome changes");
 }
@@ -70,7 +70,7 @@ export function comparisonRequest(
   const { files } = target;
   const isComparing = before.length > 0 || profiles.length > 1;
   if (profiles.length > 0 && files.length === 0)
-    throw usage(WORDS.profileBuildsClusterAnewAnd, "Name the input with -f.");
+    throw usage(WORDS.profileNeedsFile, "Name the input with -f.");
   if (before.length > 0 && profiles.length > 1)
     throw usage(
       "--before and several builds would be two comparisons",

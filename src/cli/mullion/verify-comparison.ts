@@ -23,7 +23,7 @@ import { commands } from "#data/words.js";
 const WORDS = commands();
 
 /** Why a report of before saves nothing. */
-const NO_STATE = WORDS.noState;
+const NO_STATE = WORDS.beforeReportWithoutState;
 
 /** Verifies the cluster that the texts describe. */
 async function verifyInputs(
@@ -39,7 +39,7 @@ async function verifyInputs(
   const { withKept } = await import("#cluster/verify/kept/verify-again.ts");
   const { part, isInterrupted, kept } = await runVerification(request, terminal);
   if (!isInterrupted) return withKept(reportOf([part]), kept);
-  const advice = WORDS.verifyEachSideByItself;
+  const advice = WORDS.adviceVerifyEachSide;
   throw new Failure(
     "verification-incomplete",
     "a comparison that is stopped has nothing to show",
@@ -76,8 +76,8 @@ function reportIn(value: unknown, file: string): ComparedReport {
   if ("cells" in report) return report;
   throw new Failure(
     "bad-usage",
-    WORDS.isNotReportOfMullion({ file: JSON.stringify(file), field: report.field }),
-    WORDS.writeOneWithMullionVerify,
+    WORDS.verifyReportInvalid({ file: JSON.stringify(file), field: report.field }),
+    WORDS.adviceVerifyReport,
   );
 }
 

@@ -110,7 +110,7 @@ const FULL = 0.93;
 /** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
 const COPY_SHARE = 0.35;
 
-const MORE_MEMORY = WORDS.moreMemory;
+const MORE_MEMORY = WORDS.adviceMoreMemory;
 
 function mebibytes(bytes: number): number {
   return Math.round(bytes / 2 ** 20);
@@ -121,7 +121,7 @@ function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
   const [needed, limit] = [bytesOf(size), heapLimit()];
   if (needed < limit) return;
   terminal.stderr(
-    `${WORDS.mullionNodesWithPodsMay({ nodes: size.nodes, pods: size.pods, mebibytes: mebibytes(needed), mebibytes2: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
+    `${WORDS.memoryEstimateExceeded({ nodes: size.nodes, pods: size.pods, mebibytes: mebibytes(needed), mebibytes2: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
   );
 }
 
@@ -137,7 +137,7 @@ function checkMemory(when: string, more = 0): void {
   if (used * (1 + more) < limit * FULL) return;
   throw new Failure(
     "memory-nearly-full",
-    WORDS.memoryOfThisProcessIs({ when, mebibytes: mebibytes(used), mebibytes2: mebibytes(limit) }),
+    WORDS.memoryNearlyFull({ when, mebibytes: mebibytes(used), mebibytes2: mebibytes(limit) }),
     MORE_MEMORY,
   );
 }
@@ -284,7 +284,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   const tell = (here: number): void =>
     told.tried(queue.cellsDone + here, queue.cells, queue.attempts, helpers?.ready ?? 1);
   try {
-    checkMemory(WORDS.beforeFlowIsTriedWhich, COPY_SHARE);
+    checkMemory(WORDS.beforeClusterCopy, COPY_SHARE);
     helpers?.work(queue);
     while (!stop.isAsked) {
       const batch = queue.take();

@@ -149,7 +149,7 @@ class Screen {
   fail(error: unknown): ExitCode {
     const isDebug = process.env["MULLION_DEBUG"] === "1";
     const code = reportFailure(error, this.terminal, isDebug);
-    this.terminal.stderr(`${WORDS.watchGoesOnWhatWas}\n`);
+    this.terminal.stderr(`${WORDS.watchContinues}\n`);
     this.hasProblem = true;
     return code;
   }

@@ -100,7 +100,7 @@ async function verifyFiles(request: VerifyRequest, terminal: Terminal): Promise<
   const command = traceCommand(target, asDocumented);
   const run = { inputs, overrides, shard: shard ?? WHOLE, workers, allowed, command };
   const { part, isInterrupted } = await runVerification(run, terminal);
-  if (isInterrupted) terminal.stderr(`${WORDS.interruptedWhatIsPrintedIs}\n`);
+  if (isInterrupted) terminal.stderr(`${WORDS.verifyInterrupted}\n`);
   if (shard !== undefined) {
     terminal.stdout(formatDocument(part, "json"));
     return isInterrupted ? 130 : hasOwnFindings(part) ? 1 : 0;

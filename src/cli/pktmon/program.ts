@@ -141,7 +141,7 @@ function countersJson(nodes: readonly NodePacketCounters[], choice: CounterChoic
   );
 }
 
-const USAGE = `${WORDS.usage}\n`;
+const USAGE = `${WORDS.pktmonUsage}\n`;
 
 class UsageError extends Error {}
 
@@ -185,7 +185,7 @@ function parseWords(argv: readonly string[]): Words {
   if (command !== undefined && FLAGS[command] !== "help" && command !== "counters")
     throw new UsageError(
       ["start", "stop", "etl2txt", "etl2pcap"].includes(command)
-        ? WORDS.pktmonIsNotServedWrite({ command })
+        ? WORDS.pktmonCommandUnsupported({ command })
         : `there is no command ${command}`,
     );
   while (words.length > 0) {

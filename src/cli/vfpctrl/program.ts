@@ -33,7 +33,7 @@ const FORWARDING = "get-switch-forwarding-settings";
 const SWITCH_COMMANDS: readonly string[] = [LIST_PORTS, FORWARDING];
 const VERBS: readonly string[] = [...SWITCH_COMMANDS, "sample-unified-flow", ...Object.keys(PORT_COMMANDS)];
 
-const USAGE = `${WORDS.usageVfpControlAndDiagnosticsUtility({
+const USAGE = `${WORDS.vfpctrlUsage({
   commands: Object.keys(PORT_COMMANDS)
     .map((name) => `    /${name}\n`)
     .join(""),

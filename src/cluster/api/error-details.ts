@@ -15,7 +15,7 @@ export const INTERNAL_FAULT = "internal-fault";
 /** Codes whose entry says no more than the message. */
 const SELF_EXPLANATORY: readonly KnowledgeCode[] = ["bad-usage", "unknown-code"];
 
-const LOOK_AT_POLICIES = WORDS.lookAtPolicies;
+const LOOK_AT_POLICIES = WORDS.adviceCheckClusterFile;
 
 /** A refusal of the control API. */
 export class ApiError extends Error {

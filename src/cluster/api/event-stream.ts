@@ -19,7 +19,7 @@ function beginOf(context: Context, newestId: number): number {
   const text = context.req.header("last-event-id") ?? context.req.query("after");
   if (text === undefined) return newestId;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  return refuseRequest(`${JSON.stringify(text)} is not an id of an event`, WORDS.sendLastIdThatYou);
+  return refuseRequest(`${JSON.stringify(text)} is not an id of an event`, WORDS.adviceEventId);
 }
 
 async function writeBatch(stream: SSEStreamingApi, held: HeldCluster, lastId: number): Promise<number> {

@@ -137,7 +137,7 @@ export function apiSchema(shapes: typeof API_SHAPES = API_SHAPES): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Mullion control API, v1alpha1",
-    description: WORDS.requestsAnswersAndEventsOf,
+    description: WORDS.apiSchemaDescription,
     $defs: {
       ...Object.fromEntries(
         Object.entries(shapes).map(([name, shape]) => [name, definitionOf(shape, names)]),
@@ -200,7 +200,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/services",
     query: ["node"],
     answer: SERVICE_LIST,
-    text: WORDS.apiRoutes,
+    text: WORDS.routeServices,
   },
   {
     method: "GET",
@@ -214,7 +214,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/vfp/port",
     query: ["name!", "node"],
     answer: VFP_PORT_VIEW,
-    text: WORDS.apiRoutesLayersGroupsRulesFlowsAnd,
+    text: WORDS.routeVfpPort,
   },
   {
     method: "GET",
@@ -242,7 +242,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/node",
     request: NODE_REQUEST,
     answer: NODE_ANSWER,
-    text: WORDS.apiRoutesLetsNodeRebootStopStart,
+    text: WORDS.routeNode,
   },
   {
     method: "POST",
@@ -256,35 +256,35 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/time",
     request: TIME_REQUEST,
     answer: TIME_ANSWER,
-    text: WORDS.apiRoutesLetsVirtualTimePassHour,
+    text: WORDS.routeTime,
   },
   {
     method: "POST",
     path: "/trace",
     request: TRACE_REQUEST,
     answer: TRACE_ANSWER,
-    text: WORDS.apiRoutesFollowsOnePacketAndIts,
+    text: WORDS.routeTrace,
   },
   {
     method: "POST",
     path: "/resolve",
     request: RESOLVE_REQUEST,
     answer: RESOLUTION_REPORT,
-    text: WORDS.apiRoutesLooksNameUpAsEach,
+    text: WORDS.routeResolve,
   },
   {
     method: "POST",
     path: "/exec",
     request: EXEC_REQUEST,
     answer: EXEC_REPORT,
-    text: WORDS.apiRoutesRunsCommandOnPodOr,
+    text: WORDS.routeExec,
   },
   {
     method: "POST",
     path: "/verify",
     request: VERIFY_REQUEST,
     answer: VERIFY_REPORT,
-    text: WORDS.apiRoutesTriesFlowsAsMullionVerify,
+    text: WORDS.routeVerify,
   },
   { method: "GET", path: "/events", answers: "an event stream", text: "reports what happens" },
   {

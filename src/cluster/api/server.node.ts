@@ -24,7 +24,7 @@ export function alreadyRunning(place: ClusterPlace): ApiError {
     CONFLICT,
     "cluster-already-running",
     `a cluster ${JSON.stringify(place.name)} is running already`,
-    WORDS.changeItWithMullionApply,
+    WORDS.adviceClusterNameTaken,
   );
 }
 
@@ -100,7 +100,7 @@ async function lock(path: string): Promise<() => void> {
         CONFLICT,
         "cluster-already-running",
         `another process keeps ${path}`,
-        WORDS.waitUntilItHasStarted,
+        WORDS.adviceClusterStarting,
       );
     }
     await sleep(LOCK_POLL_MS);

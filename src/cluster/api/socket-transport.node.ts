@@ -18,7 +18,7 @@ export function notRunning(place: ClusterPlace, others: readonly string[] = []):
     UNAVAILABLE,
     "cluster-not-running",
     `no cluster ${JSON.stringify(place.name)} is running`,
-    WORDS.bringOneUpWithMullion({ elsewhere }),
+    WORDS.adviceClusterNotRunning({ elsewhere }),
   );
 }
 
@@ -27,7 +27,7 @@ function unreachable(place: ClusterPlace, why: string): ApiError {
     UNAVAILABLE,
     "cluster-unreachable",
     `the cluster ${JSON.stringify(place.name)} does not answer: ${why}`,
-    WORDS.itMayHaveEndedJust,
+    WORDS.adviceClusterUnreachable,
   );
 }
 

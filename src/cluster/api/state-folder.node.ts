@@ -62,7 +62,7 @@ function checkName(name: string): void {
     USAGE,
     "bad-usage",
     `${JSON.stringify(name)} cannot be the name of a running cluster`,
-    WORDS.useSmallLettersDigitsDots,
+    WORDS.adviceClusterName,
   );
 }
 
@@ -116,7 +116,7 @@ export function placeError(place: ClusterPlace, error: unknown): unknown {
     USAGE,
     "bad-usage",
     `cannot keep a cluster in ${dirname(place.socket)}: ${error.message}`,
-    WORDS.namePlaceInFolderThat,
+    WORDS.adviceSocketPath,
   );
 }
 

@@ -140,7 +140,7 @@ function checkManagement(node: ScriptNode, network: HnsNetwork): void {
   if (ManagementIP === "" || ManagementIP === node.address) return;
   node.find(
     "start-script-adapter-wrong",
-    WORDS.hnsNetworkIsOnWith({
+    WORDS.externalNetworkOnOtherAdapter({
       external: EXTERNAL,
       adapter: NetworkAdapterName,
       managementAddress: ManagementIP,

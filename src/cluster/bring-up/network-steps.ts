@@ -45,7 +45,7 @@ async function checkNetConf(node: ScriptNode): Promise<void> {
     );
   const { backend, vni } = node.file.network;
   if (backend === "vxlan" && vni !== SCRIPT_VNI)
-    node.find("flannel-vni-other-than-4096", WORDS.netConfJsonOfScripts({ scriptVni: SCRIPT_VNI, vni }));
+    node.find("flannel-vni-other-than-4096", WORDS.scriptVniMismatch({ scriptVni: SCRIPT_VNI, vni }));
 }
 
 /** What flanneld on Windows takes when none is named. */
@@ -121,7 +121,7 @@ function checkNetwork(node: ScriptNode, { Name = "", ManagementIP = "" }: HnsNet
   if (ManagementIP === "" || ManagementIP === node.address) return;
   node.find(
     "start-script-adapter-wrong",
-    WORDS.hnsNetworkHasManagementAddress({
+    WORDS.managementAddressMismatch({
       network: Name,
       managementAddress: ManagementIP,
       address: node.address,

@@ -43,7 +43,7 @@ export async function checkPodFiles(node: ScriptNode): Promise<void> {
   if (!node.files.has(subnetFile))
     node.find(
       "subnet-env-missing",
-      WORDS.isNotThereEachPod({ windowsPath: windowsPath(subnetFile), subnetFile }),
+      WORDS.subnetFileMissing({ windowsPath: windowsPath(subnetFile), subnetFile }),
     );
   const { runtime, parameters } = node.options;
   if ((await node.files.read(CNI_CONF)) === fetchedCniConf(parameters.networkMode, runtime))
@@ -66,7 +66,7 @@ export const START_KUBELET: Step = {
       unknown !== undefined
         ? `E failed to parse kubelet flag: unknown flag: --${unknown}`
         : nodeIp.includes(" ")
-          ? WORDS.eBadNodeIpMust({ nodeIp })
+          ? WORDS.kubeletBadNodeIp({ nodeIp })
           : undefined;
     node.start(new KubeletProcess(flags, refusal));
     if (unknown !== undefined)

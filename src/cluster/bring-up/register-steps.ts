@@ -94,7 +94,7 @@ export const START_AND_REGISTER: Step = {
       await node.sleep(RUNNING_SECONDS * 1_000);
       throw new ScriptEnds({
         code: "start-script-kubelet-flag-removed",
-        message: WORDS.serviceKubeletFailedToStay({ runningSeconds: RUNNING_SECONDS, unknown }),
+        message: WORDS.kubeletUnknownFlag({ runningSeconds: RUNNING_SECONDS, unknown }),
       });
     }
     for (let seconds = 0; seconds < REGISTRATION_SECONDS; seconds++) {

@@ -30,7 +30,7 @@ const WORDS = clusterLife();
 
 /** Inferred: what callers get is ERROR_SERVICE_DISABLED (winerror.h 1058): nobody can start the service on demand. */
 const DISABLED = {
-  Error: `${WORDS.disabledError} `,
+  Error: `${WORDS.serviceDisabled} `,
   ErrorCode: 0x8007_0422,
 };
 
@@ -191,7 +191,7 @@ export class ScriptNode {
     if (proxy === undefined) return undefined;
     return {
       code: "proxy-takes-api-requests",
-      message: WORDS.unableToConnectToServer({ apiServer, proxy }),
+      message: WORDS.kubectlProxyUnreachable({ apiServer, proxy }),
     };
   }
 

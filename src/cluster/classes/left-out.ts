@@ -27,7 +27,7 @@ interface LeftOut {
 export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: Prng,
-    because: WORDS.leftOutBecause,
+    because: WORDS.leftOutRandom,
   },
   {
     kind: IpOutput,
@@ -38,18 +38,18 @@ export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: RemoteEndpointRecord,
     fields: ["activity0", "activity1", "activity2", "activity3"],
-    because: WORDS.leftOutBecauseIdForLogsOfWindows,
+    because: WORDS.leftOutLogId,
   },
-  { kind: KeptLog, because: WORDS.leftOutBecauseWhatProgramHasLoggedIn },
+  { kind: KeptLog, because: WORDS.leftOutLog },
   {
     kind: ServiceContext,
     fields: ["changeCount"],
-    because: WORDS.leftOutBecauseHowOftenHnsWasTold,
+    because: WORDS.leftOutHnsCallCount,
   },
   {
     kind: Router,
     fields: ["changes"],
-    because: WORDS.leftOutBecauseHowOftenDistributedRouterWas,
+    because: WORDS.leftOutRouterCount,
   },
   { kind: OwnCalls, fields: ["known"], because: "the same count, as kube-proxy has heard of it" },
   {
@@ -60,15 +60,15 @@ export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: RouteRevision,
     fields: ["change"],
-    because: WORDS.leftOutBecauseWhichOfWaysToOther,
+    because: WORDS.leftOutRouteOrder,
   },
   {
     kind: VfpPort,
     fields: ["generation"],
-    because: WORDS.leftOutBecauseHowOftenPortsRulesChanged,
+    because: WORDS.leftOutRuleGeneration,
   },
   { kind: SharedValues, because: "values that nodes share, found by what they say" },
-  { kind: WeakMap, because: WORDS.leftOutBecauseWhatWasWorkedOutOf },
+  { kind: WeakMap, because: WORDS.leftOutDerived },
   { kind: Promise, because: "work that has ended" },
 ];
 

@@ -82,7 +82,7 @@ function readCommandLine(cluster: Cluster, request: ExecRequest): CommandLine {
   const { shell, words } = withoutShell(os, request.command);
   const [word, ...args] = words;
   if (word === undefined || word.trim() === "")
-    throw new RequestError("bad-usage", "there is no command", WORDS.writeItAfterMullionExec);
+    throw new RequestError("bad-usage", "there is no command", WORDS.adviceExecCommand);
   return { sender, os, shell, word, args, command: findCommand(os, shell, word) };
 }
 

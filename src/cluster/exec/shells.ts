@@ -69,7 +69,7 @@ const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {
   powershell: (word) => ({
     stdout: [],
     stderr: [
-      WORDS.termIsNotRecognizedAs({ word }),
+      WORDS.powershellUnknownCommand({ word }),
       "At line:1 char:1",
       `+ ${word}`,
       `+ ${"~".repeat(word.length)}`,

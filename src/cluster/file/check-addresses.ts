@@ -161,7 +161,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
   reportOverlaps([service, underlay], reading);
   if (!prefixCovers(underlay.prefix, pods.prefix)) {
     const message = `in shape node-subnet ${formatPrefix(pods.prefix)} must be in the underlay, ${formatPrefix(underlay.prefix)}`;
-    reading.reportValue(pods.place, message, WORDS.leaveFieldOutOrWrite);
+    reading.reportValue(pods.place, message, WORDS.adviceClusterCIDRInUnderlay);
     return;
   }
   checkPodRanges(ranges, pods, reading);
@@ -203,7 +203,7 @@ function checkMachinesOutside(ranges: readonly NamedRange[], cluster: ClusterFil
 function refusePodAddresses(raw: RawCluster, reading: Reading): void {
   for (const { value: node } of raw.nodes.value) {
     if (node.podAddresses.value === undefined) continue;
-    const message = WORDS.inShapeOwnSubnetEach;
+    const message = WORDS.podAddressesInOwnSubnet;
     const advice = "Write podCIDR, or network.shape: node-subnet or pod-subnet.";
     reading.reportValue(node.podAddresses.place, message, advice);
   }
@@ -259,7 +259,7 @@ function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Readi
     const { podAddresses, podCIDR } = raw.nodes.value[index]?.value ?? {};
     if (podAddresses?.value === undefined) continue;
     if (podCIDR?.value !== undefined) {
-      const message = WORDS.nodeHasSingleAddressesFor;
+      const message = WORDS.podCIDRWithPodAddresses;
       reading.reportValue(podCIDR.place, message, "Remove one of the two fields.");
       continue;
     }

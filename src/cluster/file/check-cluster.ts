@@ -110,7 +110,7 @@ function checkPods(raw: RawCluster, reading: Reading): void {
       reading.reportValue(pod.node.place, `there is no node ${quote(pod.node.value)}`, advice);
     }
     if (node?.os.value === "linux" && pod.policies.value.length > 0) {
-      const advice = WORDS.removeListOrLetPod;
+      const advice = WORDS.advicePoliciesOnWindowsOnly;
       reading.reportValue(pod.policies.place, "HCN policies exist on Windows nodes only", advice);
     }
     checkPodPorts(pod, hostPorts, reading);

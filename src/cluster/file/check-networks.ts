@@ -25,12 +25,12 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const driver = driverOf(network);
   if (plugin.value === "azure-vnet") checkAzure(driver, network, reading);
   if (plugin.value === "win-overlay" && driver !== "Overlay") {
-    const message = WORDS.winOverlayAttachesPodsTo({ driver });
+    const message = WORDS.winOverlayNeedsOverlay({ driver });
     const advice = "Write driver: Overlay, or leave the field out.";
     reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
   }
   if (plugin.value !== "win-bridge" || driver === "L2Bridge") return;
-  const message = WORDS.winBridgeAttachesPodsTo({ driver });
+  const message = WORDS.winBridgeNeedsL2Bridge({ driver });
   const advice = "Write plugin: hns, or leave the field out.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
 }
@@ -74,11 +74,11 @@ function checkAzure(
 ): void {
   if (driver === "L2Bridge" && shape.value === undefined) {
     const message = "azure-vnet gives pods addresses in three ways";
-    const advice = WORDS.writeShapeOwnSubnetAzure;
+    const advice = WORDS.adviceAzureShape;
     reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
   }
   if (driver === "L2Bridge" || driver === "L2Tunnel") return;
-  const message = WORDS.azureVnetAttachesPodsTo({ driver });
+  const message = WORDS.azureVnetDriverUnsupported({ driver });
   const advice = "Write driver: L2Bridge, or plugin: hns.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
 }
@@ -90,14 +90,14 @@ function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape,
   const isAzure = plugin.value === "azure-vnet";
   if (routes.value === undefined || routes.value === "none" || plugin.value === "flannel") return;
   if (shape !== "own-subnet") {
-    const advice = WORDS.leaveFieldOutNodesOf;
+    const advice = WORDS.adviceRoutesUnneeded;
     reading.reportValue(routes.place, `shape ${shape} has no routes between nodes`, advice);
   } else if (!needsRoutes) {
     const message = `driver ${driverOf(network)} has no routes between nodes`;
     reading.reportValue(routes.place, message, "Leave the field out.");
   } else if (isAzure !== (routes.value === "fabric")) {
     const message = isAzure
-      ? WORDS.withAzureVnetFabricLeads
+      ? WORDS.azureFabricRoutesPods
       : "the fabric leads to pods of the plugin azure-vnet alone";
     reading.reportValue(routes.place, message, "Leave the field out, or write routes: none.");
   }
@@ -126,8 +126,8 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
     reading.report(
       "cluster-file-invalid-value",
       shape.place,
-      WORDS.winBridgeGivesPodsGateway({ wanted }),
-      WORDS.writePluginHnsOrAzure,
+      WORDS.winBridgeGatewayMissing({ wanted }),
+      WORDS.adviceWinBridgeGateway,
     );
   }
   checkRoutes(network, wanted, reading);
@@ -159,7 +159,7 @@ function checkOutboundNat(
   const { enabled, exceptions } = outboundNAT.value;
   const { hasOutboundNat } = driverTraits(driver);
   if (enabled.value === true && !hasOutboundNat) {
-    const message = WORDS.driverHasNoOutBoundNATVfp({ driver });
+    const message = WORDS.driverWithoutOutboundNat({ driver });
     reading.report("cluster-file-driver-mismatch", enabled.place, message, "Remove the field.");
   }
   if (exceptions.value !== undefined && !(enabled.value ?? hasOutboundNat)) {
@@ -196,7 +196,7 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
   const { ipam, driver } = raw.network.value;
   const { range } = raw.underlay.value.dhcp.value;
   if (network.ipam === "dhcp" && network.driver !== "Transparent") {
-    const message = WORDS.podsOfDriverAskNo({ driver: network.driver });
+    const message = WORDS.driverWithoutDhcp({ driver: network.driver });
     const place = ipam.value === undefined ? driver.place : ipam.place;
     reading.report(
       "cluster-file-driver-mismatch",
@@ -261,12 +261,12 @@ function checkNeighbours(all: readonly Located[], reading: Reading): void {
       if (!shareNode(other, network)) continue;
       const bothExternal = traits.isExternal && driverTraits(other.driver).isExternal;
       if (bothExternal && other.driver !== network.driver) {
-        const message = WORDS.adapterOfNodeCarriesNetwork({
+        const message = WORDS.adapterDriverConflict({
           driver: other.driver,
           name: other.name,
           driver2: network.driver,
         });
-        const advice = WORDS.writeDriverOrDriverNat({ driver: other.driver });
+        const advice = WORDS.adviceSameDriver({ driver: other.driver });
         reading.report("cluster-file-driver-mismatch", driver, message, advice);
       } else if (other.driver === network.driver && !traits.canRepeat) {
         const message = `a node has one ${network.driver} network, and ${other.name} is one`;
@@ -318,7 +318,7 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
         name in network.ranges && build !== undefined && !hasFeature(build.profile.hns, "VxlanPort"),
     );
     if (old === undefined) continue;
-    const message = WORDS.nodeRunsWhoseHnsHas({ name: old.name, name2: old.build?.profile.name ?? "" });
+    const message = WORDS.buildWithFixedVxlanPort({ name: old.name, name2: old.build?.profile.name ?? "" });
     reading.report(
       "hybrid-overlay-port-unsupported",
       vxlanPort,
@@ -336,7 +336,7 @@ const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
 
 function checkVni({ network, vni }: Located, reading: Reading): void {
   if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
-  const message = WORDS.vniDoesNotFit16({ vni: network.vni });
+  const message = WORDS.vniTooLarge({ vni: network.vni });
   reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
 }
 
@@ -345,7 +345,7 @@ function checkVniOfEdition(all: readonly Located[], cluster: ClusterFile, readin
   const { asDocumented } = cluster;
   const own = all.find(({ network }) => network === cluster.network);
   if (asDocumented === undefined || own === undefined || !hasOtherVni(cluster)) return;
-  const message = WORDS.kubernetesPageOfHasFlannels({
+  const message = WORDS.vniNotAsDocumented({
     asDocumented,
     flannelVni: FLANNEL_VNI,
     vni: own.network.vni,

@@ -144,7 +144,7 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     const other = ranges.slice(0, index).find((each) => prefixesOverlap(each.prefix, range.prefix));
     if (other === undefined) continue;
     const message = `${formatPrefix(range.prefix)} overlaps ${other.name}, ${formatPrefix(other.prefix)}`;
-    const advice = WORDS.chooseRangeThatSharesNo({ ip: formatIp(lastIp(other.prefix)) });
+    const advice = WORDS.adviceDisjointRange({ ip: formatIp(lastIp(other.prefix)) });
     reading.report("cluster-file-overlapping-ranges", range.place, message, advice);
   }
   checkNetwork(raw, cluster, reading);
@@ -166,13 +166,13 @@ function lackOfShape({
   if (plugin === "azure-vnet" && nodes.some(({ os }) => os === "windows")) {
     if (shape !== "own-subnet")
       return {
-        message: WORDS.azureCniInShapeHas({ shape }),
+        message: WORDS.azureShapeWithoutIpv6({ shape }),
         advice: "Write network.shape: own-subnet, or leave ipv6 out.",
       };
     const { minor } = kubernetes.version;
     if (minor >= AZURE_MINOR_MIN) return undefined;
     return {
-      message: WORDS.azureCniOverlayHasDual({ minor }),
+      message: WORDS.azureOverlayDualStackVersion({ minor }),
       advice: 'Write kubernetes.version: "1.26" or later, or leave ipv6 out.',
     };
   }
@@ -265,8 +265,8 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
   const { place } = raw.ipv6.value.enabled;
   const isWindowsThere = cluster.nodes.some(({ os }) => os === "windows");
   if (driver !== "L2Bridge") {
-    const message = WORDS.networksOfDriverCarryNo({ driver });
-    const advice = WORDS.writeNetworkDriverL2BridgeOr;
+    const message = WORDS.driverWithoutIpv6({ driver });
+    const advice = WORDS.adviceL2BridgeOrNoIpv6;
     reading.report("cluster-file-driver-mismatch", place, message, advice);
   } else if (plugin === "flannel") {
     // control-planes.md §1.3: the back ends of Windows do not look at the second family.
@@ -277,7 +277,7 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     reading.report("flannel-option-not-for-windows", place, message, advice);
   } else if (plugin === "win-bridge" && cluster.nodes.some(isUpstream)) {
     // cni.md §8, row 48.
-    const message = WORDS.winBridgeGivesPodFirst;
+    const message = WORDS.winBridgeSingleStack;
     const advice = "Write network.plugin: hns, or compat: hardened on the Windows nodes.";
     reading.report("cluster-file-driver-mismatch", raw.network.value.plugin.place, message, advice);
   }

@@ -87,7 +87,7 @@ const DRIVER = oneOf<NetworkDriver>(["L2Bridge", "L2Tunnel", "Overlay", "Transpa
 const VNI_MAX = 0xff_ffff;
 const VLAN_MAX = 4_094;
 
-const VXLAN_PORT_FIELD = optional(PORT, WORDS.vxlanPortField, "4789");
+const VXLAN_PORT_FIELD = optional(PORT, WORDS.networkVxlanPort, "4789");
 
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(

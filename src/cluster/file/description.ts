@@ -221,13 +221,13 @@ const PROTOCOL = withDefault(
   "The transport protocol of the port.",
 );
 const PORT_SHAPE = mapping<PortFields>("a port", {
-  port: required(PORT, WORDS.portShapePort),
+  port: required(PORT, WORDS.outsidePortsPort),
   protocol: PROTOCOL,
 });
 const POD_PORT_SHAPE = mapping<PodPortFields>("a port", {
-  port: required(PORT, WORDS.podPortShapePort),
+  port: required(PORT, WORDS.podPortsPort),
   protocol: PROTOCOL,
-  hostPort: optional(PORT, WORDS.podPortShapeHostPort, "none"),
+  hostPort: optional(PORT, WORDS.podPortsHostPort, "none"),
 });
 
 const OUTSIDE = mapping<OutsideFields>("an outside host", {

@@ -49,7 +49,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     shapes: ["node-subnet"],
     plugin: "hns",
     canRepeat: false,
-    shapeReason: WORDS.traitsL2TunnelShapeReason,
+    shapeReason: WORDS.l2TunnelShapeReason,
   },
   Overlay: {
     ...BRIDGED,
@@ -58,7 +58,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     isIsolated: true,
     needsRoutes: false,
     translatesToNodes: true,
-    shapeReason: WORDS.traitsOverlayShapeReason,
+    shapeReason: WORDS.overlayShapeReason,
   },
   Transparent: {
     ...BRIDGED,

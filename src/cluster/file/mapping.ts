@@ -224,7 +224,7 @@ class ListShape<T> implements ValueShape<readonly Located<T>[]> {
 
   read(node: ParsedNode, place: ValuePlace, reading: Reading): readonly Located<T>[] | undefined {
     if (!isSeq(node)) {
-      const advice = WORDS.beginEachItemWithHyphen({ noun: this.item.noun });
+      const advice = WORDS.adviceListItems({ noun: this.item.noun });
       reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
       return undefined;
     }
@@ -334,5 +334,5 @@ export const TEXTS_BY_PATH: ValueShape<Readonly<Record<string, string>>> = texts
   noun: "a mapping from paths to text",
   item: "file",
   countMax: 64,
-  advice: WORDS.textsByPathAdvice,
+  advice: WORDS.adviceFilesAsText,
 });

@@ -66,7 +66,7 @@ export function assignPodRanges(
   if (given.length === nodes.length) return given;
   if (maskSize.value < clusterCIDR.value.length) {
     const message = `no block of length ${maskSize.value} fits into ${formatPrefix(clusterCIDR.value)}`;
-    const advice = WORDS.writeLengthFromTo29({ valueLength: clusterCIDR.value.length });
+    const advice = WORDS.adviceNodeCIDRMaskSize({ valueLength: clusterCIDR.value.length });
     reading.reportValue(maskSize.place, message, advice);
     return undefined;
   }
@@ -75,7 +75,7 @@ export function assignPodRanges(
   for (const node of nodes) {
     const range = node.value.podCIDR.value ?? blocks.take();
     if (range === undefined) {
-      const message = WORDS.noBlockOfLengthIs({
+      const message = WORDS.clusterCIDRExhausted({
         value: maskSize.value,
         value2: formatPrefix(clusterCIDR.value),
       });
@@ -157,7 +157,7 @@ export function reportOverlaps(ranges: readonly NamedRange[], reading: Reading):
     if (widest !== undefined && prefixesOverlap(widest.prefix, range.prefix)) {
       const [first, second] = widest.place.offset <= range.place.offset ? [widest, range] : [range, widest];
       const message = `${formatPrefix(second.prefix)} overlaps ${first.name}, ${formatPrefix(first.prefix)}`;
-      const advice = WORDS.chooseRangeThatSharesNo({ ip: formatIp(lastIp(first.prefix)) });
+      const advice = WORDS.adviceDisjointRange({ ip: formatIp(lastIp(first.prefix)) });
       reading.report("cluster-file-overlapping-ranges", second.place, message, advice);
     }
     if (widest === undefined || lastIp(range.prefix) > lastIp(widest.prefix)) widest = range;

@@ -17,7 +17,7 @@ import { clusterFile } from "#data/words.js";
 
 const WORDS = clusterFile();
 
-const ADVICE = WORDS.advice;
+const ADVICE = WORDS.adviceQuirkSetting;
 
 /** The setting as `parseQuirk` reads it: words, numbers, and what YAML makes of `true`. */
 function settingText(node: ParsedNode | undefined): string | undefined {
@@ -43,7 +43,7 @@ function readSetting(
 
 function reportUnknown(name: string, place: ValuePlace, reading: Reading): void {
   const [nearest] = nearestNames(name, QUIRK_NAMES);
-  const advice = nearest === undefined ? WORDS.docsReferenceHnsFaultsMd : `Did you mean ${nearest}?`;
+  const advice = nearest === undefined ? WORDS.adviceQuirkNames : `Did you mean ${nearest}?`;
   reading.report("cluster-file-unknown-field", place, `there is no defect ${quote(name)}`, advice);
 }
 

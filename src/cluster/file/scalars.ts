@@ -95,7 +95,7 @@ export const ADDRESS_RANGE: ValueShape<AddressRange> = textOf({
   },
   advise: (text) => {
     if (!text.includes("/")) return "Write 10.224.0.36, or 10.224.0.36-10.224.0.65.";
-    return WORDS.writeFirstAndLastAddress;
+    return WORDS.adviceAddressRange;
   },
 });
 
@@ -117,7 +117,7 @@ export const PREFIX: ValueShape<Prefix> = textOf({
     }
     if (parsed !== undefined) return "Cluster files hold IPv4 ranges only, such as 10.244.1.0/24.";
     const ip = parseIpv4(text);
-    if (ip !== undefined) return WORDS.addLength32ForAddress({ ip: formatIp(ip) });
+    if (ip !== undefined) return WORDS.advicePrefixLength({ ip: formatIp(ip) });
     return "Write the first address and the length, such as 10.244.1.0/24.";
   },
 });
@@ -162,7 +162,7 @@ export const NAME: ValueShape<string> = textOf({
   advise: (text) => {
     const lower = stripEdges(text.toLowerCase().replace(/[^a-z0-9.-]+/g, "-"), /[-.]/);
     const example = lower === "" || lower.length > 63 ? "win-1" : lower;
-    return WORDS.useSmallLettersDigitsAnd({ example });
+    return WORDS.adviceDnsLabel({ example });
   },
 });
 
@@ -190,7 +190,7 @@ export const INTERFACE: ValueShape<string> = textOf({
   pattern: "^\\S(.*\\S)?$",
   lengthMax: 256,
   parse: (text) => (/^\S(?:.*\S)?$/.test(text) ? text : undefined),
-  advise: () => WORDS.writeAdaptersNameSuchAs,
+  advise: () => WORDS.adviceInterface,
 });
 
 /** A path that cannot leave the folder it is relative to (design: files named by input stay in their directory). */
@@ -205,7 +205,7 @@ export const RELATIVE_PATH: ValueShape<string> = textOf({
   pattern: "^(?![/\\\\])(?!.*(^|[/\\\\])\\.\\.([/\\\\]|$)).+$",
   lengthMax: 1_024,
   parse: (text) => (text !== "" && isRelativePath(text) ? text : undefined),
-  advise: () => WORDS.writePathSuchAsManifests,
+  advise: () => WORDS.adviceRelativePath,
 });
 
 /** A party as the command line names it; which one it is shows when the cluster is up. */
@@ -256,7 +256,7 @@ export function integer(noun: string, min: number, max: number): ValueShape<numb
 
 /** A time from `min` to `max` seconds: a whole number of seconds, or a text such as `90s`. Read as seconds. */
 export function seconds(min: number, max: number): ValueShape<number> {
-  const noun = WORDS.numberOfSecondsOrTime;
+  const noun = WORDS.secondsNoun;
   const isWithin = (value: number): boolean => value >= min && value <= max;
   return Object.freeze({
     noun,

@@ -68,7 +68,7 @@ function checkSize(text: string): TextFault | undefined {
   }
   const binary = text.indexOf("\u0000");
   if (binary >= 0) {
-    const message = WORDS.fileHoldsZeroByteSo;
+    const message = WORDS.fileNotUtf8;
     return { code: "cluster-file-unreadable", offset: binary, message, advice: "Save it as UTF-8 text." };
   }
   const excess = findExcessToken(text, STRUCTURE_MAX);
@@ -135,7 +135,7 @@ function onlyDocument(text: string, tokens: readonly CST.Token[]): Document.Pars
       code: "cluster-file-invalid-yaml",
       offset: second.range[0],
       message: "the file holds more than one document",
-      advice: WORDS.keepOneClusterPerFile,
+      advice: WORDS.adviceOneClusterPerFile,
     },
   ];
 }

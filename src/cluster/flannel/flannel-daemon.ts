@@ -14,7 +14,7 @@ const FIRST_LIST_MS = 1_000;
 
 const NO_API_SERVER: FlannelFinding = {
   code: "flannel-store-unreachable",
-  message: WORDS.noApiServerMessage,
+  message: WORDS.flanneldApiServerSilent,
 };
 
 export interface FlannelDaemonParts {

@@ -100,7 +100,7 @@ function machinesOf(nodes: readonly Node[], assumptions: Assumption[]): readonly
   if (far.length > 0) {
     const names = listed(far.map(({ node }) => node.metadata.name));
     assumptions.push({
-      message: WORDS.nodesWhoseAddressesAreOutside({ network: formatPrefix(network), names }),
+      message: WORDS.nodesOutsideNetwork({ network: formatPrefix(network), names }),
     });
   }
   return near;
@@ -114,7 +114,7 @@ function buildOf(node: Node, assumptions: Assumption[]): string | undefined {
     const said =
       kernel === undefined || kernel === ""
         ? "does not name its build of Windows"
-        : WORDS.saysWhichIsNotBuild({ kernel: JSON.stringify(kernel) });
+        : WORDS.windowsBuildUnknown({ kernel: JSON.stringify(kernel) });
     assumptions.push({ node: name, message: `node ${name} ${said}: Server 2022 is taken` });
     return undefined;
   }
@@ -174,9 +174,7 @@ function formatAddressRange({ first, last }: AddressRange): string {
 
 function sharedSubnetNote({ shape, pods }: ClusterRanges): string {
   const subnet = formatPrefix(pods);
-  return shape === "node-subnet"
-    ? WORDS.podsHaveSingleAddressesOf({ subnet })
-    : WORDS.podsOfAllNodesHave({ subnet });
+  return shape === "node-subnet" ? WORDS.nodeSubnetAssumed({ subnet }) : WORDS.podSubnetAssumed({ subnet });
 }
 
 /** AKS says of its nodes which cluster they are of (https://learn.microsoft.com/en-us/azure/aks/use-labels). */
@@ -203,7 +201,7 @@ function shownFields(
   assumptions: Assumption[],
 ): JsonObject {
   if (shape === "own-subnet" || Object.keys(fields).length === 0) return fields;
-  const message = WORDS.objectsShowNetworkInWhich;
+  const message = WORDS.podsShareSubnetOverridden;
   assumptions.push({ message });
   return {};
 }
@@ -223,7 +221,7 @@ function rangesNotTaken(
     const range = formatPrefix(told.value);
     return [
       {
-        message: WORDS.hasForWhichDoesNot({ source: told.source, range, what, instead }),
+        message: WORDS.rangeOverridden({ source: told.source, range, what, instead }),
       },
     ];
   };
@@ -258,7 +256,7 @@ function clusterOfDump(
   assumptions.push(...rangesNotTaken(told, ranges));
   if (ranges.moved.length > 0) {
     assumptions.push({
-      message: WORDS.podsOfHaveAddressesOutside({ moved: listed(ranges.moved) }),
+      message: WORDS.podCIDROverridden({ moved: listed(ranges.moved) }),
     });
   }
   if (ranges.shape !== "own-subnet") assumptions.push({ message: sharedSubnetNote(ranges) });

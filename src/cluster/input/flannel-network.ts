@@ -95,7 +95,7 @@ function contradictionsOf(
     found.push({
       code: "flannel-vni-below-4096",
       where: backend.where,
-      message: WORDS.netConfJsonHasVni({ source: backend.source, given }),
+      message: WORDS.vniBelowMinimum({ source: backend.source, given }),
     });
   if (backend !== undefined && givenPort !== undefined && givenPort !== DEFAULTS.windows.port)
     found.push({
@@ -109,7 +109,7 @@ function contradictionsOf(
     found.push({
       code: "vxlan-identifiers-differ",
       where: place?.where,
-      message: WORDS.linuxNodesHaveVniOn({
+      message: WORDS.vxlanIdentifiersDiffer({
         linux: vni.linux,
         linux2: port.linux,
         windows: vni.windows,
@@ -190,7 +190,7 @@ export function flannelAccount(mode: string | undefined, evidence: Evidence): Ne
       contradictions: [],
       lack: {
         code: "flannel-backend-not-for-windows",
-        message: WORDS.flannelsBackendIsNotCarried({ kind }),
+        message: WORDS.flannelBackendUnsupported({ kind }),
       },
     };
   const tunnels = flannelTunnels(evidence);

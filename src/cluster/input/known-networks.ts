@@ -40,10 +40,7 @@ const CALICO: Teller = (mode, evidence, at) => {
       driver: "L2Bridge",
       routes: backend === "BGP" ? "by BGP, to the block of each node" : "through IPIP tunnels",
       fields: { name: "Calico" },
-      lack: notCarriedOut(
-        "Calico",
-        backend === "IPIP" ? WORDS.windowsHasNoIpipAnd : WORDS.bgpRoutesAddressBlocksAnd,
-      ),
+      lack: notCarriedOut("Calico", backend === "IPIP" ? WORDS.lackCalicoIpip : WORDS.lackCalicoBgp),
     };
   const vni = calicoVni(evidence);
   return {
@@ -52,7 +49,7 @@ const CALICO: Teller = (mode, evidence, at) => {
     routes: "through VXLAN tunnels, to the block of each node",
     vxlan: { vni: String(vni), port: "4789", at },
     fields: { driver: "Overlay", plugin: "hns", name: "Calico", vni },
-    lack: notCarriedOut("Calico with VXLAN", WORDS.itsCniPluginAddressBlocks),
+    lack: notCarriedOut("Calico with VXLAN", WORDS.lackCalicoVxlan),
   };
 };
 
@@ -70,7 +67,7 @@ const AZURE: Teller = (mode) => ({
   mode: AZURE_MODES[mode ?? "node-subnet"] ?? "pod range per node",
   isModeAssumed: mode === undefined,
   driver: "L2Bridge",
-  routes: mode === KUBENET ? WORDS.byRouteTableOfAzure : WORDS.byFabricOfAzureHere,
+  routes: mode === KUBENET ? WORDS.routesKubenet : WORDS.routesAzureFabric,
   fields: {},
   contradictions: [],
 });
@@ -83,7 +80,7 @@ const VPC: Teller = () => ({
   routes: "by the VPC, to each pod's address",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut("The VPC CNI of EKS", WORDS.podsHaveSecondaryAddressesOf),
+  lack: notCarriedOut("The VPC CNI of EKS", WORDS.lackEksVpcCni),
 });
 
 const GKE: Teller = () => ({
@@ -91,7 +88,7 @@ const GKE: Teller = () => ({
   mode: "pod range per node, routed by the VPC (alias ranges)",
   isModeAssumed: false,
   driver: "L2Bridge",
-  routes: WORDS.byVpcToRangeOf,
+  routes: WORDS.routesVpc,
   fields: { plugin: "win-bridge" },
   contradictions: [],
 });
@@ -120,7 +117,7 @@ const OVN: Teller = (_mode, { configs }, at) => {
       ...(port === 4_789 ? {} : { vxlanPort: port }),
     },
     contradictions: [],
-    lack: notCarriedOut("OVN-Kubernetes' hybrid overlay", WORDS.linuxNodesForwardTranslateAnd, true),
+    lack: notCarriedOut("OVN-Kubernetes' hybrid overlay", WORDS.lackOvnKubernetes, true),
   };
 };
 
@@ -132,7 +129,7 @@ const ANTREA: Teller = () => ({
   routes: "by Open vSwitch",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut("Antrea", WORDS.openVSwitchForwardsTranslatesAnd, true),
+  lack: notCarriedOut("Antrea", WORDS.lackAntrea, true),
 });
 
 const CILIUM: Teller = () => ({
@@ -143,7 +140,7 @@ const CILIUM: Teller = () => ({
   routes: "by Cilium",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut("Cilium", WORDS.eBPFProgramsForwardAndBalance, true),
+  lack: notCarriedOut("Cilium", WORDS.lackCilium, true),
 });
 
 const LINUX_ONLY: Teller = (_mode, _evidence, { title = "the network" }) => ({

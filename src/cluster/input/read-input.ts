@@ -77,7 +77,7 @@ const OTHER_TEXTS: readonly {
   {
     fits: (text) => /^[ \t]*Name:[ \t]+\S/m.test(text) && /^(?:Labels|Annotations):\s/m.test(text),
     what: "what kubectl describe prints, and no object",
-    advice: WORDS.otherTextsAdvice({ wholeObjects: WHOLE_OBJECTS }),
+    advice: WORDS.adviceKubectlDescribe({ wholeObjects: WHOLE_OBJECTS }),
   },
   {
     fits: (text) => /^(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="[^"\n]+" level=|level=)/m.test(text),
@@ -92,12 +92,12 @@ const OTHER_TEXTS: readonly {
       /"Type"[ \t]*:[ \t]*"(?:ACL|NAT|ROUTE|SDNRoute|PA)"/.test(text) ||
       showsTableOfIds(text),
     what: "objects or policies of HNS",
-    advice: WORDS.otherTextsAdviceMullionHnsGetAllF,
+    advice: WORDS.adviceHnsObjects,
   },
   {
     fits: (text) => /^[ \t]*["'{]?[\w"'./-]+[ \t]*:/m.test(text),
     what: "no object: apiVersion and kind are missing",
-    advice: WORDS.otherTextsAdviceMullionLintReadsSomeParts({ wholeObjects: WHOLE_OBJECTS }),
+    advice: WORDS.advicePartOfObject({ wholeObjects: WHOLE_OBJECTS }),
   },
 ];
 
@@ -125,7 +125,7 @@ function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
       const message = `no object of this file makes a cluster by itself: ${[...kinds].join(", ")}`;
       return { ...place, message, advice: WHOLE_OBJECTS };
     }
-    const message = WORDS.thereIsNeitherClusterFile;
+    const message = WORDS.inputUnrecognized;
     const advice =
       "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
     return { ...place, message, advice };
@@ -149,8 +149,8 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
 
 /** A text that is read as a stream is manifests alone. */
 function clusterFileInLong({ name }: InputText): FileProblem {
-  const message = WORDS.thereIsClusterFileIn({ wholeFileBytesMax: LIMITS.wholeFileBytesMax / 1_048_576 });
-  const advice = WORDS.giveClusterFileAndDump;
+  const message = WORDS.clusterFileInLargeText({ wholeFileBytesMax: LIMITS.wholeFileBytesMax / 1_048_576 });
+  const advice = WORDS.adviceSeparateFiles;
   return { code: "cluster-file-too-large", file: name, line: 1, column: 1, path: "", message, advice };
 }
 
@@ -169,7 +169,7 @@ type FileResult =
 
 function contradictionOf({ code, message, where }: Contradiction): FileProblem {
   const { file = "", line = 0, column = 0 } = where ?? {};
-  const advice = WORDS.mendItInClusterOr;
+  const advice = WORDS.adviceResolveContradiction;
   return { code, file, line, column, path: "", message, advice };
 }
 
@@ -185,7 +185,7 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
   const messages = [
     ...(account === undefined
       ? [
-          WORDS.nothingShowsWhichNetworkPods({
+          WORDS.podNetworkAssumed({
             driver: network.driver,
             plugin: network.plugin,
             addresses: ADDRESSES[network.shape],
@@ -232,7 +232,7 @@ function withoutNetwork(
   const parsed = parseClusterFile(JSON.stringify(document), DERIVED, overrides);
   const [first] = problems;
   if (!("cluster" in parsed) || recognised.account === undefined || first === undefined) {
-    const advice = WORDS.itWasDerivedFromNode;
+    const advice = WORDS.adviceWriteClusterFile;
     const derived = "cluster" in parsed ? problems : parsed.problems;
     return {
       problems: derived.map((problem) => ({
@@ -271,7 +271,7 @@ function notesOfUnread(
     code: "cluster-assumed",
     ...place,
     path: "",
-    message: WORDS.isNotReadClusterFile({ what }),
+    message: WORDS.networkSourceIgnored({ what }),
     advice: "Leave the cluster file out to have it read.",
   }));
 }

@@ -86,7 +86,7 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
     ({ network, first }): Contradiction => ({
       code: "network-signs-contradict",
       where: first.where,
-      message: WORDS.showsAndShowsWhichNetwork({
+      message: WORDS.podNetworkContradiction({
         source: first.source,
         network: TITLES[network],
         source2: chosen.first.source,
@@ -103,7 +103,7 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
     {
       code: "network-signs-contradict",
       where: dissent.where,
-      message: WORDS.showsWithAndWithWhich({
+      message: WORDS.networkModeContradiction({
         source: dissent.source,
         title,
         mode: dissent.mode ?? "",
@@ -121,7 +121,7 @@ function dsrContradiction({ nodes }: Evidence, { enableDSR }: KubeProxySettings)
   const minor = parseReportedVersion(node?.version ?? "")?.minor ?? KUBERNETES_MINOR_MAX;
   const isOn = enableDSR.gate ?? gateAt("WinDSR", minor)?.isOnByDefault ?? true;
   if (isOn) return [];
-  const message = WORDS.asksForDsrAndFeature({ source: enableDSR.source, minor });
+  const message = WORDS.dsrWithGateOff({ source: enableDSR.source, minor });
   return [{ code: "kube-proxy-dsr-without-gate", where: enableDSR.where, message }];
 }
 
@@ -131,7 +131,7 @@ function proxyContradictions({ enableDSR, ofFiles }: KubeProxySettings): readonl
   if (other === undefined || enableDSR === undefined) return [];
   const word = (isOn: boolean): string => (isOn ? "on" : "off");
   const [said, done] = [word(other.value), word(enableDSR.value)];
-  const message = WORDS.hasDsrAndStartsKube({ source: other.source, said, source2: enableDSR.source, done });
+  const message = WORDS.dsrContradiction({ source: other.source, said, source2: enableDSR.source, done });
   return [{ code: "kube-proxy-settings-contradict", where: other.where, message }];
 }
 
@@ -149,11 +149,11 @@ function isInstalledOtherwise({ nodes, containers }: Evidence): boolean {
 function lackOf({ source, spec }: InstallationEvidence): string | undefined {
   const encapsulation = textAt(ipv4Pool(spec), "encapsulation");
   if (encapsulation !== "" && encapsulation !== "VXLAN" && encapsulation !== "None")
-    return WORDS.encapsulationIsNotForWindows({ source, encapsulation });
+    return WORDS.calicoEncapsulationUnsupported({ source, encapsulation });
   const services = spec["serviceCIDRs"];
   return Array.isArray(services) && services.length > 0
     ? undefined
-    : WORDS.serviceCIDRsAreMissingWithoutWhich({ source });
+    : WORDS.calicoServiceCIDRsMissing({ source });
 }
 
 /**
@@ -169,7 +169,7 @@ function installationContradictions(evidence: Evidence): readonly Contradiction[
   if (plugin !== "" && plugin !== "Calico") return [];
   const isOn = textAt(spec, "calicoNetwork", "windowsDataplane") === "HNS";
   if (!isOn && isInstalledOtherwise(evidence)) return [];
-  const message = isOn ? lackOf(installation) : WORDS.windowsDataplaneIsNotHnsSo({ source });
+  const message = isOn ? lackOf(installation) : WORDS.calicoDataplaneNotHns({ source });
   return message === undefined ? [] : [{ code: "calico-installation-not-for-windows", where, message }];
 }
 

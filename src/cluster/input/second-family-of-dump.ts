@@ -282,12 +282,12 @@ function lackOfSecondFamily(
     return {
       // AKS has dual stack with an overlay or kubenet, EKS has IPv6 on Linux nodes.
       code: "network-not-emulated",
-      reason: WORDS.podsShareSubnetInWhich({ pods: formatPrefix(ranges.pods) }),
+      reason: WORDS.podSubnetIpv4Only({ pods: formatPrefix(ranges.pods) }),
     };
   if (hasAzureOverlay(machines) && minor < AZURE_MINOR_MIN)
     return {
       code: "service-ipv6-unsupported",
-      reason: WORDS.azureCniOverlayHasDual({ minor }),
+      reason: WORDS.azureOverlayDualStackVersion({ minor }),
     };
   const old = nodeWithoutSecondFamily(machines);
   return old === undefined
@@ -305,7 +305,7 @@ export function tellLack(
     const message = `the cluster has IPv6 addresses, and ${reason}: IPv4 alone is taken`;
     findings.push({ code, where: undefined, message });
   } else {
-    assumptions.push({ message: WORDS.clusterHasIPv6AddressesAnd });
+    assumptions.push({ message: WORDS.ipv6NotEmulated });
   }
   return undefined;
 }
@@ -342,11 +342,11 @@ export function secondFamily(
   if (lack !== undefined) return tellLack(lack, hasWindows, told);
   if (found.movesPods)
     told.assumptions.push({
-      message: WORDS.iPv6AddressesOfPodsFit,
+      message: WORDS.podIpv6Reassigned,
     });
   if (hasWindows && !hasAzureOverlay(machines))
     told.assumptions.push({
-      message: WORDS.podsHaveAddressesOfTwo,
+      message: WORDS.dualStackThroughHns,
     });
   return found;
 }

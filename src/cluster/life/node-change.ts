@@ -11,17 +11,17 @@ export const NODE_NAME = { text: "A node.", fields: { node: { is: "text", text: 
 export const NODE_REQUEST = {
   oneOf: [
     {
-      text: (): string => WORDS.nodeRequest,
+      text: (): string => WORDS.nodeRequestReboot,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["reboot"] },
     },
     {
-      text: (): string => WORDS.nodeRequestMachineGoesDownAndStays,
+      text: (): string => WORDS.nodeRequestStop,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["stop"] },
     },
     {
-      text: (): string => WORDS.nodeRequestMachineThatIsOffComes,
+      text: (): string => WORDS.nodeRequestStart,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["start"] },
     },
@@ -32,12 +32,12 @@ export const NODE_REQUEST = {
       optional: {
         state: {
           is: (): typeof RESTART_STATES => RESTART_STATES,
-          text: (): string => WORDS.nodeRequestState,
+          text: (): string => WORDS.nodeRequestRestartHnsState,
         },
       },
     },
     {
-      text: (): string => WORDS.nodeRequestItsNodeGoesWithIts,
+      text: (): string => WORDS.nodeRequestLeave,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["leave"] },
     },

@@ -47,7 +47,7 @@ function checkJoinRange(
     );
   if (!prefixCovers(clusterCIDR, range) || range.length > LENGTH_MAX)
     return refuse(
-      WORDS.isNotRangeForPods({ shown }),
+      WORDS.podCIDRInvalid({ shown }),
       `Choose one in ${formatPrefix(clusterCIDR)}, with a length up to /${LENGTH_MAX}.`,
     );
   for (const { metadata, spec: other } of nodes) {
@@ -173,7 +173,7 @@ export class NodeLifecycle {
     if (flannel !== undefined) return flannel;
     throw new RequestError(
       "node-action-impossible",
-      WORDS.needsNetworkThatProgramOf({ action }),
+      WORDS.actionNeedsProgramNetwork({ action }),
       "Write network: { plugin: flannel, backend: vxlan } in the cluster file.",
     );
   }
@@ -242,7 +242,7 @@ export class NodeLifecycle {
       throw new RequestError(
         "node-action-impossible",
         `node ${node.spec.name} has no HNS: it runs Linux`,
-        WORDS.hnsIsServiceOfWindows,
+        WORDS.adviceHnsOnWindowsOnly,
       );
     hns.restart(state);
     const namespaces = new Set(hns.enumerate("Namespace"));
@@ -266,7 +266,7 @@ export class NodeLifecycle {
     await work();
     pods.stopOn(name);
     this.standings.set(name, "left");
-    return WORDS.nodeHasLeftClusterIts;
+    return WORDS.nodeHasLeft;
   }
 
   private async rejoin(node: ClusterNode, podCIDR: string | undefined): Promise<string> {

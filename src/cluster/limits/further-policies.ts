@@ -43,7 +43,7 @@ class FurtherPolicyLimit implements FlowLimit {
   reasonFor(flow: LimitedFlow): LimitReason {
     const own = this.policies.filter((policy) => isAbout(policy, flow));
     const titles = listTitles(own.map(titleOf));
-    const message = WORDS.mayBeAboutItAnd({ titles, isOrAre: own.length === 1 ? "is" : "are" });
+    const message = WORDS.policiesNotEnforced({ titles, isOrAre: own.length === 1 ? "is" : "are" });
     return { code: CODE, message, ...placeOf(own[0]) };
   }
 

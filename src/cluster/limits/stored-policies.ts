@@ -21,7 +21,7 @@ class StoredPolicyLimit implements FlowLimit {
   constructor(stored: Stored) {
     this.stored = stored;
     const whose = listTitles([...stored.keys()]);
-    this.message = WORDS.hnsStoresPoliciesOfEndpoints({ whose });
+    this.message = WORDS.endpointPoliciesStored({ whose });
   }
 
   covers(flow: LimitedFlow): boolean {

@@ -14,7 +14,7 @@ import { clusterLife } from "#data/words.js";
 const WORDS = clusterLife();
 
 const CODE = "ipv6-nat-not-settled";
-const WHY = WORDS.why;
+const WHY = WORDS.ipv6SourceNatUnsettled;
 
 class UntranslatedFamilyLimit implements FlowLimit {
   readonly code: KnowledgeCode = CODE;

@@ -177,7 +177,7 @@ export class LinuxKubelet implements Kubelet {
     if (wanted === this.gateway) return;
     throw new CniError(
       CNI_CODES.internal,
-      WORDS.failedToSetBridgeAddr({
+      WORDS.bridgeAddressConflict({
         name: JSON.stringify(this.bridge.name),
         wanted: formatIp(wanted),
         podCIDRLength: podCIDR.length,

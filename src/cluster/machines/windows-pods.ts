@@ -236,7 +236,7 @@ export class WindowsKubelet implements Kubelet {
     const address = ips.find((ip) => typeof ip === "number");
     if (pod.address !== undefined && address !== pod.address) {
       // CNS chooses by itself, whatever the file asks for.
-      const message = WORDS.pluginGavePodAndIts({
+      const message = WORDS.podAddressOverriddenByIpam({
         given: address === undefined ? "no IPv4 address" : formatIp(address),
         address: formatIp(pod.address),
       });

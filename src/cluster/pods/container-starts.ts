@@ -48,7 +48,7 @@ function faultOfImage(
   if (builds.length === 0 || builds.some((each) => runsContainersOf(build, each) !== false)) return undefined;
   return {
     code: "image-of-another-build",
-    text: WORDS.imageIsMadeForBuild({ image, builds: builds.join(", "), build: build.profile.build }),
+    text: WORDS.imageBuildMismatch({ image, builds: builds.join(", "), build: build.profile.build }),
   };
 }
 
@@ -61,11 +61,11 @@ function refusalOf(image: string): Pick<ContainerObstacle, "reason" | "message">
   if (imagePlatform(image)?.isList === true)
     return {
       reason: "ErrImagePull",
-      message: WORDS.failedToPullAndUnpack({ image: JSON.stringify(image) }),
+      message: WORDS.containerdImageNotFound({ image: JSON.stringify(image) }),
     };
   return {
     reason: "RunContainerError",
-    message: WORDS.failedToCreateContainerdTask,
+    message: WORDS.containerdOsMismatch,
   };
 }
 

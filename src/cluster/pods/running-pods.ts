@@ -289,7 +289,7 @@ export const WAITS: KnowledgeCode = "pod-waits-in-input";
 function waitingRemark({ status }: Pod): PodRemark {
   const reasons = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.reason ?? []);
   const why = reasons[0] === undefined ? "" : ` (${reasons[0]})`;
-  return { code: WAITS, text: WORDS.inputShowsItPendingAnd({ why }) };
+  return { code: WAITS, text: WORDS.podPendingInInput({ why }) };
 }
 
 /** A network that the pod's manifest names, and its node does not have. */
@@ -319,7 +319,7 @@ function strangeAddress(
   if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
   return {
     code: "pod-address-outside-range",
-    text: WORDS.itsAddressIsOutsidePod({ address: formatIp(address), range: formatPrefix(range) }),
+    text: WORDS.podAddressOutsideRange({ address: formatIp(address), range: formatPrefix(range) }),
   };
 }
 
@@ -333,7 +333,7 @@ function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark
   if (node.spec.os === "windows" && isHostNetwork(pod) && !isHostProcess(pod)) {
     remarks.push({
       code: "host-network-unsupported",
-      text: WORDS.hostNetworkIsNotSupportedOn,
+      text: WORDS.hostNetworkUnsupported,
     });
   }
   if (dns.code !== undefined)
@@ -353,7 +353,7 @@ function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): re
     return [
       {
         code: "container-not-running",
-        text: WORDS.inputShowsItsContainerAs({ name: status.name, reason: fault.reason }),
+        text: WORDS.containerNotRunningInInput({ name: status.name, reason: fault.reason }),
       },
     ];
   });
@@ -366,7 +366,7 @@ function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): re
     ...told,
     ...sharedPorts(pod).map(({ containers: [first, second], port, protocol }) => ({
       code: "container-ports-conflict" as const,
-      text: WORDS.itsContainersAndBothDeclare({ first, second, protocol, port }),
+      text: WORDS.containerPortConflict({ first, second, protocol, port }),
       isTrouble: true,
     })),
   ];

@@ -258,7 +258,7 @@ export function planApiServer(file: ClusterFile, brought: readonly KubeObject[])
   const taken = isServiceBrought ? undefined : services.find(({ spec }) => spec?.clusterIP === clusterIP);
   if (taken !== undefined) {
     const name = `${taken.metadata.namespace}/${taken.metadata.name}`;
-    const message = WORDS.serviceHasAddressOfService({ name, clusterIP, apiService: API_SERVICE });
+    const message = WORDS.apiServiceAddressTaken({ name, clusterIP, apiService: API_SERVICE });
     return { places: [], toldBy: undefined, objects: [], isServiceBrought, lack: message };
   }
   const hasEnds = brought.some((object) => object === toldBy && object.kind !== "Node");

@@ -454,7 +454,7 @@ export class ServiceProxies {
   /** Remembers a kube-proxy that takes its node for another one. */
   private noteName({ spec }: ClusterNode, hostname: string): void {
     if (hostname === spec.name) return;
-    const message = WORDS.withoutHostnameOverrideKubeProxy({ hostname, name: spec.name });
+    const message = WORDS.hostnameOverrideOff({ hostname, name: spec.name });
     const finding: ServiceFinding = { code: "kube-proxy-hostname-override-missing", message };
     this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
   }

@@ -400,8 +400,8 @@ export class RunningCluster implements ClusterSession {
         line,
         column,
         path: "spec.ports",
-        message: WORDS.windowsNodesBalanceNoConnection({ port: port.port }),
-        advice: WORDS.giveServicePortOfTcpOr,
+        message: WORDS.sctpNotBalanced({ port: port.port }),
+        advice: WORDS.adviceTcpOrUdpForWindows,
       };
     });
   }
@@ -445,7 +445,7 @@ export class RunningCluster implements ClusterSession {
   private ofOtherNetwork({ spec }: ClusterPod): ServiceFinding | undefined {
     const { network } = this.cluster.file;
     if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
-    const message = WORDS.kubeProxyServesNetworkAnd({ name: network.name, podNetwork: spec.podNetwork });
+    const message = WORDS.endpointsInOtherNetwork({ name: network.name, podNetwork: spec.podNetwork });
     return { code: "service-back-end-in-other-network", message };
   }
 

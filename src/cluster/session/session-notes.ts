@@ -80,8 +80,8 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     code: OUTSIDE_RANGE,
     text:
       names.length === 1
-        ? WORDS.podOfInputHasNo({ names: listed(names) })
-        : WORDS.ofInputHaveNoNetwork({ pods: plural(names.length, "pod"), names: listed(names) }),
+        ? WORDS.podWithoutNetwork({ names: listed(names) })
+        : WORDS.podsWithoutNetwork({ pods: plural(names.length, "pod"), names: listed(names) }),
   }));
 }
 
@@ -97,7 +97,7 @@ function nodesThatWait(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     const isWhole = withNetwork.every(({ pod, running }) => pod.spec?.nodeName !== node || !running);
     if (!isWhole) return [];
     const names = listed(group.map(({ pod }) => keyOf(pod)));
-    const text = WORDS.noPodOfNodeHas({ names });
+    const text = WORDS.nodeWithoutPodNetworks({ names });
     return { reference: `node/${node}`, node, code: WAITS, text };
   });
 }
@@ -333,8 +333,8 @@ export function machineNotes(kube: MemoryKube, machines: Machines): readonly Fil
         path: "",
         message: `node ${name} ${what}: ${which}`,
         advice: isThere
-          ? WORDS.machinesComeWithClusterGive
-          : WORDS.machinesAreCorrectSpecNodeName({ listed: listed([...machines.keys()]) }),
+          ? WORDS.adviceNodeInternalIP
+          : WORDS.adviceNodeName({ listed: listed([...machines.keys()]) }),
       };
     });
 }

@@ -149,7 +149,7 @@ function isolationOf(cluster: Cluster, { from, to }: FollowedAttempt, forward: T
   if (forward.steps.some(isAt)) return undefined;
   return {
     code: "pod-networks-isolated",
-    remark: WORDS.senderIsInNetworkReceiver({ podNetwork: one.spec.podNetwork, podNetwork2: podNetwork }),
+    remark: WORDS.remarkNetworksIsolated({ podNetwork: one.spec.podNetwork, podNetwork2: podNetwork }),
   };
 }
 
@@ -181,7 +181,12 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
     const { namespace, name, podNetwork } = stray.spec;
     return {
       code: "service-back-end-in-other-network",
-      remark: WORDS.itsBackEndIsIn({ namespace, name, podNetwork, name2: cluster.file.network.name }),
+      remark: WORDS.remarkBackEndInOtherNetwork({
+        namespace,
+        name,
+        podNetwork,
+        name2: cluster.file.network.name,
+      }),
     };
   }
   const code = codeOf(seen, isEmptyService(cluster, attempt));
@@ -190,6 +195,6 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
     ? { code }
     : {
         code: "mac-spoofing-refused",
-        remark: WORDS.portOfInFabricLets({ guard }),
+        remark: WORDS.remarkMacSpoofing({ guard }),
       };
 }

@@ -33,7 +33,7 @@ export function byIpv6(traceEnd: TraceEnd): TraceEnd {
   throw new RequestError(
     "unknown-object",
     `${description.reference} has no IPv6 address`,
-    WORDS.giveClusterSecondFamilyIpv6,
+    WORDS.adviceEnableIpv6,
   );
 }
 
@@ -126,7 +126,7 @@ function serviceTraceEnd(service: Service): TraceEnd {
   throw new RequestError(
     "unknown-object",
     `${reference} has no address of its own: ${isExternal ? "it is an ExternalName" : "it is headless"}`,
-    WORDS.askOneOfItsPods,
+    WORDS.adviceAskPodOrDns,
   );
 }
 
@@ -160,7 +160,7 @@ function withoutNetwork(pod: Pod): RequestError {
   return new RequestError(
     "unknown-object",
     `${reference} has no network: it is ${phase} ${where} (${why.replace(/\.$/, "")})`,
-    WORDS.mullionGetPodsShowsWhich,
+    WORDS.advicePodNotRunning,
   );
 }
 

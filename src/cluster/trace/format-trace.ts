@@ -245,7 +245,7 @@ export function questionLines(resolution: TraceResolution, style: TraceStyle): s
       ? []
       : block(
           name.includes(".")
-            ? WORDS.nameWithDotGetsNo({ unusedSuffixes: unusedSuffixes.join(", ") })
+            ? WORDS.unusedSearchSuffixes({ unusedSuffixes: unusedSuffixes.join(", ") })
             : `Windows tries the first suffix alone: ${unusedSuffixes.join(", ")} not tried`,
           INDENT,
           style,

@@ -63,13 +63,13 @@ function choosePort(cluster: Cluster, to: TraceEnd, protocol: ProbeProtocol): nu
   if (sctp !== undefined && findService(reference, cluster) !== undefined)
     throw new RequestError(
       "service-sctp-unsupported",
-      WORDS.servesSctpOnPortWhich({ reference, port: sctp.port }),
-      WORDS.giveServicePortOfTcp,
+      WORDS.serviceSctpUnsupported({ reference, port: sctp.port }),
+      WORDS.adviceTcpOrUdpPort,
     );
   throw new RequestError(
     "bad-usage",
     `${reference} serves no ${wanted} port that the cluster file names`,
-    WORDS.sayWhichPortToAsk,
+    WORDS.advicePortOrIcmp,
   );
 }
 
@@ -97,7 +97,7 @@ function summarize(
     return `The packet did not reach ${name}: another answered (${result.answer.trim()}).`;
   if (verdict === "refused") return `Refused by ${name}: ${result.detail}.`;
   return verdict === "no-answer"
-    ? WORDS.packetReachedButItsAnswer({ name, drop: drop(legs.reply) })
+    ? WORDS.summaryNoAnswer({ name, drop: drop(legs.reply) })
     : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
 }
 
@@ -165,8 +165,8 @@ export function findSender(cluster: Cluster, text: string): Sender {
     "unknown-object",
     isService
       ? `${sender.description.reference} is a Service, which answers and does not ask`
-      : WORDS.noMachineOrPodOf({ text }),
-    WORDS.namePodNodeOrOutside,
+      : WORDS.traceSourceUnknown({ text }),
+    WORDS.adviceSender,
   );
 }
 
@@ -310,7 +310,7 @@ function followTo(
   const service = findService(to.description.reference, cluster);
   const isInner = service !== undefined && service.spec?.clusterIP === to.description.address;
   if (!isOutside || !isInner || trace.report.verdict === "answered") return trace;
-  const summary = WORDS.isAddressOfClusterAlone({
+  const summary = WORDS.summaryClusterIpFromOutside({
     summary: trace.report.summary,
     address: to.description.address,
   });

@@ -265,7 +265,7 @@ export function inputFindings(
   const nothing: VerifyFinding = {
     about: `cluster/${cluster}`,
     expected: "flows to try",
-    observed: WORDS.noFlowWasTriedNo,
+    observed: WORDS.noFlowTried,
     code: "nothing-tried",
   };
   return [

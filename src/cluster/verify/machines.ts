@@ -53,12 +53,12 @@ export function machinesOf(parts: readonly (ShardMachines | undefined)[]): Verif
 type MachineOutcome = ShardMachines["compared"][number];
 
 const CODE = "machines-of-class-differ" as const;
-const ADVICE = WORDS.adviceReportItWithInputIt;
+const ADVICE = WORDS.adviceReportMachineDifference;
 
 function noteOf(difference: string): SessionProblem {
   return {
     code: CODE,
-    message: WORDS.inputTellsThemApartBy({ difference }),
+    message: WORDS.machinesDiffer({ difference }),
     advice: ADVICE,
   };
 }
@@ -73,7 +73,7 @@ function notesOfClass(outcomes: readonly MachineOutcome[]): readonly SessionProb
     const { path, one, other } = first.difference;
     return [
       noteOf(
-        WORDS.nodeIsAndOnNode({
+        WORDS.machineDiffersFromClass({
           like: first.like,
           path,
           other,
@@ -87,7 +87,7 @@ function notesOfClass(outcomes: readonly MachineOutcome[]): readonly SessionProb
   return differing.flatMap(({ node, like, difference }) => {
     if (difference === undefined) return [];
     const { path, one, other } = difference;
-    return noteOf(WORDS.nodeIsAndOnNodeIt({ node, path, one, other, like }));
+    return noteOf(WORDS.machineDiffersFromNode({ node, path, one, other, like }));
   });
 }
 

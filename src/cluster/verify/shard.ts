@@ -272,7 +272,7 @@ function partialFindings(
     ...missingShards.map((index) => ({
       about: shardName(index),
       expected,
-      observed: WORDS.thereIsNoReportOf({ flows: shares[index - 1] ?? 0 }),
+      observed: WORDS.verifyShardMissing({ flows: shares[index - 1] ?? 0 }),
       code,
     })),
     ...stoppedShards.map((index) => ({
@@ -281,7 +281,7 @@ function partialFindings(
       observed:
         shard.count === 1
           ? `stopped before the end: ${cells} flows are not answered`
-          : WORDS.stoppedBeforeItsEndRest,
+          : WORDS.verifyShardStopped,
       code,
     })),
   ];

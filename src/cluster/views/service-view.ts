@@ -78,7 +78,7 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
     .map(({ code, message }) => ({ code, message }));
   const lost = {
     code: "hns-load-balancers-lost",
-    message: WORDS.kubeProxyHasMadeLoad({ id: place.id }),
+    message: WORDS.loadBalancerLost({ id: place.id }),
   } as const;
   return {
     node: hns.node,

@@ -70,7 +70,7 @@ function readPairs(reader: StructReader): CachedAttachment["args"] {
 }
 
 function parseAttachment(text: string): CachedAttachment {
-  if (isSealBroken(text, SEAL)) throw new Error(WORDS.itsChecksumIsWrongIt);
+  if (isSealBroken(text, SEAL)) throw new Error(WORDS.cacheChecksumWrong);
   const document = parseJson(text);
   const reader = readStruct(document, "");
   const kind = reader.text("kind");

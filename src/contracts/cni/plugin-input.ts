@@ -20,10 +20,7 @@ function parseIgnoreUnknown(pair: string, value: string): boolean {
   const folded = value.toLowerCase();
   if (folded === "1" || folded === "true") return true;
   if (folded === "0" || folded === "false") return false;
-  throw new CniError(
-    CNI_CODES.internal,
-    WORDS.argsErrorParsingValueOf({ pair: JSON.stringify(pair), folded }),
-  );
+  throw new CniError(CNI_CODES.internal, WORDS.cniArgsBooleanInvalid({ pair: JSON.stringify(pair), folded }));
 }
 
 /**
@@ -146,7 +143,7 @@ export const PARAMETERS: readonly Parameter[] = [
   {
     name: "CNI_NETNS",
     requiredBy: ["ADD", "CHECK"],
-    content: WORDS.parametersContent,
+    content: WORDS.cniNetnsContent,
   },
   {
     name: "CNI_IFNAME",

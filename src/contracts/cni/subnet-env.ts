@@ -107,7 +107,7 @@ export function parseSubnetEnv(
   path: string,
   { crashes, checksSeal = false }: { readonly crashes: boolean; readonly checksSeal?: boolean },
 ): SubnetEnv {
-  if (checksSeal && isSubnetEnvDamaged(text)) throw fail(WORDS.isDamagedItsChecksumIs({ path }));
+  if (checksSeal && isSubnetEnvDamaged(text)) throw fail(WORDS.subnetFileChecksumWrong({ path }));
   const values = readValues(text, path, crashes);
   const given = <T>(key: string, read: (value: string) => T): T | undefined => {
     const value = values.get(key);

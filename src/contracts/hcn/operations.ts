@@ -174,7 +174,7 @@ export async function createEndpointOnly(
 ): Promise<Guid> {
   if (endpoint.HostComputeNamespace !== undefined && endpoint.HostComputeNamespace !== "") {
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
-      detail: WORDS.endpointCreateErrorEndpointJson,
+      detail: WORDS.endpointNamespaceReadOnly,
     });
   }
   const document = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });

@@ -133,7 +133,7 @@ function readerOf(kind: KubeKind, field: string): FieldReader {
   if (known !== undefined) return known;
   if (BY_KIND[kind]?.includes(field) === true) return (object) => readField(object, field);
   const { plural } = KINDS[kind];
-  throw invalid(WORDS.unableToFindResourceThat({ apiVersion: KINDS[kind].apiVersion, plural, field }));
+  throw invalid(WORDS.fieldSelectorUnsupported({ apiVersion: KINDS[kind].apiVersion, plural, field }));
 }
 
 function parseFieldRequirement(part: string): FieldRequirement {

@@ -88,7 +88,7 @@ async function reportFailure(
     involvedObject: { kind: "Node", name, uid: name },
     type: "Warning",
     reason: "FailedToCreateRoute",
-    message: WORDS.couldNotCreateRouteFor({
+    message: WORDS.routeCreationFailed({
       uid,
       destinationCidr: route.destinationCidr,
       name,

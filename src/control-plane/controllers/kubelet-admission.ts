@@ -34,7 +34,7 @@ export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined
   if (label !== undefined && nodeOs(node) !== undefined && label !== nodeOs(node)) {
     return {
       reason: "PodOSSelectorNodeLabelDoesNotMatch",
-      message: WORDS.podWasRejectedFailedTo,
+      message: WORDS.podOsLabelMismatch,
     };
   }
   const wanted = pod.spec?.os?.name;
@@ -42,13 +42,13 @@ export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined
   if (wanted !== undefined && os !== undefined && wanted !== os) {
     return {
       reason: "PodOSNotSupported",
-      message: WORDS.podWasRejectedFailedToAdmit,
+      message: WORDS.podOsMismatch,
     };
   }
   if (pod.spec !== undefined && !matchesNode(pod.spec, node)) {
     return {
       reason: "NodeAffinity",
-      message: WORDS.podWasRejectedPredicateNodeAffinity,
+      message: WORDS.podNodeAffinityMismatch,
     };
   }
   return undefined;

@@ -162,7 +162,7 @@ class Schemas {
   }
 }
 
-const DESCRIPTION = WORDS.description;
+const DESCRIPTION = WORDS.openapiDescription;
 
 function schemasOf(
   resources: readonly ServedResource[],

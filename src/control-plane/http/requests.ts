@@ -65,7 +65,7 @@ export function parseBody(bytes: Uint8Array, contentType: string | undefined): u
 function parseText(text: string, type: string): unknown {
   if (type === "application/yaml") return parseYaml(text);
   if (type !== "" && !type.endsWith("json")) {
-    throw unsupportedMedia(WORDS.bodyOfRequestWasIn({ protobuf: PROTOBUF }));
+    throw unsupportedMedia(WORDS.bodyMediaTypeUnsupported({ protobuf: PROTOBUF }));
   }
   if (isNestedDeeper(text, LIMITS.documentDepthMax))
     throw badRequest(`the body is nested more than ${LIMITS.documentDepthMax} levels deep`);
@@ -96,7 +96,7 @@ export function readPatch(bytes: Uint8Array, contentType: string | undefined): K
       ? " Server-side apply is not served here; leave out --server-side."
       : "";
     throw unsupportedMedia(
-      WORDS.bodyOfRequestWasInUnknown({ types: Object.keys(names).join(", "), applied }),
+      WORDS.patchMediaTypeUnsupported({ types: Object.keys(names).join(", "), applied }),
     );
   }
   const body = parseText(decodeText(bytes), "application/json");
@@ -112,19 +112,18 @@ export function readPatch(bytes: Uint8Array, contentType: string | undefined): K
 export function placed(value: unknown, { resource, namespace, name }: RequestTarget): Fields {
   if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is not a mapping");
   const { apiVersion, kind, metadata = {} } = value;
-  if (apiVersion === undefined || kind === undefined)
-    throw badRequest(WORDS.objectProvidedIsUnrecognizedMust);
+  if (apiVersion === undefined || kind === undefined) throw badRequest(WORDS.objectUnrecognized);
   if (!isFields(metadata)) throw badRequest("metadata is not a mapping");
   const given = metadata["namespace"];
   if (resource.isNamespaced && given !== undefined && given !== "" && given !== namespace) {
-    throw badRequest(WORDS.namespaceOfProvidedObjectDoes);
+    throw badRequest(WORDS.namespaceMismatch);
   }
   if (name !== undefined && metadata["name"] !== name) {
-    throw badRequest(WORDS.nameOfObjectDoesNot({ objectName: showValue(metadata["name"]), name }));
+    throw badRequest(WORDS.nameMismatch({ objectName: showValue(metadata["name"]), name }));
   }
   if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
     throw badRequest(
-      WORDS.apiVersionOrKindIn({
+      WORDS.typeMismatch({
         apiVersion: showValue(apiVersion),
         kind: showValue(kind),
         apiVersion2: apiVersionOf(resource),
@@ -158,7 +157,7 @@ export function readDeleteOptions(
   const body = bytes.length === 0 ? {} : parseBody(bytes, contentType);
   if (!isFields(body)) throw badRequest("the options of a deletion are a mapping");
   const { preconditions = {}, dryRun = [], propagationPolicy = query("propagationPolicy") } = body;
-  if (propagationPolicy === "Orphan") throw badRequest(WORDS.propagationPolicyOrphanIsNotServed);
+  if (propagationPolicy === "Orphan") throw badRequest(WORDS.orphanUnsupported);
   if (!isFields(preconditions)) throw badRequest("preconditions are a mapping");
   const { uid, resourceVersion } = preconditions;
   return {

@@ -140,7 +140,7 @@ class Loader {
       const piece: Piece = { format: "yaml", text: content, line: 1, column: 0 };
       this.fault(name, placeOf(piece, zero), {
         code: "manifest-invalid-yaml",
-        message: WORDS.fileHoldsZeroByteSo,
+        message: WORDS.fileNotUtf8,
         advice: "Save it as UTF-8 text.",
       });
       return;
@@ -329,7 +329,7 @@ class Loader {
         file: candidate.file,
         ...placeOfField(candidate, below(undefined, "apiVersion")),
         path: "apiVersion",
-        message: WORDS.ofWasRemovedInKubernetes({ version, name, removed }),
+        message: WORDS.apiVersionRemoved({ version, name, removed }),
         advice: present === undefined ? "Remove it: the kind is gone." : `Write apiVersion: ${present}.`,
       },
     }));
@@ -414,7 +414,7 @@ class Loader {
       this.isFull = true;
       this.fault(file, origin, {
         code: "manifest-too-large",
-        message: WORDS.thereAreMoreThanObjects({ manifestObjectsMax: LIMITS.manifestObjectsMax }),
+        message: WORDS.objectsTooMany({ manifestObjectsMax: LIMITS.manifestObjectsMax }),
         advice: "Take the part of the cluster that the question is about.",
       });
       return;
@@ -460,8 +460,8 @@ type Said = (
 
 const PASSED_POLICY: Said = (kind, version) => [
   "policy-kind-not-enforced",
-  WORDS.objectsOfKindAreLeft({ kind, version }),
-  WORDS.flowsThatTheyMayBe,
+  WORDS.policyKindNotEnforced({ kind, version }),
+  WORDS.advicePolicyKindNotEnforced,
 ];
 /** What is said of objects that are passed by, by what they could do to a flow. */
 const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.freeze({
@@ -469,12 +469,12 @@ const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.free
   "cluster-policy": PASSED_POLICY,
   network: (kind, version) => [
     "manifest-kind-not-carried-out",
-    WORDS.objectsOfKindCouldChange({ kind, version }),
+    WORDS.networkKindLeftOut({ kind, version }),
     "Answers are those of the cluster without them: mullion explain manifest-kind-not-carried-out.",
   ],
   nothing: (kind, version) => [
     "manifest-kind-unknown",
-    WORDS.objectsOfKindHaveNo({ kind, version }),
+    WORDS.kindWithoutEffect({ kind, version }),
     "Nothing to do, unless you expected an effect.",
   ],
 });

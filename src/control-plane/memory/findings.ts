@@ -64,7 +64,7 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
         code: "pod-unschedulable",
         path: "",
         message: `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`,
-        advice: WORDS.comparePodsNodeSelectorAnd,
+        advice: WORDS.advicePodUnschedulable,
       });
     }
     const { reason = "", message = "" } = pod.status ?? {};
@@ -121,8 +121,11 @@ function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): voi
     found.add(referenceOf(pod), {
       code: "pod-address-outside-range",
       path: "status.podIP",
-      message: WORDS.podHasAddressWhichIs({ key: keyOf(pod.metadata.namespace, pod.metadata.name), address }),
-      advice: WORDS.giveClusterFileRangesOf,
+      message: WORDS.podAddressOutsideRange({
+        key: keyOf(pod.metadata.namespace, pod.metadata.name),
+        address,
+      }),
+      advice: WORDS.adviceClusterCIDROfDump,
     });
   }
 }
@@ -187,7 +190,7 @@ function findIdleWorkloads(plane: ControlPlane, found: Findings): void {
       code: "daemon-set-without-nodes",
       path: "spec.template.spec.nodeSelector",
       message: `DaemonSet ${keyOf(set.metadata.namespace, set.metadata.name)} fits no node, so it makes no pods`,
-      advice: WORDS.compareItsNodeSelectorAnd,
+      advice: WORDS.adviceDaemonSetUnschedulable,
     });
   }
   for (const job of store.list("CronJob")) {
@@ -203,7 +206,7 @@ function findIdleWorkloads(plane: ControlPlane, found: Findings): void {
     add(node, {
       code: "node-range-exhausted",
       path: "spec.podCIDR",
-      message: WORDS.nodeHasNoPodRange({ name: node.metadata.name }),
+      message: WORDS.nodeRangeExhausted({ name: node.metadata.name }),
       advice: "Give the cluster a larger range (network.clusterCIDR).",
     });
   }

@@ -54,7 +54,7 @@ export function patchedObject<Kind extends KubeKind>(
     throw new KubeError(
       "kubernetes-request-invalid",
       400,
-      WORDS.nameOfObjectDoesNotMatch({ name: String(name), name2: before.metadata.name }),
+      WORDS.patchNameMismatch({ name: String(name), name2: before.metadata.name }),
     );
   }
   const prepared = isFields(result) ? withoutTypeDependentFields(before, result) : result;

@@ -108,7 +108,7 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
     throw new KubeError(
       "kubernetes-request-invalid",
       413,
-      WORDS.allowedMaximumOperationsInJson({
+      WORDS.jsonPatchTooLong({
         operationsMax: OPERATIONS_MAX,
         operationsCount: operations.length,
       }),

@@ -117,7 +117,7 @@ function withCauses(found: readonly PlacedFinding[], compare: Compare): readonly
 function missingFinding(index: number, count: number): PlacedFinding {
   const code = "lint-shard-missing";
   const file = `shard ${index} of ${count}`;
-  const message = WORDS.thereIsNoReportOfThis;
+  const message = WORDS.lintShardMissing;
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1, lineText: "" };
   return { finding: { code, severity: "error", ...place, title: file, message, fix: "" }, isInSource: false };
 }

@@ -129,7 +129,7 @@ function readEntry(
   index: number,
 ): { readonly entry?: FileSuppression; readonly fault?: SuppressionFault } {
   const at: LintPlace = { path: ["ignore", index] };
-  const fix = WORDS.writeCodeReasonAndWhen;
+  const fix = WORDS.adviceSuppressionFields;
   if (!isFields(entry)) return { fault: { at, message: "an entry of ignore is a mapping", fix } };
   const code = textAt(entry, "code") ?? "";
   const reason = (textAt(entry, "reason") ?? "").trim();

@@ -107,7 +107,7 @@ function inputLines({ input }: VerifyComparison, style: TraceStyle): readonly st
 function keptLines({ sides, nothingKept }: VerifyComparison, style: TraceStyle): readonly string[] {
   if (nothingKept !== undefined) return wrap(`Everything was judged: ${nothingKept}.`, style.columns);
   return sides.flatMap(({ label, kept }) =>
-    kept === undefined ? [] : [TEXTS.keptOfCellsOfNothing({ cells: kept.cells, of: kept.of, label })],
+    kept === undefined ? [] : [TEXTS.verifyCellsKept({ cells: kept.cells, of: kept.of, label })],
   );
 }
 

@@ -166,7 +166,7 @@ class Loader {
   private splitPrefixes(rule: Rule, listed: ListedRule, family: 4 | 6): readonly Rule[] {
     const prefixes = rule.condition.destination ?? [];
     if (prefixes.length === 0) {
-      this.note(listed, "left-out", WORDS.ruleOfGroupWithLongest);
+      this.note(listed, "left-out", WORDS.ruleWithoutDestination);
       return [];
     }
     assert(

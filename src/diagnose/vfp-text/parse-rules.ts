@@ -137,7 +137,7 @@ class ListingReader {
     const { rule, section } = this;
     if (rule === undefined || !["rule", "rule-conditions", "data"].includes(section)) return;
     const name = rule.name === "" ? rule.id : rule.name;
-    this.problem(WORDS.textEndsInMiddleOf({ shorten: shorten(name), line: rule.line }));
+    this.problem(WORDS.listingEndsInRule({ shorten: shorten(name), line: rule.line }));
   }
 
   private readLine(raw: string): void {
@@ -317,7 +317,7 @@ class ListingReader {
   private layerFlags(value: string, layer: LayerDraft): number {
     const hex = /^0x([0-9a-f]{1,8})\b/i.exec(value)?.[1];
     if (hex !== undefined) return Number.parseInt(hex, 16);
-    this.broken(layer, WORDS.flagsOfLayerBeginWith({ shorten: shorten(value) }));
+    this.broken(layer, WORDS.layerFlagsInvalid({ shorten: shorten(value) }));
     return 0;
   }
 
@@ -361,8 +361,7 @@ class ListingReader {
   }
 
   private addCondition(item: GroupDraft | RuleDraft, label: string, value: string, text: string): void {
-    if (label === "" || value === "")
-      this.broken(item, WORDS.conditionIsLabelColonAnd({ shorten: shorten(text) }));
+    if (label === "" || value === "") this.broken(item, WORDS.conditionInvalid({ shorten: shorten(text) }));
     else item.conditions.push({ label, value });
   }
 
@@ -477,7 +476,7 @@ function shorten(text: string): string {
 /** Reads a text of at most `LIMITS.vfpListingCharactersMax` characters; never throws. */
 export function parseRules(text: string): ReadListing {
   if (text.length > LIMITS.vfpListingCharactersMax) {
-    const message = WORDS.textHasCharactersAndIs({
+    const message = WORDS.listingTooLong({
       textCount: text.length,
       vfpListingCharactersMax: LIMITS.vfpListingCharactersMax,
     });

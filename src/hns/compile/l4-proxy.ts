@@ -103,7 +103,7 @@ function isLoopback(ip: Ip): boolean {
 export function reasonForProxy(setting: L4ProxyPolicySetting): string | undefined {
   const redirection = redirectionOf(setting);
   if (redirection === undefined) return "neither Destination nor IP is the address of a proxy";
-  if (isLoopback(redirection.proxy)) return WORDS.switchPortDoesNotLead;
+  if (isLoopback(redirection.proxy)) return WORDS.proxyAddressLoopback;
   const isOther = (protocol: number): boolean => protocol !== IpProtocol.tcp && protocol !== IpProtocol.udp;
   return redirection.protocols.some(isOther) ? "only TCP (6) and UDP (17) are redirected" : undefined;
 }

@@ -65,7 +65,7 @@ function endOfBrackets(text: string, start: number): number {
         throw new BrokenJson(`values are nested more than ${LIMITS.documentDepthMax} levels deep`, at);
     } else if (CLOSE.has(unit) && --depth === 0) return at + 1;
   }
-  throw new BrokenJson(WORDS.textEndsInsideValueIt, start);
+  throw new BrokenJson(WORDS.jsonTruncated, start);
 }
 
 /** Behind the value that begins at `start`. @throws BrokenJson when none does. */
@@ -127,7 +127,7 @@ function parseKey(source: string, offset: number): string {
   try {
     return JSON.parse(source) as string;
   } catch {
-    throw new BrokenJson(WORDS.nameOfFieldHoldsCharacter, offset);
+    throw new BrokenJson(WORDS.jsonFieldNameInvalid, offset);
   }
 }
 

@@ -28,7 +28,7 @@ function words(text: string): ReadonlySet<string> {
 }
 
 /** Fields that hold lists, in either dialect: a list of one may have become its item, or a text. */
-const LISTS: ReadonlySet<string> = words(`\n  ${WORDS.lists}\n`);
+const LISTS: ReadonlySet<string> = words(`\n  ${WORDS.listFields}\n`);
 
 /** Fields that hold objects: an empty one is printed as nothing. */
 const OBJECTS: ReadonlySet<string> = words(`
@@ -36,7 +36,7 @@ const OBJECTS: ReadonlySet<string> = words(`
 `);
 
 /** Texts, whatever they look like: a network may be called 1, and a port list is text (hcn.md §1.6). */
-const TEXTS: ReadonlySet<string> = words(`\n  ${WORDS.texts}\n`);
+const TEXTS: ReadonlySet<string> = words(`\n  ${WORDS.textFields}\n`);
 
 /** The name of a .NET type stands where a value was. */
 const TYPE_NAME = /^System\.[\w.]+(?:\[[\w.,`]*\])*$/;

@@ -53,8 +53,8 @@ const WRAPPERS_MAX = 4;
 const FIELDS_SHOWN = 5;
 const PATHS_SHOWN = 3;
 
-const READABLE = WORDS.readable;
-const DEEPER = WORDS.deeper;
+const READABLE = WORDS.adviceDumpSources;
+const DEEPER = WORDS.adviceDumpDepth;
 
 /** Fields of an object that stands for a list of objects of one kind. */
 const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
@@ -69,12 +69,12 @@ const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
 
 /** What shows less than there is, and which command shows all. */
 const HNSDIAG = {
-  message: WORDS.hnsdiagMessage,
-  advice: WORDS.hnsdiagAdvice,
+  message: WORDS.hnsdiagWithoutDetails,
+  advice: WORDS.adviceHnsdiagDetails,
 } as const;
 const TABLE: Readonly<Record<keyof typeof HNSDIAG, string>> = {
-  message: WORDS.tableMessage,
-  advice: WORDS.tableAdvice,
+  message: WORDS.powershellTable,
+  advice: WORDS.advicePowershellJson,
 };
 
 /** Types of policies: their fields stand beside `Type`, or in `Settings`. */
@@ -165,7 +165,7 @@ class DumpReader {
   }
 
   private reportBroken({ message, offset }: BrokenJson): void {
-    const advice = WORDS.saveOutputAgainWholeConsole;
+    const advice = WORDS.adviceSaveAgain;
     this.problem("hns-dump-unreadable", offset, "", message, advice);
     if (++this.broken < BROKEN_MAX) return;
     this.problem("hns-dump-unreadable", offset, "", "too much of this file is broken to read on", READABLE);
@@ -199,7 +199,7 @@ class DumpReader {
   ): void {
     const { text } = this.source;
     const letter = text[item.start];
-    if (depth > WRAPPERS_MAX) throw new BrokenJson(WORDS.listInsideListThisIs, item.start);
+    if (depth > WRAPPERS_MAX) throw new BrokenJson(WORDS.listInList, item.start);
     if (letter === "{" || letter === "[") this.readContainer(item.start, kind, depth + 1);
     else if (letter === '"') {
       // `hnsdiag … | ConvertTo-Json` makes a text of each line.
@@ -273,7 +273,7 @@ class DumpReader {
       "hns-dump-object-unknown",
       item.start,
       "",
-      WORDS.thisObjectOfDumpHas,
+      WORDS.dumpObjectIncomplete,
       "Each object is {kind, id, document}; docs/reference/hns-dumps.md shows one.",
     );
   }
@@ -321,8 +321,8 @@ class DumpReader {
     const fields = Object.keys(document);
     const isPolicy = fields.length === 1 || fields.some((field) => POLICY_FIELDS.includes(field));
     if (id === undefined && typeof type === "string" && isPolicy) {
-      const message = WORDS.whatBeginsHereIsHns({ type });
-      const advice = WORDS.mullionLintFileReadsPolicies;
+      const message = WORDS.policyWithoutObject({ type });
+      const advice = WORDS.adviceLintPolicies;
       this.problem("hns-dump-object-unknown", start, "", message, advice);
       return;
     }
@@ -420,7 +420,7 @@ class DumpReader {
   private problem(code: KnowledgeCode, offset: number, field: string, message: string, advice: string): void {
     this.problems.push({ code, message, advice, where: { ...this.placeOf(offset), field } });
     if (this.problems.length < LIMITS.hnsDumpProblemsMax) return;
-    const last = WORDS.thereAreSoManyProblems;
+    const last = WORDS.problemsTooMany;
     this.problems.push({
       code,
       message: last,

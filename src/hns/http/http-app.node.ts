@@ -180,7 +180,7 @@ function checkMarks(bytes: Uint8Array): void {
   for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) marks++;
   if (marks <= LIMITS.hnsRequestMarksMax) return;
   throw new HcnError("HCN_E_INVALID_JSON", {
-    detail: WORDS.requestHasBracketsBracesAnd({ marks, hnsRequestMarksMax: LIMITS.hnsRequestMarksMax }),
+    detail: WORDS.requestTooComplex({ marks, hnsRequestMarksMax: LIMITS.hnsRequestMarksMax }),
   });
 }
 
@@ -200,7 +200,7 @@ async function readBody(context: AppContext): Promise<JsonValue> {
 function checkVersion(version: string | undefined): void {
   if (version === undefined || version === HTTP_VERSION) return;
   throw new HcnError("RPC_S_UNKNOWN_IF", {
-    detail: WORDS.clientSpeaksVersionAndThis({ version, httpVersion: HTTP_VERSION }),
+    detail: WORDS.httpVersionMismatch({ version, httpVersion: HTTP_VERSION }),
     explanation: "hns-unreachable",
   });
 }
@@ -312,7 +312,7 @@ export class HnsApp {
       const text = JSON.stringify({ result });
       if (text.length > LIMITS.httpResponseBytesMax) {
         throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-          detail: WORDS.answerIsLongerThanBytes({ httpResponseBytesMax: LIMITS.httpResponseBytesMax }),
+          detail: WORDS.responseTooLong({ httpResponseBytesMax: LIMITS.httpResponseBytesMax }),
         });
       }
       return new Response(text, { headers: JSON_TYPE });

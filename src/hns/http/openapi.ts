@@ -23,7 +23,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   "404": "The object is not there.",
   "409": "Something is there already, or still used.",
   "413": "The request is longer than 10 MiB.",
-  "500": WORDS.refusals500,
+  "500": WORDS.responseInternalError,
   "501": "This version of HNS has no such call.",
   "503": "The service is stopping, or its store fails.",
 };
@@ -94,7 +94,7 @@ function queryParameter(name: string, description: string, schema: Schema): Json
 
 const NOTIFICATIONS: JsonObject = getPath(
   "notifications",
-  WORDS.notifications,
+  WORDS.notificationStream,
   { "application/x-ndjson": { schema: component("Notification") } },
   [
     queryParameter("network", "Those of a network: endpoints attached and detached.", { type: "string" }),
@@ -142,7 +142,7 @@ function dumpPaths(): Readonly<Record<string, JsonObject>> {
     [RESTORE_PATH]: {
       post: {
         operationId: "restore",
-        summary: WORDS.putsObjectsOfDumpIn,
+        summary: WORDS.restoreSummary,
         requestBody: { required: true, content: json(request) },
         responses: { "200": { description: "Done.", content: result(notes) }, ...refusals() },
       },
@@ -162,7 +162,7 @@ export function hnsOpenApi(): JsonObject {
     info: {
       title: "Mullion HNS",
       version: API_VERSION,
-      description: WORDS.hostNetworkingServiceOfWindows,
+      description: WORDS.apiDescription,
     },
     servers: [
       { url: "http://localhost", description: "Through the Unix socket, the named pipe, or loopback TCP." },

@@ -89,7 +89,7 @@ export class AddressPool {
     const owner = this.owners.get(ip);
     if (owner !== undefined) {
       throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-        detail: WORDS.belongsToEndpointDeleteThat({ ip: formatIp(ip), owner }),
+        detail: WORDS.addressTaken({ ip: formatIp(ip), owner }),
       });
     }
   }
@@ -108,7 +108,7 @@ export class AddressPool {
     const names = subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
     // Inferred: no source shows what an exhausted subnet answers.
     throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
-      detail: WORDS.noAddressIsLeftIn({ names }),
+      detail: WORDS.addressesExhausted({ names }),
     });
   }
 
@@ -232,7 +232,7 @@ export class MacPool {
     }
     // Inferred: no source shows what an exhausted pool answers.
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
-      detail: WORDS.macPoolOfNetworkIs,
+      detail: WORDS.macPoolExhausted,
     });
   }
 

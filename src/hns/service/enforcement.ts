@@ -43,13 +43,13 @@ const NOT_YET = "stored and returned; this version does not act on it";
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
   Encryption: "packets are not encrypted",
-  Firewall: WORDS.storedEndpointPoliciesFirewall,
+  Firewall: WORDS.notEnforcedFirewall,
 };
 
 /** Policies of networks that never act, with what Windows would do. */
 export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: string } = {
   SourceMacAddress: "frames keep the MAC address of the adapter",
-  VSwitchExtension: WORDS.storedNetworkPoliciesVSwitchExtension,
+  VSwitchExtension: WORDS.notEnforcedVSwitchExtension,
   NeighborDiscovery: "neighbours are not answered for",
 };
 
@@ -59,7 +59,7 @@ function hasSet(network: NetworkRecord, id: string): boolean {
 
 function missingSet(ids: readonly string[], network: NetworkRecord | undefined): string | undefined {
   const missing = ids.find((id) => network !== undefined && !hasSet(network, id));
-  return missing === undefined ? undefined : WORDS.networkHasNoSetRule({ missing });
+  return missing === undefined ? undefined : WORDS.notEnforcedMissingSet({ missing });
 }
 
 function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
@@ -115,7 +115,7 @@ function reasonForBinding(
   if (InterfaceAlias === adapter) return undefined;
   return InterfaceAlias === ""
     ? "adapters are found by InterfaceAlias, not by their other names"
-    : WORDS.endpointsNetworkIsOnAdapter({ adapter });
+    : WORDS.notEnforcedOtherAdapter({ adapter });
 }
 
 /** What of one policy has no effect where ports get rules. */
@@ -203,16 +203,16 @@ export interface NotEnforced {
 }
 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
-const GUEST_REASON = WORDS.guestReason;
+const GUEST_REASON = WORDS.notEnforcedGuest;
 
-const DHCP_REASON = WORDS.dhcpReason;
+const DHCP_REASON = WORDS.notEnforcedDhcp;
 
 const ENDPOINT_FLAGS_STORED = [
   "DisableInterComputeCommunication",
   "EnableMirroring",
 ] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
 
-const MACHINE_REASON = WORDS.machineReason;
+const MACHINE_REASON = WORDS.notEnforcedVirtualMachine;
 
 /** What of an endpoint of `network` has no effect. */
 export function notEnforcedOnEndpoint(
@@ -274,7 +274,7 @@ export function undecidedOnEndpoint(
 const NOT_PROCESSED: readonly NotEnforced[] = Object.freeze([
   Object.freeze({
     Type: "SchemaVersion",
-    Reason: WORDS.notProcessedReason({ v2Fields: V2_FIELDS.join(", ") }),
+    Reason: WORDS.notProcessedV2Fields({ v2Fields: V2_FIELDS.join(", ") }),
   }),
 ]);
 
@@ -297,7 +297,7 @@ const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLA
  */
 const PORT_FLAGS_OF_DSR: typeof PORT_FLAG_REASONS = [
   ["UseMux", "back ends answer clients directly with DSR (Flags 1) only"],
-  ["PreserveDip", WORDS.portFlagsOfDsr],
+  ["PreserveDip", WORDS.preserveDipNeedsDsr],
 ];
 
 function notEnforcedOnMapping(
@@ -359,7 +359,7 @@ function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): re
   const bit = NETWORK_FLAGS.DisableHostPort;
   if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
     const { Major, Minor } = context.version;
-    const reason = WORDS.hnsDoesNotKnowDisableHostPort({ major: Major, minor: Minor, bit });
+    const reason = WORDS.disableHostPortUnsupported({ major: Major, minor: Minor, bit });
     found.push({ Type: "Flags", Reason: reason });
   }
   return found;

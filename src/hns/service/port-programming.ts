@@ -232,7 +232,7 @@ export class PortProgramming {
     const pools = reservedPoolsOf(loadBalancer, surveyed.facts);
     if (pools.length === 0 || this.datapath.reserveHostPools(network.switchId, pools)) return;
     throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
-      detail: WORDS.nodeHasNoFreeBlock,
+      detail: WORDS.sourceNatPortsExhausted,
     });
   }
 

@@ -307,7 +307,7 @@ export class ServiceContext {
     if (!this.datapath.isListening(protocol, port)) return;
     if (!isTranslated && !this.hasQuirk("listener-blocks-front-end")) return;
     throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
-      detail: WORDS.programOfNodeListensOn({ protocol, port }),
+      detail: WORDS.portInUse({ protocol, port }),
       explanation: "load-balancer-port-already-exists",
     });
   }

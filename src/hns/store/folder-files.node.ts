@@ -47,7 +47,7 @@ const OWN_FILES: readonly string[] = [
 /** Where `mullion hns repair` keeps the files that it found. */
 export const KEPT_PREFIX = "before-repair-";
 
-export const README_TEXT: string = `${WORDS.readmeText({ position: POSITION, marker: MARKER, owner: OWNER })}\n`;
+export const README_TEXT: string = `${WORDS.folderReadme({ position: POSITION, marker: MARKER, owner: OWNER })}\n`;
 
 /** A state folder that cannot be used. The message is for people: what is wrong, and what to do. */
 export class StateFolderError extends Error {
@@ -101,18 +101,18 @@ export function checkOwn(path: string, names: readonly string[]): void {
   const isStore = names.includes(MARKER) || names.includes(POSITION);
   const stranger = isStore ? undefined : names.find((name) => !isOwn(name));
   if (stranger === undefined) return;
-  throw new StateFolderError(WORDS.isNotStateFolderIt({ path, stranger }));
+  throw new StateFolderError(WORDS.folderNotEmpty({ path, stranger }));
 }
 
 export function unusable(path: string, error: unknown): StateFolderError {
   if (error instanceof StateFolderError) return error;
   if (reasonOf(error) === "disk-full")
-    return new StateFolderError(WORDS.thereIsNoSpaceLeft({ path, message: messageOf(error) }));
-  return new StateFolderError(WORDS.stateFolderCannotBeUsed({ path, message: messageOf(error) }));
+    return new StateFolderError(WORDS.folderDiskFull({ path, message: messageOf(error) }));
+  return new StateFolderError(WORDS.folderUnusable({ path, message: messageOf(error) }));
 }
 
 function formerDamage(path: string, how: string): StateFolderError {
-  return new DamagedFileError(WORDS.storeIsDamagedMoveIt({ path: join(path, MARKER), how }));
+  return new DamagedFileError(WORDS.storeDamagedUnrepairable({ path: join(path, MARKER), how }));
 }
 
 /** Takes the lock of a folder that is there. @throws StateFolderError. */
@@ -130,17 +130,17 @@ export function lockFolder(
       throw new StateFolderError(`${file} is a database of another program. Name another folder.`);
     const code = sqliteCodeOf(error);
     if (code === SQLITE_CODES.busy)
-      throw new StateFolderError(WORDS.stateFolderIsInUse({ path, owner: ownerOf(disk, path) }));
+      throw new StateFolderError(WORDS.folderInUse({ path, owner: ownerOf(disk, path) }));
     if (code === SQLITE_CODES.corrupt || code === SQLITE_CODES.notADatabase) {
       if (!names.includes(POSITION)) throw formerDamage(path, messageOf(error));
-      throw new DamagedFileError(WORDS.isDamagedItIsLock({ file, message: messageOf(error), path }));
+      throw new DamagedFileError(WORDS.lockFileDamaged({ file, message: messageOf(error), path }));
     }
     throw unusable(path, error);
   }
 }
 
 function newerFormat(path: string, format: number): StateFolderError {
-  return new StateFolderError(WORDS.storeInWasWrittenBy({ path, format, formatVersion: FORMAT_VERSION }));
+  return new StateFolderError(WORDS.storeFormatNewer({ path, format, formatVersion: FORMAT_VERSION }));
 }
 
 /** The objects of a folder of format 1. @throws StateFolderError. */
@@ -213,7 +213,7 @@ export function damagedStore(path: string, { damages }: Pick<Inspection, "damage
   const [first] = damages;
   const more = damages.length > 1 ? ` (and ${damages.length - 1} more)` : "";
   const what = first === undefined ? "it does not read" : describeDamage(first);
-  return new StateFolderError(WORDS.storeIsDamagedSeeAll({ path, what, more }));
+  return new StateFolderError(WORDS.storeDamaged({ path, what, more }));
 }
 
 // Generations: a snapshot, a log and the position that names them.

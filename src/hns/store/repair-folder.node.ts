@@ -49,10 +49,10 @@ function storeNames(disk: StoreDisk, path: string): readonly string[] {
   } catch (error) {
     throw new StateFolderError(`The state folder ${path} cannot be read: ${messageOf(error)}.`);
   }
-  if (names === undefined) throw new StateFolderError(WORDS.thereIsNoFolderName({ path }));
+  if (names === undefined) throw new StateFolderError(WORDS.folderMissing({ path }));
   if (names.includes(MARKER) || names.includes(POSITION) || generationsAmong(names).length > 0) return names;
   const first = names.length === 0 ? "it is empty" : `it holds ${names[0] ?? ""}`;
-  throw new StateFolderError(WORDS.isNotStateFolderName({ path, first }));
+  throw new StateFolderError(WORDS.folderNotState({ path, first }));
 }
 
 function reportOf(path: string, { state, format, damages, recoveries }: Inspection): FolderReport {
@@ -146,7 +146,7 @@ export function repairFolder(path: string, disk: StoreDisk = MACHINE_DISK): Repa
   } catch (error) {
     if (error instanceof StateFolderError) throw error;
     removeQuietly(disk, join(path, `${POSITION}.new`));
-    throw new StateFolderError(WORDS.repairOfStoppedFolderIs({ path, message: messageOf(error) }));
+    throw new StateFolderError(WORDS.repairStopped({ path, message: messageOf(error) }));
   } finally {
     lock.close();
   }

@@ -73,7 +73,7 @@ interface Waiting {
 // Failures.
 
 const REFUSALS = {
-  "disk-full": ["ERROR_DISK_FULL", WORDS.refusalsDiskFull],
+  "disk-full": ["ERROR_DISK_FULL", WORDS.refusalDiskFull],
   "read-only": ["ERROR_WRITE_PROTECT", "is on a read-only disk; nothing was changed"],
   "io-error": ["ERROR_WRITE_FAULT", "cannot be written; nothing was changed"],
 } as const;
@@ -86,7 +86,7 @@ function refusal(path: string, { reason, text }: StoreFault, cause: unknown): Hc
 /** The change may be on the disk or not. */
 function outcomeUnknown(path: string, cause: unknown): HcnError {
   return new HcnError("RPC_S_CALL_FAILED", {
-    detail: WORDS.diskFailedWhileChangeWas({ path, message: messageOf(cause) }),
+    detail: WORDS.changeOutcomeUnknown({ path, message: messageOf(cause) }),
     explanation: "store-outcome-unknown",
     cause,
   });

@@ -159,7 +159,7 @@ class SqliteLock implements StoreLock {
       closeSync(handle);
     }
     this.database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
-    this.database.exec(WORDS.beginPragmaApplicationIdPragma({ applicationId: APPLICATION_ID, format }));
+    this.database.exec(WORDS.sqlMarkFormat({ applicationId: APPLICATION_ID, format }));
     // The log of format 1 goes with it.
     this.database.exec("PRAGMA journal_mode = DELETE");
     this.format = format;

@@ -195,7 +195,7 @@ export const STORED_NETWORK: StoredKindRow = storedKind<NetworkRecord>({
   read,
   enter: (context, read_, report) => {
     const network = Object.freeze(complete(context, read_));
-    if (read_.switchId !== "" && network.switchId !== read_.switchId) report(WORDS.itsSwitchIdBelongsTo);
+    if (read_.switchId !== "" && network.switchId !== read_.switchId) report(WORDS.switchIdTaken);
     if (!bringUpNetwork(context, network))
       report(
         `There is no adapter ${JSON.stringify(network.adapterName ?? "")} here; the network has no switch`,

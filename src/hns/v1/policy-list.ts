@@ -38,7 +38,7 @@ function checkType(policy: JsonReader): void {
   const type = policy.text("Type") ?? "";
   if (type.toLowerCase() === "elb") return;
   throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: WORDS.isThisVersionServesPolicy({ at: policy.at("Type"), type: JSON.stringify(type) }),
+    detail: WORDS.policyListTypeUnsupported({ at: policy.at("Type"), type: JSON.stringify(type) }),
   });
 }
 
@@ -55,7 +55,7 @@ export function loadBalancerFromV1(document: JsonValue): HostComputeLoadBalancer
   if (isOther) {
     // Inferred: the code. A list of several policies was never seen.
     throw new HcnError("HCN_E_INVALID_POLICY", {
-      detail: WORDS.elbPoliciesOfOneList,
+      detail: WORDS.elbPoliciesDiffer,
     });
   }
   const endpoints = (reader.texts("References") ?? []).map(endpointOf);

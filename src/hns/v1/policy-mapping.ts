@@ -135,7 +135,7 @@ function isolationPolicy(owner: PolicyOwner, { VLAN: vlan, VSID: vsid }: HnsPoli
   const [Type, IsolationId] = numberOf(vsid) === 0 ? ["VLAN", vlan ?? 0] : ["VSID", vsid ?? 0];
   if (Type === "VLAN" || owner === "subnet") return { Type, Settings: Object.freeze({ IsolationId }) };
   throw new HcnError("HCN_E_INVALID_POLICY", {
-    detail: WORDS.isolationPolicyWithVsidBelongs,
+    detail: WORDS.isolationVsidOnSubnet,
   });
 }
 

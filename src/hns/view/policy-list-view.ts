@@ -37,7 +37,7 @@ export const IGNORED_UPDATE: NotEnforced = Object.freeze({
 
 const DEGRADED_BY_FAULT: NotEnforced = Object.freeze({
   Type: "State",
-  Reason: WORDS.degradedByFaultReason,
+  Reason: WORDS.degradedByFault,
 });
 
 /** Degraded is one whose endpoints are all gone (hcn.md §4.4), or one that a fault has made so. */

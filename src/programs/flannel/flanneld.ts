@@ -49,7 +49,7 @@ function refuseOverlap({ network }: NetworkConfig, external: ExternalInterface):
     if (external.publicIp === undefined || !prefixContains(network, external.publicIp)) return;
     throw new FlannelError(
       "flannel-network-overlaps",
-      WORDS.networkHoldsNodesOwnAddress({
+      WORDS.networkHoldsNodeAddress({
         network: formatPrefix(network),
         publicIp: formatIp(external.publicIp),
       }),
@@ -57,7 +57,7 @@ function refuseOverlap({ network }: NetworkConfig, external: ExternalInterface):
   }
   throw new FlannelError(
     "flannel-network-overlaps",
-    WORDS.networkOverlapsNodesOwnRange({
+    WORDS.networkOverlapsNodeRange({
       network: formatPrefix(network),
       overlapping: formatPrefix(overlapping),
       name: external.interface.name,

@@ -62,7 +62,7 @@ function readJson(text: string): JsonValue {
 export function parseNetworkConfig(text: string): NetworkConfig {
   const value = readJson(text);
   if (!isJsonObject(value))
-    throw new FlannelError("flanneld-configuration-invalid", WORDS.configurationIsNotJsonObject);
+    throw new FlannelError("flanneld-configuration-invalid", WORDS.configurationNotJson);
   const given = readConfig(NET_CONF, value);
   const { Backend: backend } = given;
   return Object.freeze({
@@ -132,7 +132,7 @@ function subnetLength(rules: FamilyRules, network: Prefix, given: number | undef
       );
     if (given < network.length + 2)
       throw badLength(
-        WORDS.networkMustBeAbleTo({
+        WORDS.subnetLenTooShort({
           prefix: rules.prefix,
           given,
           name: rules.name,

@@ -179,7 +179,7 @@ export class KubeProxy {
     }
     if (!read.value.isOverlay) return this.run(read.value);
     this.phase = "settling";
-    const message = WORDS.kubeProxyLetsOverlayNetwork({ name });
+    const message = WORDS.overlayNetworkSettling({ name });
     const finding: ServiceFinding = { code: "kube-proxy-network-missing", message };
     return { state: "waiting", retryAfterMs: OVERLAY_WAIT_MS, finding };
   }

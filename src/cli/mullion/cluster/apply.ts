@@ -54,7 +54,7 @@ function toReferences(selections: readonly KindSelection[], namespace: string): 
     if (kind.of === "hns") {
       throw new Failure(
         "bad-usage",
-        WORDS.objectsOfHnsBelongTo,
+        WORDS.deleteHnsObjectsUnsupported,
         "Delete the pod or Service that they serve.",
       );
     }

@@ -132,13 +132,13 @@ function requestOf(options: BringUpOptions): BringUpRequest {
   };
 }
 
-const HELP = `\n${WORDS.help}\n`;
+const HELP = `\n${WORDS.bringUpHelp}\n`;
 
 export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"], terminal: Terminal): void {
   const command = program
     .command("bring-up")
-    .summary(WORDS.runStartScriptsOfNew)
-    .description(WORDS.doesToWindowsNodeOf);
+    .summary(WORDS.bringUpSummary)
+    .description(WORDS.bringUpDescription);
   addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; may be repeated")
     .option("--node <name>", "which Windows node (default: the first one)")
     .addOption(
@@ -153,12 +153,12 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .option("--cluster-cidr <range>", "-ClusterCIDR, as it is typed (default: the cluster's)")
     .option("--service-cidr <range>", "-ServiceCIDR, as it is typed (default: the cluster's)")
     .option("--dns-ip <address>", "-KubeDnsServiceIP, as it is typed (default: the cluster's)")
-    .addOption(new Option("--adapter <name=address>", WORDS.nodesCardsInOrderOne).argParser(collect))
+    .addOption(new Option("--adapter <name=address>", WORDS.bringUpAdapter).argParser(collect))
     .addOption(
       new Option("--env <name=value>", "a variable of the machine; may be repeated").argParser(collect),
     )
     .option("--api-server <url>", "where the kubeconfig points to (default: the first Linux node, port 6443)")
-    .option("--joined-before <range>", WORDS.nodeWasInClusterWith)
+    .option("--joined-before <range>", WORDS.bringUpJoinedBefore)
     .addOption(
       new Option("--fault <name>", "a fault of the node; may be repeated").argParser(
         collectOf("--fault", BRING_UP_FAULTS),
@@ -176,7 +176,7 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     )
     .addHelpText(
       "after",
-      `${WORDS.exitCodes0NodeIs({
+      `${WORDS.bringUpExitCodes({
         help:
           HELP +
           examples(

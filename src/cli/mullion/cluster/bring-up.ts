@@ -46,14 +46,14 @@ function checkNetwork(file: ClusterFile): void {
   if (network.plugin !== "flannel")
     throw new Failure(
       "bad-usage",
-      WORDS.startScriptsBringUpFlannel({ plugin: network.plugin }),
-      WORDS.writeNetworkPluginFlannelBackend,
+      WORDS.bringUpNeedsFlannel({ plugin: network.plugin }),
+      WORDS.adviceBringUpFlannel,
     );
   const name = scriptNetworkName(networkModeOf(file));
   if (network.name === name) return;
   throw new Failure(
     "bad-usage",
-    WORDS.startScriptsCallNetworkAnd({ name, name2: network.name }),
+    WORDS.bringUpNetworkNameMismatch({ name, name2: network.name }),
     `Write network.name: ${name}, or leave it out.`,
   );
 }
@@ -67,7 +67,7 @@ function checkAdapters(node: NodeSpec, { adapters }: BringUpOptions): void {
     names.size === adapters.length
       ? `one of the adapters has to have the node's address ${formatIp(node.address)}`
       : "two adapters have the same name",
-    WORDS.writeThemInOrderIn({ address: formatIp(node.address) }),
+    WORDS.adviceBringUpAdapters({ address: formatIp(node.address) }),
   );
 }
 

@@ -25,7 +25,7 @@ function parseStep(text: string): number {
   const ms = readDuration(amount);
   if (ms === undefined)
     throw usage(
-      WORDS.setClockTakesTimeWith({ text: JSON.stringify(text) }),
+      WORDS.setClockTimeInvalid({ text: JSON.stringify(text) }),
       `Write an amount with its unit: ${DURATION_FORMS}.`,
     );
   return Math.round(sign === "-" ? -ms : ms);
@@ -47,7 +47,7 @@ const COMMANDS: readonly NodeCommand[] = [
   {
     name: "reboot",
     summary: "let machines go down and come up",
-    description: WORDS.commands,
+    description: WORDS.nodeRebootDescription,
     examples: ["mullion node reboot win-1"],
   },
   {
@@ -65,19 +65,19 @@ const COMMANDS: readonly NodeCommand[] = [
   {
     name: "restart-hns",
     summary: "restart HNS of Windows nodes",
-    description: WORDS.commandsRestartsHnsOfWindowsNodes,
+    description: WORDS.nodeRestartHnsDescription,
     examples: ["mullion node restart-hns win-1", "mullion node restart-hns win-1 --state lose"],
   },
   {
     name: "leave",
     summary: "take nodes out of the cluster",
-    description: WORDS.commandsTakesNodesOutOfCluster,
+    description: WORDS.nodeLeaveDescription,
     examples: ["mullion node leave win-1"],
   },
   {
     name: "rejoin",
     summary: "let nodes join again",
-    description: WORDS.commandsLetsNodesJoinThatHave,
+    description: WORDS.nodeRejoinDescription,
     examples: ["mullion node rejoin win-1", "mullion node rejoin win-1 --pod-cidr 10.244.7.0/24"],
   },
 ];
@@ -93,7 +93,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
   const parent = program
     .command("node")
     .summary("let nodes of the running cluster reboot, leave and join again")
-    .description(WORDS.letsSomethingHappenToNodes)
+    .description(WORDS.nodeDescription)
     .addHelpText(
       "after",
       examples("mullion node reboot win-1", "mullion node restart-hns win-1 --state lose") + EXIT_CODES,
@@ -157,7 +157,7 @@ export function addControlPlane(
   const parent = program
     .command("control-plane")
     .summary("stop and start the API server of the running cluster")
-    .description(WORDS.beginsOrEndsOutageOf)
+    .description(WORDS.controlPlaneDescription)
     .addHelpText("after", examples("mullion control-plane stop", "mullion control-plane start") + EXIT_CODES);
   for (const [name, apiServer] of [
     ["stop", "down"],
@@ -169,7 +169,7 @@ export function addControlPlane(
         .summary(`${name} the API server`)
         .description(
           name === "stop"
-            ? WORDS.stopsApiServerObjectsCannot
+            ? WORDS.controlPlaneStopDescription
             : "Starts the API server again; programs continue from their last state.",
         ),
     )
@@ -184,7 +184,7 @@ export function addPass(program: Command, run: Run, pass: Verbs["pass"], termina
     program
       .command("pass")
       .summary("let time pass in the running cluster")
-      .description(WORDS.letsVirtualTimePassIn)
+      .description(WORDS.timePassDescription)
       .addArgument(new Argument("<time>", "how long: 90s, 1m30s, 1h")),
   )
     .addHelpText("after", examples("mullion pass 2m"))

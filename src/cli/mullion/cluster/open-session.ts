@@ -97,8 +97,8 @@ function sizeOf({ nodes, pods }: ClusterFile, objects: readonly LoadedObject[]):
 function refuseClusterFile({ name }: InputText): SessionProblem {
   return {
     code: "bad-usage",
-    message: WORDS.thisIsClusterFileAnd,
-    advice: WORDS.toStartOverMullionDown({ name }),
+    message: WORDS.clusterFileOnlyAtUp,
+    advice: WORDS.adviceStartOver({ name }),
     where: { file: name, line: 1, column: 1, field: "" },
   };
 }

@@ -25,7 +25,7 @@ export async function readCluster(path: string, terminal: Terminal): Promise<Clu
     throw new Failure(
       isTooLarge ? "cluster-file-too-large" : "cluster-file-unreadable",
       `cannot read the cluster file ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-      WORDS.pathIsRelativeToFolder,
+      WORDS.adviceClusterFilePath,
     );
   }
   const result = parseClusterFile(text, path === "-" ? "standard input" : path);

@@ -28,10 +28,10 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
   const command = program
     .command("up")
     .summary("bring a cluster up and keep it")
-    .description(WORDS.bringsClusterUpAndKeeps);
+    .description(WORDS.upDescription);
   addFileOptions(command, 'a cluster file or folder, "-" for standard input; may be repeated');
   command
-    .option("--name <name>", WORDS.itsNameWhenSeveralRun)
+    .option("--name <name>", WORDS.upName)
     .option("--socket <path>", "where it listens; only you can open it")
     .option("--foreground", "stay in front; Ctrl-C ends the cluster")
     .addOption(new Option("--held").hideHelp())
@@ -68,8 +68,8 @@ export function addApply(program: Command, run: Run, apply: Verbs["apply"], term
   const command = program
     .command("apply")
     .summary("create or change objects of the running cluster")
-    .description(WORDS.createsOrChangesKubernetesObjects);
-  addFileOptions(command, WORDS.manifestOrFolderOfManifests);
+    .description(WORDS.applyDescription);
+  addFileOptions(command, WORDS.manifestFileOption);
   addNameOptions(command)
     .option("-n, --namespace <name>", "for objects that name none", "default")
     .addHelpText(
@@ -93,9 +93,9 @@ export function addDelete(program: Command, run: Run, remove: Verbs["delete"], t
   const command = program
     .command("delete")
     .summary("delete objects of the running cluster")
-    .description(WORDS.deletesKubernetesObjectsOfRunning)
+    .description(WORDS.deleteDescription)
     .addArgument(new Argument("[what...]", "KIND NAME…, or KIND/NAME…"));
-  addFileOptions(command, WORDS.manifestOrFolderOfManifests);
+  addFileOptions(command, WORDS.manifestFileOption);
   addNameOptions(command)
     .option("-n, --namespace <name>", "where the objects are", "default")
     .option("--ignore-not-found", "what is not there is deleted already")
@@ -133,7 +133,7 @@ export function addDown(program: Command, run: Run, down: Verbs["down"], termina
   const command = program
     .command("down")
     .summary("end the running cluster")
-    .description(WORDS.endsRunningClusterAndRemoves);
+    .description(WORDS.downDescription);
   addNameOptions(command)
     .addHelpText("after", examples("mullion down", "mullion down --name second"))
     .action((options: NameOptions) => run(() => down(runningName(options), terminal)));

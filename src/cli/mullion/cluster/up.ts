@@ -84,7 +84,7 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
 
 function checkSystem(): void {
   if (process.platform !== "win32") return;
-  throw new Failure("bad-usage", WORDS.runningClusterNeedsUnixSockets, WORDS.runMullionInWslOr);
+  throw new Failure("bad-usage", WORDS.upNeedsUnixSockets, WORDS.adviceUseWsl);
 }
 
 export async function up(request: UpRequest, terminal: Terminal): Promise<ExitCode> {

@@ -104,7 +104,7 @@ async function findByName(name: string, folder: string, terminal: Terminal): Pro
     }
   }
   if (names.length === 0) {
-    throw usage(`no net configurations found in ${folder}`, WORDS.nameFolderWithConfDir);
+    throw usage(`no net configurations found in ${folder}`, WORDS.adviceCniConfDir);
   }
   throw usage(
     `no net configuration with name ${JSON.stringify(name)} in ${folder}`,
@@ -155,7 +155,7 @@ function ownPlugins(env: Environment): string {
     throw new Failure(
       "bad-usage",
       `cannot write launchers of the plugins to ${JSON.stringify(folder)}: ${describeSystemError(error)}`,
-      WORDS.nameAnotherFolderInXdg,
+      WORDS.adviceCniPluginDir,
     );
   }
 }
@@ -217,7 +217,7 @@ function parseArgs(text: string): CniAttachment["args"] {
   return text.split(";").map((pair) => {
     const [name = "", value, ...more] = pair.split("=");
     if (name !== "" && value !== undefined && more.length === 0) return [name, value] as const;
-    throw usage(WORDS.cniArgumentsHavePartThat({ pair: JSON.stringify(pair) }), "Write K=V;K2=V2.");
+    throw usage(WORDS.cniArgsInvalid({ pair: JSON.stringify(pair) }), "Write K=V;K2=V2.");
   });
 }
 
@@ -261,7 +261,7 @@ function warnOfUndeclared(
 ): void {
   for (const name of Object.keys(capabilityArgs)) {
     if (plugins.some(({ capabilities }) => capabilities.get(name) === true)) continue;
-    terminal.stderr(`${WORDS.mullionNoPluginOfList({ name })}\n`);
+    terminal.stderr(`${WORDS.cniCapabilityNotDeclared({ name })}\n`);
   }
 }
 
@@ -314,7 +314,7 @@ async function check({ runtime, cache, list }: OpenList, attachment: CniAttachme
     const { containerId, ifName } = attachment;
     throw new CniError(
       CNI_CODES.unknownContainer,
-      WORDS.isNotAttachedToResult({ containerId, ifName, name: list.name }),
+      WORDS.cniNotAttached({ containerId, ifName, name: list.name }),
     );
   }
   await runtime.check(list, attachment);

@@ -123,7 +123,7 @@ function addGc(cni: Command, run: Run, gc: CniVerbs["gc"], terminal: Terminal): 
   const command = cni
     .command("gc")
     .summary("detach what no longer exists, and let the plugins clean up")
-    .description(WORDS.detachesWhatThisCommandHas)
+    .description(WORDS.cniGcDescription)
     .addArgument(listArgument());
   addTarget(command)
     .addOption(repeated("--keep <container>", "CONTAINER[/INTERFACE] that lives"))
@@ -161,9 +161,9 @@ function addSimple(
     .action((list: string, options: TargetOptions) => run(() => verb(cniTarget(list, options), terminal)));
 }
 
-const ABOUT = WORDS.aboutRunsCniPluginsAsContainer;
+const ABOUT = WORDS.cniDescription;
 
-const EXIT_CODES = `\n${WORDS.exitCodes0Success1Plugin}\n`;
+const EXIT_CODES = `\n${WORDS.cniExitCodes}\n`;
 
 export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, terminal: Terminal): void {
   const cni = program
@@ -186,7 +186,7 @@ export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, ter
   }
   if (verbs.gc !== undefined) addGc(cni, run, verbs.gc, terminal);
   if (verbs.status !== undefined)
-    addSimple(cni, "status", WORDS.statusOfEachPluginOf, run, verbs.status, terminal);
+    addSimple(cni, "status", WORDS.cniStatusDescription, run, verbs.status, terminal);
   if (verbs.version !== undefined)
     addSimple(cni, "version", "VERSION of each plugin of a list.", run, verbs.version, terminal);
 }

@@ -69,22 +69,22 @@ export function cniReportSchema(): JsonSchema {
 }
 
 const ADVICE: ReadonlyMap<number, string> = new Map([
-  [CNI_CODES.incompatibleVersion, WORDS.advice],
+  [CNI_CODES.incompatibleVersion, WORDS.adviceCniVersion],
   [CNI_CODES.unsupportedField, "Change the field that the message names."],
   [CNI_CODES.unknownContainer, "Name the container with --container-id."],
   [
     CNI_CODES.invalidEnvironment,
     "Change what the message names: --container-id, -i, --args or the namespace.",
   ],
-  [CNI_CODES.ioFailure, WORDS.adviceSeeWhetherFileIsThere],
+  [CNI_CODES.ioFailure, WORDS.adviceCniIoFailure],
   [CNI_CODES.decodingFailure, 'See what is wrong with the file: "mullion lint FILE".'],
   [CNI_CODES.invalidNetworkConfig, 'See what is wrong with the file: "mullion lint FILE".'],
-  [CNI_CODES.invalidNetns, WORDS.adviceNameNamespaceThatExistsGuid],
+  [CNI_CODES.invalidNetns, WORDS.adviceCniNetns],
   [CNI_CODES.tryAgainLater, "Try again later: the plugin asks for it."],
 ]);
 
 /** What was made before the failure stays, as with every runtime on the client library. */
-const HALF_MADE = WORDS.halfMade;
+const HALF_MADE = WORDS.adviceCniAddIncomplete;
 
 /** The next step after a failure. */
 export function adviceFor(error: CniError, command: ReportedCommand): string {
@@ -95,7 +95,7 @@ export function adviceFor(error: CniError, command: ReportedCommand): string {
   if (known !== undefined) return known;
   if (command === "CHECK") return "Attach again: del, then add.";
   if (command === "STATUS") return "ADD would fail for this reason.";
-  return WORDS.repairWhatMessageNamesAnd;
+  return WORDS.adviceCniRepeat;
 }
 
 export function reportedError(error: CniError, command: ReportedCommand): ReportedCniError {

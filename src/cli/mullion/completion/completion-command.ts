@@ -58,14 +58,14 @@ function describePlaces(command: Command, path: string): readonly CompletionPlac
   ];
 }
 
-const HELP = `\n${WORDS.helpToLoadItNowIn}\n`;
+const HELP = `\n${WORDS.completionHelp}\n`;
 
 /** Added last: the script has the verbs of the program that it is printed by. */
 export function addCompletion(program: Command, run: Run, terminal: Terminal): void {
   program
     .command("completion")
     .summary("print a script that completes verbs and options in a shell")
-    .description(WORDS.printsScriptForShellThat)
+    .description(WORDS.completionDescription)
     .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
     .addHelpText("after", HELP + examples("mullion completion bash", "mullion completion powershell"))
     .action((shell: CompletionShell) =>

@@ -18,7 +18,7 @@ interface ExplainOptions {
   readonly log?: string;
 }
 
-const EXIT_CODES = `\n${WORDS.exitCodesExitCodes0ExplainedOr}\n`;
+const EXIT_CODES = `\n${WORDS.explainExitCodes}\n`;
 
 /** What a way of explaining needs is loaded when it is chosen: other verbs start without all errors. */
 async function dispatch(
@@ -44,11 +44,11 @@ async function dispatch(
 export function addExplain(program: Command, run: Run, terminal: Terminal): void {
   program
     .command("explain")
-    .summary(WORDS.sayWhatCodeErrorOr)
-    .description(WORDS.explainsCodeOfMullionOr)
+    .summary(WORDS.explainSummary)
+    .description(WORDS.explainDescription)
     .addArgument(new Argument("[query...]", "a code, a number, a name or a text"))
-    .option("--log <path>", WORDS.findKnownErrorsInLog)
-    .option("--list", WORDS.showAllCodesAndErrors)
+    .option("--log <path>", WORDS.explainLog)
+    .option("--list", WORDS.explainList)
     .addOption(new Option("--group <name>", "list these only").choices(GROUPS))
     .addOption(outputOption())
     .addHelpText(

@@ -82,7 +82,7 @@ function nodeOnly(kind: Kind, scope: ListScope): void {
   if (kind.of === "hns" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
   throw new Failure(
     "bad-usage",
-    WORDS.nodeIsForPodsServices({ plural: kind.names.plural }),
+    WORDS.getNodeUnsupported({ plural: kind.names.plural }),
     "Leave out --node.",
   );
 }
@@ -217,6 +217,6 @@ export async function get(request: GetRequest, terminal: Terminal): Promise<Exit
   throw new Failure(
     "unknown-object",
     `there is no ${missing.join(", no ")}${isIn ? ` in namespace ${JSON.stringify(scope.namespace)}` : ""}`,
-    WORDS.seeWhatThereIsLeave,
+    WORDS.adviceObjectNotFound,
   );
 }

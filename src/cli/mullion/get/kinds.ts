@@ -90,7 +90,7 @@ function parseSlashed(word: string): KindSelection {
     throw new Failure(
       "bad-usage",
       `${JSON.stringify(word)} is not of the form KIND/NAME`,
-      WORDS.writeAllOfThemAs,
+      WORDS.adviceKindAndName,
     );
   }
   return { kind: parseKind(kind), objects: [name] };

@@ -11,7 +11,7 @@ import { hnsCommands } from "#data/words.js";
 
 const WORDS = hnsCommands();
 
-const SOCKET = WORDS.socket;
+const SOCKET = WORDS.socketOption;
 const DOCUMENT = 'the document, JSON or YAML; "-" for standard input';
 
 interface SocketOptions {
@@ -54,7 +54,7 @@ export function addCreate(hns: Command, run: Run, create: HnsVerbs["create"], te
   hns
     .command("create")
     .summary("create an object in an HNS")
-    .description(WORDS.createsOneObjectInRunning)
+    .description(WORDS.createDescription)
     .addArgument(kindArgument())
     .option("-f, --file <path>", DOCUMENT)
     .option("--id <guid>", "its id (default: HNS chooses one)")
@@ -95,7 +95,7 @@ export function addModify(hns: Command, run: Run, modify: HnsVerbs["modify"], te
   hns
     .command("modify")
     .summary("change an object of an HNS")
-    .description(WORDS.changesOneObjectOfRunning)
+    .description(WORDS.modifyDescription)
     .addArgument(kindArgument())
     .addArgument(new Argument("<name>", "its name, its id, or how its id begins"))
     .requiredOption("-f, --file <path>", DOCUMENT)
@@ -118,7 +118,7 @@ export function addDelete(hns: Command, run: Run, remove: HnsVerbs["delete"], te
   hns
     .command("delete")
     .summary("delete objects of an HNS")
-    .description(WORDS.deletesObjectsOfOneKind)
+    .description(WORDS.deleteDescription)
     .addArgument(kindArgument())
     .addArgument(new Argument("<name...>", "names, ids, or how ids begin"))
     .option("--socket <path>", SOCKET)

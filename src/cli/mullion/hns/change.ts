@@ -40,7 +40,7 @@ async function readDocument(path: string, terminal: Terminal): Promise<JsonObjec
   }
   const [value] = reading.values;
   if (isFields(value) && reading.values.length === 1) return asJson(value);
-  throw new Failure("bad-usage", `${path} does not hold one object`, WORDS.writeOneDocumentOfHns);
+  throw new Failure("bad-usage", `${path} does not hold one object`, WORDS.adviceHnsDocument);
 }
 
 /** YAML may have dates and other things that JSON does not. */

@@ -25,7 +25,7 @@ function lines(head: string, texts: readonly string[]): string {
 }
 
 function summary({ objects, changes, openings, format }: FolderReport): string {
-  if (format === 1) return `${WORDS.inDatabaseOfFormat1({ objects: plural(objects, "object") })}\n`;
+  if (format === 1) return `${WORDS.checkFormat1({ objects: plural(objects, "object") })}\n`;
   return `${plural(objects, "object")} after ${plural(changes, "change")} and ${plural(openings, "opening")}; format ${format}.\n`;
 }
 
@@ -56,7 +56,7 @@ export async function check({ folder, output }: HnsFolderRequest, terminal: Term
     terminal.stdout(
       lines("Damaged, and whole in another place (the next start mends it):", report.recoveries),
     );
-    if (!isWhole) terminal.stdout(`${WORDS.mullionHnsRepairGoesBack({ folder: report.folder })}\n`);
+    if (!isWhole) terminal.stdout(`${WORDS.adviceHnsRepair({ folder: report.folder })}\n`);
   }
   return isWhole ? 0 : 1;
 }

@@ -15,7 +15,7 @@ export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, ter
   const hns = program
     .command("hns")
     .summary("serve, look at, change, restore and break a Host Networking Service")
-    .description(WORDS.servesHostNetworkingServiceOf)
+    .description(WORDS.hnsDescription)
     .addHelpText(
       "after",
       examples(

@@ -72,18 +72,14 @@ export function asFailure(error: unknown): unknown {
     return new Failure(
       "hns-unreachable",
       message.replace(/[.;]? Start one with .*$/s, ""),
-      WORDS.startOneMullionHnsServe,
+      WORDS.adviceHnsNotRunning,
     );
   }
   if (error.explanation === "hns-fault-injected") {
-    return new Failure(
-      "hns-fault-injected",
-      `HNS refuses a call: ${error.message}`,
-      WORDS.removeFaultMullionHnsFault,
-    );
+    return new Failure("hns-fault-injected", `HNS refuses a call: ${error.message}`, WORDS.adviceRemoveFault);
   }
   if (error.explanation === "hns-restore-refused") {
-    return new Failure("hns-restore-refused", message.replace(/^The/, "the"), WORDS.addReplaceToLetThem);
+    return new Failure("hns-restore-refused", message.replace(/^The/, "the"), WORDS.adviceRestoreReplace);
   }
   return error;
 }

@@ -35,7 +35,7 @@ async function write(text: string, path: string | undefined, terminal: Terminal)
     throw new Failure(
       "bad-usage",
       `cannot write ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-      WORDS.nameAnotherFileWithTo,
+      WORDS.adviceDumpFile,
     );
   }
 }

@@ -24,7 +24,7 @@ interface SocketOption {
 
 type Act = (options: SocketOption, action: () => HnsFaultAction) => Promise<void>;
 
-const SOCKET = WORDS.socket;
+const SOCKET = WORDS.socketOption;
 
 function subcommand(parent: Command, name: string, summary: string, description: string): Command {
   return parent.command(name).summary(summary).description(description).option("--socket <path>", SOCKET);
@@ -60,7 +60,7 @@ function addAction(effect: string | undefined, options: AddOptions & FaultOption
 }
 
 function addAdd(fault: Command, act: Act): void {
-  subcommand(fault, "add", "put a fault, or a plan of faults, in force", WORDS.putsFaultInForceBetween)
+  subcommand(fault, "add", "put a fault, or a plan of faults, in force", WORDS.faultAddDescription)
     .addArgument(new Argument("[effect]", "what happens to the calls"))
     .addOption(
       new Option("-f, --file <path>", "a plan of faults as JSON; may be repeated").argParser(collect),
@@ -95,7 +95,7 @@ function addAdd(fault: Command, act: Act): void {
       "after",
       effectsHelp() +
         examples(
-          WORDS.mullionHnsFaultAddFail,
+          WORDS.faultAddExample,
           "mullion hns fault add delay --delay 2s --jitter 500ms --kind Endpoint",
           "mullion hns fault add hang --method DELETE --path '/policylists/*' --times 1",
           "mullion hns fault add crash --state forget-load-balancers --kind LoadBalancer --nth 20",
@@ -128,7 +128,7 @@ function addLists(fault: Command, act: Act): void {
   subcommand(fault, "clear", "remove all faults", "Removes all faults; calls that hang on them continue.")
     .addHelpText("after", examples("mullion hns fault clear"))
     .action((options: SocketOption) => act(options, () => ({ verb: "clear" })));
-  subcommand(fault, "release", "let hanging calls continue", WORDS.letsHangingCallsContinueThose)
+  subcommand(fault, "release", "let hanging calls continue", WORDS.faultReleaseDescription)
     .addArgument(new Argument("[id]", "the fault that they hang on"))
     .addHelpText("after", examples("mullion hns fault release", "mullion hns fault release fault-1"))
     .action((id: string | undefined, options: SocketOption) => act(options, () => ({ verb: "release", id })));
@@ -139,14 +139,14 @@ function addEvents(fault: Command, act: Act): void {
     fault,
     "forget-loadbalancers",
     "let HNS forget load balancers",
-    WORDS.removesLoadBalancersWithoutTelling,
+    WORDS.faultForgetLoadBalancersDescription,
   )
     .addArgument(new Argument("[id...]", "ids of load balancers (default: all)"))
     .addHelpText("after", examples("mullion hns fault forget-loadbalancers"))
     .action((ids: readonly string[], options: SocketOption) =>
       act(options, () => ({ verb: "forget-loadbalancers", ids })),
     );
-  subcommand(fault, "restart", "restart the service", WORDS.restartsServiceHangingCallsFail)
+  subcommand(fault, "restart", "restart the service", WORDS.faultRestartDescription)
     .addOption(new Option("--state <state>", "what happens to the objects").choices(RESTART_STATES))
     .addHelpText(
       "after",
@@ -155,7 +155,7 @@ function addEvents(fault: Command, act: Act): void {
     .action((options: SocketOption & { state?: RestartState }) =>
       act(options, () => ({ verb: "restart", state: options.state })),
     );
-  subcommand(fault, "reboot", "restart the node", WORDS.doesToObjectsWhatRestart)
+  subcommand(fault, "reboot", "restart the node", WORDS.faultRebootDescription)
     .addHelpText("after", examples("mullion hns fault reboot"))
     .action((options: SocketOption) => act(options, () => ({ verb: "reboot" })));
 }
@@ -172,20 +172,20 @@ function quirkSettings(texts: readonly string[]): HnsFaultAction {
 function addQuirk(hns: Command, act: Act): void {
   const quirk = hns
     .command("quirk")
-    .summary(WORDS.defectsOfHnsByName)
-    .description(WORDS.showsDefectsThatUsersOf)
+    .summary(WORDS.quirkSummary)
+    .description(WORDS.quirkDescription)
     .addHelpText(
       "after",
       examples("mullion hns quirk list", "mullion hns quirk set reattach-refused=off") + EXIT_CODES,
     );
   addOutput(
-    subcommand(quirk, "list", "list the defects of HNS and how each is set", WORDS.listsDefectsThatUsersOf),
+    subcommand(quirk, "list", "list the defects of HNS and how each is set", WORDS.quirkListDescription),
   )
     .addHelpText("after", examples("mullion hns quirk list", "mullion hns quirk list -o wide"))
     .action((options: SocketOption & { output: ListFormat }) =>
       act(options, () => ({ verb: "list-quirks", output: options.output })),
     );
-  subcommand(quirk, "set", "turn defects on and off", WORDS.setsDefectsOfRunningService)
+  subcommand(quirk, "set", "turn defects on and off", WORDS.quirkSetDescription)
     .addArgument(new Argument("<name=setting...>", "defects and their settings"))
     .addHelpText(
       "after",
@@ -200,7 +200,7 @@ export function addFaults(hns: Command, run: Run, verb: HnsVerbs["fault"], termi
   const fault = hns
     .command("fault")
     .summary("break a running HNS on demand, and repair it")
-    .description(WORDS.breaksRunningHnsOnDemand)
+    .description(WORDS.faultDescription)
     .addHelpText(
       "after",
       examples("mullion hns fault list", "mullion hns fault restart", "mullion hns fault clear") + EXIT_CODES,

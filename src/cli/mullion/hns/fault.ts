@@ -133,7 +133,7 @@ async function act(faults: HnsFaults, action: HnsFaultAction, terminal: Terminal
       for (const { name, setting } of action.settings) {
         await faults.setQuirk(name, setting);
         const { notActedOn } = QUIRK_TEXTS[name];
-        if (notActedOn !== undefined) terminal.stderr(`${WORDS.noteIsSetAndThis({ name, notActedOn })}\n`);
+        if (notActedOn !== undefined) terminal.stderr(`${WORDS.quirkNotActedOn({ name, notActedOn })}\n`);
       }
   }
 }

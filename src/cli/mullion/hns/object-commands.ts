@@ -16,7 +16,7 @@ interface TargetOptions {
   readonly socket?: string;
 }
 
-const SOCKET = WORDS.socket;
+const SOCKET = WORDS.socketOption;
 
 function addSocket(command: Command): Command {
   return command.option("--socket <path>", SOCKET);
@@ -45,7 +45,7 @@ export function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: T
     .description("Lists objects of a running HNS, or of a dump.")
     .addArgument(new Argument("<kind>", `several with commas, or all: ${HNS_KIND_HELP}`))
     .addArgument(new Argument("[name...]", "names, ids, or how ids begin"));
-  addTarget(command, WORDS.dumpToLookAtInstead)
+  addTarget(command, WORDS.getFile)
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -76,7 +76,7 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
   const command = hns
     .command("watch")
     .summary("print the notifications of an HNS as they come")
-    .description(WORDS.printsNotificationsOfRunningHns);
+    .description(WORDS.watchDescription);
   addSocket(command)
     .addOption(outputOption("how to print them"))
     .addHelpText("after", examples("mullion hns watch", "mullion hns watch -o json | jq .type"))
@@ -94,7 +94,7 @@ interface DumpOptions extends TargetOptions {
 /** Where a dump goes; undefined: standard output. @throws Failure for a form that it cannot have. */
 function dumpFile({ to, output }: DumpOptions): string | undefined {
   if (output === undefined || output === "json") return to;
-  if (output === "yaml") throw usage("a dump is JSON", WORDS.leaveOutOYamlObjects);
+  if (output === "yaml") throw usage("a dump is JSON", WORDS.adviceDumpYaml);
   if (to !== undefined && to !== output)
     throw usage("--to and -o both say where the dump goes", "Leave out -o, the older name of --to.");
   return output;
@@ -104,8 +104,8 @@ export function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal
   const command = hns
     .command("dump")
     .summary("write everything that an HNS holds as JSON")
-    .description(WORDS.writesEverythingThatRunningHns);
-  addTarget(command, WORDS.dumpToConvertOfPowerShell)
+    .description(WORDS.dumpDescription);
+  addTarget(command, WORDS.dumpFile)
     .option("--to <file>", "where to write it (default: standard output)")
     .addOption(new Option("-o, --output <file>", "an older name of --to").hideHelp())
     .addHelpText(
@@ -130,7 +130,7 @@ export function addRestore(hns: Command, run: Run, restore: HnsVerbs["restore"],
   const command = hns
     .command("restore")
     .summary("put a dump of a node into a running HNS")
-    .description(WORDS.putsObjectsOfDumpsInto)
+    .description(WORDS.restoreDescription)
     .addArgument(new Argument("<file...>", 'dumps of one node, or their folder; "-" for standard input'));
   addSocket(command)
     .option("--replace", "what the service holds may go")
@@ -168,8 +168,8 @@ export function addFolderVerbs(
     hns
       .command("check")
       .summary("say whether a state folder is whole")
-      .description(WORDS.saysWhetherFolderOfMullion)
-      .argument("<folder>", WORDS.folderOfHnsServeData)
+      .description(WORDS.checkDescription)
+      .argument("<folder>", WORDS.stateFolderArgument)
       .addOption(outputOption())
       .addHelpText("after", `${examples("mullion hns check /var/lib/mullion/hns")}${CHECK_CODES}`)
       .action((folder: string, { output }: FolderOptions) => run(() => check({ folder, output }, terminal)));
@@ -178,12 +178,12 @@ export function addFolderVerbs(
   hns
     .command("repair")
     .summary("put a damaged state folder back to its last good state")
-    .description(WORDS.putsDamagedFolderOfMullion)
-    .argument("<folder>", WORDS.folderOfHnsServeData)
+    .description(WORDS.repairDescription)
+    .argument("<folder>", WORDS.stateFolderArgument)
     .addOption(outputOption())
     .addHelpText("after", `${examples("mullion hns repair /var/lib/mullion/hns")}${REPAIR_CODES}`)
     .action((folder: string, { output }: FolderOptions) => run(() => repair({ folder, output }, terminal)));
 }
 
-const CHECK_CODES = `\n${WORDS.checkCodes}\n`;
-const REPAIR_CODES = `\n${WORDS.repairCodes}\n`;
+const CHECK_CODES = `\n${WORDS.checkExitCodes}\n`;
+const REPAIR_CODES = `\n${WORDS.repairExitCodes}\n`;

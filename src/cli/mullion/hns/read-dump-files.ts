@@ -79,7 +79,7 @@ function nothingFound(paths: readonly string[]): Failure {
   return new Failure(
     "hns-dump-unreadable",
     `there are no objects of HNS in ${paths.map((path) => JSON.stringify(path)).join(", ")}`,
-    WORDS.nameFilesOfDumpSuch,
+    WORDS.adviceDumpInput,
   );
 }
 

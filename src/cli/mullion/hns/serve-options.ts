@@ -23,7 +23,7 @@ const PORT_MAX = 65_535;
 const DELAY_MAX_MS = 600_000;
 
 function badListen(text: string, why: string): Failure {
-  return usage(`--listen ${JSON.stringify(text)}: ${why}`, WORDS.write127001);
+  return usage(`--listen ${JSON.stringify(text)}: ${why}`, WORDS.adviceListenAddress);
 }
 
 /** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`. @throws Failure. */
@@ -43,7 +43,7 @@ export function parseHnsVersion(text: string): HnsVersion {
   const [, major = "", minor = ""] = /^(\d{1,2})\.(\d{1,2})$/.exec(text) ?? [];
   const version: HnsVersion = { Major: Number(major), Minor: Number(minor) };
   if (hasFeature(version, "ApiV2")) return version;
-  throw usage(WORDS.hnsVersionIsNotVersion({ text: JSON.stringify(text) }), WORDS.writeTwoNumbersFrom9);
+  throw usage(WORDS.hnsVersionInvalid({ text: JSON.stringify(text) }), WORDS.adviceHnsVersion);
 }
 
 /** Up to ten minutes; a number alone is in milliseconds. @throws Failure. */
@@ -90,10 +90,10 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
   hns
     .command("serve")
     .summary("serve the HNS of a Windows node to other programs")
-    .description(WORDS.servesHnsOfNodeThat)
+    .description(WORDS.serveDescription)
     .addOption(new Option("--profile <build>", "the build of Windows").default("ws2022"))
-    .option("--hns-version <version>", WORDS.anotherVersionOfHnsThan)
-    .option("--data <folder>", WORDS.keepObjectsInThisFolder)
+    .option("--hns-version <version>", WORDS.serveHnsVersion)
+    .option("--data <folder>", WORDS.serveData)
     .option("--socket <path>", "where to listen; only you can open it")
     .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
     .option("--token-file <file>", "the token that TCP clients send; made when it is missing")
@@ -103,8 +103,8 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "a network adapter of the node; may be repeated (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
     )
-    .addOption(new Option("--address-delay <time>", WORDS.howLongAddressesOnNew).default("2s"))
-    .addOption(new Option("--quirk <name=setting>", WORDS.defectOfHnsNameOn).argParser(collect))
+    .addOption(new Option("--address-delay <time>", WORDS.serveAddressDelay).default("2s"))
+    .addOption(new Option("--quirk <name=setting>", WORDS.serveQuirk).argParser(collect))
     .addOption(
       new Option("--faults <file>", "a plan of faults to begin with; may be repeated").argParser(collect),
     )

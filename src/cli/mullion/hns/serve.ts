@@ -78,7 +78,7 @@ function readToken(path: string): string {
     if (error instanceof TokenFileError) throw usage("the token cannot be used", error.message);
     throw usage(
       `the token file ${JSON.stringify(path)} cannot be used: ${describeSystemError(error)}`,
-      WORDS.nameAnotherFileWithToken,
+      WORDS.adviceTokenFile,
     );
   }
 }
@@ -94,7 +94,7 @@ function placeOf({ listen, socket, tokenFile }: HnsServeRequest): Place {
   if (socket !== undefined)
     throw usage("--socket and --listen both say where to listen", "Leave one of them out.");
   if (tokenFile === undefined) {
-    throw usage("--listen needs --token-file", WORDS.everybodyOnThisMachineCan);
+    throw usage("--listen needs --token-file", WORDS.adviceListenNeedsToken);
   }
   const { host, port } = parseListen(listen);
   return { address: { host, port, token: readToken(tokenFile) }, tokenFile: resolve(tokenFile) };
@@ -210,7 +210,7 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
     `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
   );
   if (windows.hns !== undefined)
-    terminal.stdout(`${WORDS.noProfileHasHnsAll({ version, name: windows.profile.name })}\n`);
+    terminal.stdout(`${WORDS.hnsVersionInferred({ version, name: windows.profile.name })}\n`);
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
   for (const text of running.folder?.recoveries ?? []) terminal.stderr(`${running.store}: ${text}\n`);
   reportNotes(running.notes, terminal);

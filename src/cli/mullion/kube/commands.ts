@@ -23,8 +23,8 @@ interface KubeServeOptions extends FileOptions {
 export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, terminal: Terminal): void {
   const kube = program
     .command("kube")
-    .summary(WORDS.serveKubernetesApiOfCluster)
-    .description(WORDS.servesKubernetesApiOfCluster)
+    .summary(WORDS.kubeSummary)
+    .description(WORDS.kubeDescription)
     .addHelpText(
       "after",
       examples(
@@ -37,10 +37,10 @@ export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, t
   const command = kube
     .command("serve")
     .summary("serve the Kubernetes API of a cluster file")
-    .description(WORDS.bringsClusterUpAndServes);
-  addFileOptions(command, WORDS.clusterFileManifestsOrFolder)
+    .description(WORDS.kubeServeDescription);
+  addFileOptions(command, WORDS.kubeServeFile)
     .requiredOption("--kubeconfig <file>", "where to write the kubeconfig; only you can read it")
-    .option("--listen <address>", WORDS.whereToListenAnotherAddress, "127.0.0.1:0")
+    .option("--listen <address>", WORDS.kubeServeListen, "127.0.0.1:0")
     .addHelpText(
       "after",
       examples(

@@ -42,7 +42,10 @@ function parseListenAddress(text: string): ListenAddress {
   const port = Number(digits);
   const isAny = host === "0.0.0.0" || host === "::";
   if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
-  throw usage(`--listen ${JSON.stringify(text)} is not an address with a port`, WORDS.write127001);
+  throw usage(
+    `--listen ${JSON.stringify(text)} is not an address with a port`,
+    WORDS.adviceKubeListenAddress,
+  );
 }
 
 const SEED_MAX = 2 ** 47;

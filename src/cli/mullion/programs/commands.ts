@@ -9,7 +9,7 @@ import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
 
-const EXIT_CODES = `\n${WORDS.exitCodes0Success1Something}\n`;
+const EXIT_CODES = `\n${WORDS.programsExitCodes}\n`;
 
 export function addPrograms(
   program: Command,
@@ -21,7 +21,7 @@ export function addPrograms(
   const programs = program
     .command("programs")
     .summary("list, install and remove the programs with upstream's names")
-    .description(WORDS.listsProgramsOfThisPackage)
+    .description(WORDS.programsDescription)
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -64,7 +64,7 @@ function addInstall(
   programs
     .command("install")
     .summary("write launchers of the programs into a folder")
-    .description(WORDS.writesLaunchersOfProgramsInto)
+    .description(WORDS.programsInstallDescription)
     .addArgument(new Argument("<dir>", "the folder"))
     .addArgument(new Argument("[name...]", "which programs (default: all)"))
     .option("--force", "replace files of these names that are not Mullion's")
@@ -85,7 +85,7 @@ function addRemove(programs: Command, run: Run, remove: ProgramsVerbs["remove"],
   programs
     .command("remove")
     .summary("take the launchers out of a folder again")
-    .description(WORDS.takesLaunchersOutOfFolder)
+    .description(WORDS.programsRemoveDescription)
     .addArgument(new Argument("<dir>", "the folder"))
     .addArgument(new Argument("[name...]", "which programs (default: all)"))
     .addHelpText(
@@ -101,7 +101,7 @@ export function addRun(program: Command, run: Run, verb: ProgramsVerbs["run"], t
   program
     .command("run")
     .summary("run one of the programs with upstream's names")
-    .description(WORDS.runsOneOfProgramsThat)
+    .description(WORDS.runDescription)
     .usage("NAME [ARGUMENT...]")
     .addArgument(new Argument("<name>", "the program"))
     .addArgument(new Argument("[argument...]", "what it is given"))

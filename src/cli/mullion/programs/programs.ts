@@ -73,7 +73,7 @@ function unwritable(folder: string, error: unknown): Failure {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return usage(
     `cannot write to ${JSON.stringify(folder)}: ${reasons[code] ?? describeSystemError(error)}`,
-    WORDS.doItAsUserWho,
+    WORDS.adviceInstallFolderPermission,
   );
 }
 
@@ -91,7 +91,7 @@ function checkWindowsLaunchers(names: readonly string[], { root, platform }: Ins
   if (platform !== "win32") return;
   const missing = names.map((name) => windowsLauncher(root, name)).find((path) => !existsSync(path));
   if (missing !== undefined)
-    throw usage(`the launcher ${JSON.stringify(missing)} is missing`, WORDS.packageFromNpmHasIt);
+    throw usage(`the launcher ${JSON.stringify(missing)} is missing`, WORDS.adviceLauncherMissing);
 }
 
 function count(names: readonly string[]): string {
@@ -107,13 +107,13 @@ function install(request: InstallRequest, installation: Installation, terminal: 
   const { folder, isForced } = request;
   const { platform } = installation;
   const names = chosenPrograms(request.names);
-  checkFolder(folder, WORDS.makeItOrNameOne);
+  checkFolder(folder, WORDS.adviceInstallFolder);
   checkWindowsLaunchers(names, installation);
   const before = new Map(names.map((name) => [name, occupantOf(folder, name, platform)]));
   const foreign = names.filter((name) => before.get(name) === "foreign");
   if (foreign.length > 0 && !isForced) {
     tellForeign(folder, foreign, platform, terminal);
-    terminal.stderr(`    ${WORDS.nothingWasWrittenNamePrograms}\n`);
+    terminal.stderr(`    ${WORDS.adviceForeignPrograms}\n`);
     return 1;
   }
   for (const name of names) {

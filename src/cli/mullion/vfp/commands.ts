@@ -16,7 +16,7 @@ import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
 
-const SUBJECT = `\n${WORDS.subject}\n`;
+const SUBJECT = `\n${WORDS.vfpSubjectHelp}\n`;
 
 interface PortsOptions extends TargetOptions {
   readonly node?: string;
@@ -52,8 +52,8 @@ function addPorts(vfp: Command, run: Run, ports: VfpVerbs["ports"], terminal: Te
 function addShow(vfp: Command, run: Run, show: VfpVerbs["show"], terminal: Terminal): void {
   const command = vfp
     .command("show")
-    .summary(WORDS.showLayersGroupsAndRules)
-    .description(WORDS.showsLayersGroupsAndRules)
+    .summary(WORDS.vfpShowSummary)
+    .description(WORDS.vfpShowDescription)
     .argument("<port|file>", "a port of the cluster, or a file");
   addTargetOptions(command)
     .addOption(outputOption())
@@ -71,7 +71,7 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
   const command = vfp
     .command("diff")
     .summary("say how the rules of two ports or dumps differ")
-    .description(WORDS.comparesLayersGroupsAndRules)
+    .description(WORDS.vfpDiffDescription)
     .argument("<left>", "a port of the cluster, or a file")
     .argument("<right>", "the other");
   addTargetOptions(command)
@@ -94,8 +94,8 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
 export function addVfp(program: Command, run: Run, verbs: Partial<VfpVerbs>, terminal: Terminal): void {
   const vfp = program
     .command("vfp")
-    .summary(WORDS.lookAtSwitchPortsAnd)
-    .description(WORDS.looksAtSwitchPortsOf)
+    .summary(WORDS.vfpSummary)
+    .description(WORDS.vfpDescription)
     .addHelpText(
       "after",
       examples(

@@ -92,8 +92,8 @@ function asMissingFile(name: string, error: unknown): unknown {
   if (!isFileName || !isNoCluster) return error;
   return new Failure(
     "vfp-listing-unreadable",
-    WORDS.thereIsNoFileAnd({ name: JSON.stringify(name) }),
-    WORDS.pathIsRelativeToFolderYou,
+    WORDS.vfpFileMissing({ name: JSON.stringify(name) }),
+    WORDS.adviceVfpFile,
   );
 }
 

@@ -19,13 +19,13 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
   program
     .command("wine")
     .summary("run a Windows program on our HNS, under Wine")
-    .description(WORDS.runsWindowsProgramX64Unmodified)
+    .description(WORDS.wineDescription)
     .usage("[options] -- PROGRAM [ARGUMENT...]")
     .addArgument(new Argument("<program...>", "the executable, and what it is given"))
     .addOption(new Option("--profile <build>", "the build of Windows of a private service (default: ws2022)"))
     .option("--data <folder>", "keep the objects of a private service in this folder")
-    .option("--adapter <name=address/length>", WORDS.networkAdapterOfPrivateService, collect)
-    .option("--trace-calls <file>", WORDS.writeEachCallOfHns)
+    .option("--adapter <name=address/length>", WORDS.wineAdapter, collect)
+    .option("--trace-calls <file>", WORDS.wineTraceCalls)
     .addHelpText(
       "after",
       examples(

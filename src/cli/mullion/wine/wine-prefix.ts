@@ -100,7 +100,7 @@ function placeLibraries(libraries: string, folder: string): void {
     const from = join(libraries, name);
     const to = join(system32, name);
     if (!existsSync(from)) {
-      throw new WineMissingError(WORDS.isMissingInCloneIt({ from }));
+      throw new WineMissingError(WORDS.wineShimMissing({ from }));
     }
     if (existsSync(to) && readFileSync(from).equals(readFileSync(to))) continue;
     // A program that runs keeps the file it has loaded.

@@ -46,7 +46,7 @@ async function openPrefix(): Promise<WinePrefix> {
 /** The service that the user named. Its token goes into a variable: paths mean something else to Windows programs. */
 function givenService(address: string, { profile, data, adapters }: WineRequest): Service {
   if (profile !== undefined || data !== undefined || adapters.length > 0) {
-    throw usage(WORDS.profileDataAndAdapterAre, "Leave them out, or unset MULLION_HNS.");
+    throw usage(WORDS.wineOptionsNeedPrivateService, "Leave them out, or unset MULLION_HNS.");
   }
   if (!address.startsWith("http://")) {
     throw usage(

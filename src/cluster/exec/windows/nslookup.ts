@@ -41,7 +41,7 @@ function failureLines(result: NameResult, name: string): readonly string[] {
       `*** Request to ${UNKNOWN} timed-out`,
     ];
   const said = result.questions.at(-1)?.outcome;
-  if (said === "no-data") return [WORDS.noInternalTypeForBoth({ name })];
+  if (said === "no-data") return [WORDS.nslookupNoData({ name })];
   return [
     `*** ${UNKNOWN} can't find ${name}: ${said === "name-error" ? "Non-existent domain" : "Server failed"}`,
   ];

@@ -65,7 +65,7 @@ function readArguments(args: readonly string[]): Given {
       if (range === undefined) fault ??= `Bad option ${arg}.`;
       else if (text === undefined) fault ??= `Value must be supplied for option ${arg}.`;
       else if (!/^\d{1,10}$/.test(text) || value < range[0] || value > range[1])
-        fault ??= WORDS.badValueForOptionValid({ arg, lowest: range[0], highest: range[1] });
+        fault ??= WORDS.pingBadOption({ arg, lowest: range[0], highest: range[1] });
       else if (value > (MOST[option] ?? value)) tooMuch(arg, text, MOST[option] ?? value);
       else numbers[option] = value;
     }
@@ -141,7 +141,7 @@ function ping(machine: Machine, name: string, { numbers, flags }: Given): Comman
   const target = findTarget(machine, name, flags.has("6"));
   if (target === undefined)
     return {
-      stdout: [WORDS.pingRequestCouldNotFind({ name })],
+      stdout: [WORDS.pingUnknownHost({ name })],
       exitCode: 1,
     };
   const { n: count = 4, l: payloadBytes = BYTES, w: timeoutMs = 4_000, i: ttl } = numbers;

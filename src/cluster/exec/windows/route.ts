@@ -108,7 +108,7 @@ const FAILED: Readonly<Record<"add" | "delete", CommandOutput>> = {
 };
 const NOT_NEAR: CommandOutput = {
   stdout: [],
-  stderr: [WORDS.notNearStderr, ""],
+  stderr: [WORDS.routeGatewayNotNear, ""],
   exitCode: 1,
 };
 const DONE: CommandOutput = { stdout: [" OK!"], exitCode: 0 };

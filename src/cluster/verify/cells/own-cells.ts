@@ -24,8 +24,8 @@ function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec)
   if (traceEnd.compartment === undefined) {
     throw new RequestError(
       "unknown-object",
-      WORDS.noMachineOrPodOfCluster({ from: spec.from }),
-      WORDS.namePodNodeOrOutside,
+      WORDS.expectationSourceUnknown({ from: spec.from }),
+      WORDS.adviceSender,
     );
   }
   return defined(
@@ -37,7 +37,7 @@ function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec)
 function noPort(spec: ExpectationSpec): RequestError {
   return new RequestError(
     "bad-usage",
-    WORDS.expectationFromToNamesNo({ from: spec.from, to: spec.to }),
+    WORDS.expectationWithoutPort({ from: spec.from, to: spec.to }),
     "Add port to the expectation, or write protocol: icmp.",
   );
 }

@@ -30,7 +30,7 @@ const GUID = component("Guid");
 
 const PARTS: Readonly<Record<string, Schema>> = {
   Guid: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
-  SchemaVersion: object(WORDS.partsSchemaVersion, {
+  SchemaVersion: object(WORDS.schemaVersion, {
     Major: NUMBER,
     Minor: NUMBER,
   }),
@@ -56,7 +56,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
 const CALLS: Readonly<Record<string, Schema>> = {
   HostComputeQuery: {
     type: "object",
-    description: WORDS.callsHostComputeQuery,
+    description: WORDS.hostComputeQuery,
     properties: { SchemaVersion: component("SchemaVersion"), Flags: NUMBER, Filter: TEXT },
   },
   ModifySettings: {
@@ -65,7 +65,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
     properties: {
       RequestType: { description: "Add, Remove, Update, Refresh, Reset, or their number." },
       ResourceType: {
-        description: WORDS.callsModifySettingsPropertiesResourceType,
+        description: WORDS.modifySettingsResourceType,
       },
       Settings: ANY,
     },
@@ -94,7 +94,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
     ["EndpointId", "IpConfigurations", "MacAddress"],
   ),
   ComputeSystem: object(
-    WORDS.callsComputeSystem,
+    WORDS.computeSystem,
     {
       Id: TEXT,
       SystemType: { enum: ["Container", "VirtualMachine"] },
@@ -132,7 +132,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
   ),
   V1Envelope: {
     type: "object",
-    description: WORDS.callsV1Envelope,
+    description: WORDS.v1Envelope,
     properties: { Success: { type: "boolean" }, Output: ANY, Error: TEXT, ErrorCode: NUMBER },
     required: ["Success"],
   },
@@ -144,7 +144,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
       data: object("NotificationBase.", { ID: GUID, Flags: NUMBER, Data: ANY }, ["ID", "Flags"]),
       scope: {
         ...GUID,
-        description: WORDS.callsNotificationScope,
+        description: WORDS.notificationScope,
       },
       computeSystem: { ...TEXT, description: "The compute system that it is about; `type` is then HCS's." },
     },

@@ -90,7 +90,7 @@ function loadKoffi(): typeof Koffi {
   try {
     return createRequire(import.meta.url)("koffi") as typeof Koffi;
   } catch (cause) {
-    throw unloadable(WORDS.hNSsDllIsCalledThrough, cause);
+    throw unloadable(WORDS.koffiMissing, cause);
   }
 }
 

@@ -96,7 +96,7 @@ function readAddresses(reader: JsonReader, field: "LocalAddresses" | "RemoteAddr
   // An address with a slash that does not parse is a mistake, not the id of a set.
   const parsed = text === undefined ? undefined : parseAclAddresses(text);
   if (text !== undefined && (parsed === undefined || parsed.sets.some((id) => id.includes("/"))))
-    throw reader.fail(field, WORDS.commaListOfAddressesAnd);
+    throw reader.fail(field, WORDS.aclAddressesSyntax);
   return text;
 }
 

@@ -51,7 +51,7 @@ export const BASE = {
     },
     SchemaVersion: {
       is: "schemaVersion",
-      text: (): string => WORDS.baseSchemaVersion,
+      text: (): string => WORDS.documentSchemaVersion,
       absent: "1.0",
     },
     Telemetry: { is: "json", text: "`Data`: diagnostics of the service.", by: "service" },

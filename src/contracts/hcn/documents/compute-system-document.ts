@@ -39,7 +39,7 @@ function invalid(detail: string): HcnError {
 /** HCS takes ids of endpoints in lower case without braces only (hcn.md §4.5). */
 function checkEndpointId(text: string, where: string): Guid {
   if (parseGuid(text) === text) return text;
-  throw invalid(WORDS.isHcsWantsGuidIn({ where, text: JSON.stringify(text) }));
+  throw invalid(WORDS.guidNotCanonical({ where, text: JSON.stringify(text) }));
 }
 
 function readerOf(value: JsonValue, where: string): JsonReader {
@@ -133,7 +133,7 @@ export function parseAdapterRequest(document: JsonObject): AdapterRequest {
   const isSchema1 = reader.text("ResourceType")?.toLowerCase() === "network";
   const adapterId = ADAPTER_PATH.exec(reader.text("ResourcePath") ?? "")?.[1];
   if (requestType === undefined || (!isSchema1 && adapterId === undefined)) {
-    throw invalid(WORDS.requestHasToAddOr);
+    throw invalid(WORDS.computeSystemRequestUnsupported);
   }
   const endpointId = endpointOf(reader.raw("Settings"));
   if (endpointId === undefined && (requestType === "Add" || adapterId === undefined))

@@ -201,7 +201,7 @@ export const NETWORK = {
     },
     ManagementIP: {
       is: "text",
-      text: (): string => WORDS.networkV1OnlyManagementIP,
+      text: (): string => WORDS.networkManagementIP,
       policy: {
         type: "ProviderAddress",
         setting: "ProviderAddress",
@@ -211,7 +211,7 @@ export const NETWORK = {
     },
     DrMacAddress: {
       is: "text",
-      text: (): string => WORDS.networkV1OnlyDrMacAddress,
+      text: (): string => WORDS.networkDrMacAddress,
       policy: { type: "DrMacAddress", setting: "Address", onlyOf: "Overlay" },
     },
     DNSServerCompartment: { is: "u16", text: "The compartment of the DNS server." },
@@ -225,7 +225,7 @@ export const NETWORK = {
           IsEnabled: { is: "boolean", text: "Whether it is on.", absent: "false" },
         },
       },
-      text: (): string => WORDS.networkV1OnlyExtensions,
+      text: (): string => WORDS.networkExtensions,
     },
     IsolateSwitch: { is: "boolean", text: "It has a switch of its own." },
   },

@@ -34,7 +34,7 @@ function parseFilter(text: string): JsonObject {
   const filter = parseJsonText(text);
   if (isJsonObject(filter)) return filter;
   throw new HcnError("HCN_E_INVALID_JSON", {
-    detail: WORDS.filterIsItMustBe({ text }),
+    detail: WORDS.queryFilterNotJson({ text }),
   });
 }
 

@@ -51,7 +51,7 @@ function requireItems(reader: JsonReader): readonly DumpItem[] {
     const parsed = parseDumpItem(item.whole());
     if (parsed !== undefined) return parsed;
     throw new HcnError("HCN_E_INVALID_JSON", {
-      detail: WORDS.objectNeedsKindGuidAs({ at: item.at("kind"), dumpKinds: DUMP_KINDS.join(", ") }),
+      detail: WORDS.dumpObjectInvalid({ at: item.at("kind"), dumpKinds: DUMP_KINDS.join(", ") }),
     });
   });
   if (items === undefined) throw reader.fail("objects", "a list of objects");

@@ -148,12 +148,12 @@ export function findHns(options: FindHnsOptions): HcnClient {
 export function findHnsAddress(options: FindHnsOptions): HttpAddress {
   const found = lookUp(options);
   if (!("computeNetwork" in found)) return found;
-  throw noHnsFound([WORDS.thereIsWindowsOwnHns]);
+  throw noHnsFound([WORDS.onlyWindowsHns]);
 }
 
 function noHnsFound(looked: readonly string[]): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: WORDS.noHnsWasFoundStart({ looked: looked.join("; ") }),
+    detail: WORDS.hnsNotFound({ looked: looked.join("; ") }),
     explanation: "hns-unreachable",
   });
 }

@@ -117,7 +117,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function unreachable(address: HttpAddress, why: string, cause?: unknown): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: WORDS.noHnsAnswersAtStart({ address: formatHttpAddress(address), why }),
+    detail: WORDS.hnsUnreachable({ address: formatHttpAddress(address), why }),
     explanation: "hns-unreachable",
     ...(cause !== undefined && { cause }),
   });
@@ -268,7 +268,7 @@ export class HttpHcnClient implements HcnClient {
 
   private unexpected(expected: string): HcnError {
     return new HcnError("HCN_E_INVALID_JSON", {
-      detail: WORDS.answerOfMustHoldIs({ address: formatHttpAddress(this.address), expected }),
+      detail: WORDS.hnsAnswerInvalid({ address: formatHttpAddress(this.address), expected }),
     });
   }
 

@@ -68,7 +68,7 @@ const QUERY: RequestField = {
 };
 const DOCUMENT: Schema = {
   type: "object",
-  description: WORDS.document,
+  description: WORDS.hcnDocument,
 };
 const NOTHING: Schema = { type: "null" };
 const PORT: Schema = { type: "integer", minimum: 1, maximum: 65_535 };
@@ -134,7 +134,7 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
         isRequired: true,
       },
       id: {
-        schema: { ...TEXT, description: WORDS.objectOperationsCreateRequestIdSchema },
+        schema: { ...TEXT, description: WORDS.createRequestId },
       },
       network: {
         schema: { ...TEXT, description: "For endpoints: the network whose handle Windows is given." },
@@ -267,7 +267,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
 
 const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservations"> = {
   "reserve-ports": {
-    summary: WORDS.portOperationsReservePorts,
+    summary: WORDS.reservePortsSummary,
     native: "HcnReserveGuestNetworkServicePort, HcnReserveGuestNetworkServicePortRange",
     request: {
       id: ID,

@@ -31,9 +31,9 @@ function makeToken(path: string): string {
 function checkRights(path: string): void {
   const facts = statSync(path);
   if (!facts.isFile() || facts.size > FILE_BYTES_MAX)
-    throw new TokenFileError(WORDS.isNotFileWithToken({ path }));
+    throw new TokenFileError(WORDS.tokenFileInvalid({ path }));
   if (process.platform === "win32") return;
-  if ((facts.mode & OTHERS) !== 0) throw new TokenFileError(WORDS.othersCanReadTokenIn({ path }));
+  if ((facts.mode & OTHERS) !== 0) throw new TokenFileError(WORDS.tokenFileReadableByOthers({ path }));
   const uid = process.getuid?.();
   if (uid !== undefined && facts.uid !== uid && facts.uid !== 0)
     throw new TokenFileError(`${path} belongs to another user. Name a file of your own.`);
@@ -47,7 +47,7 @@ export function readTokenFile(path: string): string {
   checkRights(path);
   const token = readFileSync(path, "utf8").trim();
   if (new RegExp(`^[\\x21-\\x7e]{${TOKEN_LENGTH_MIN},}$`).test(token)) return token;
-  throw new TokenFileError(WORDS.tokenInMustBeOne({ path, tokenLengthMin: TOKEN_LENGTH_MIN }));
+  throw new TokenFileError(WORDS.tokenInvalid({ path, tokenLengthMin: TOKEN_LENGTH_MIN }));
 }
 
 /** The token in a file, which is made for its owner alone when it is missing. @throws as `readTokenFile`. */

@@ -125,7 +125,7 @@ export class ApiServerSource implements KubeSource {
       const path = `${collectionPath(kind, selection.namespace)}${queryOf(selection, page)}`;
       const answer = await this.connection.call({ method: "GET", path });
       if (!isFields(answer) || !isFields(answer["metadata"]))
-        throw unreachable(WORDS.serverAnswersWithSomethingThat({ plural: KINDS[kind].plural }));
+        throw unreachable(WORDS.listInvalid({ plural: KINDS[kind].plural }));
       for (const item of (answer["items"] ?? []) as readonly unknown[]) items.push(objectOf(kind, item));
       const token: unknown = answer["metadata"]["continue"];
       if (typeof token !== "string" || token === "") return { items, resourceVersion: versionOf(answer) };
@@ -222,9 +222,9 @@ function report<Kind extends KubeKind>(
   try {
     event = JSON.parse(line) as unknown;
   } catch (cause) {
-    return unreachable(WORDS.serverSendsLineInWatch, cause);
+    return unreachable(WORDS.watchLineNotJson, cause);
   }
-  if (!isFields(event)) return unreachable(WORDS.serverSendsLineInWatchThat);
+  if (!isFields(event)) return unreachable(WORDS.watchLineNotEvent);
   const { type, object } = event;
   if (type === "BOOKMARK") {
     onBookmark?.(versionOf(object));

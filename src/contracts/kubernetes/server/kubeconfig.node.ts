@@ -100,7 +100,7 @@ function withExecInfo(user: User, cluster: Cluster): User {
 function loadInCluster(config: KubeConfig, { variables = process.env }: ApiServerPlace): void {
   const [host, port] = [variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]];
   if ((host ?? "") === "" || (port ?? "") === "") {
-    throw unusable(WORDS.noKubeconfigIsNamedAnd);
+    throw unusable(WORDS.kubeconfigMissing);
   }
   config.loadFromCluster();
 }
@@ -119,12 +119,14 @@ export async function loadKubeconfig(place: ApiServerPlace): Promise<KubeConfig>
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
     throw unusable(
-      WORDS.kubeconfigHasNoClusterFor({ currentContext: JSON.stringify(config.getCurrentContext() ?? "") }),
+      WORDS.kubeconfigContextWithoutCluster({
+        currentContext: JSON.stringify(config.getCurrentContext() ?? ""),
+      }),
     );
   }
   const address = server === undefined || server === "" ? cluster.server : server;
   if (!/^https?:\/\/./.test(address) || !URL.canParse(address))
-    throw unusable(WORDS.addressOfServerIsNot({ address: JSON.stringify(address) }));
+    throw unusable(WORDS.serverAddressInvalid({ address: JSON.stringify(address) }));
   settle(config, cluster, address);
   return config;
 }

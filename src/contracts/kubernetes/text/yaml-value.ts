@@ -218,7 +218,7 @@ class PlainValues {
     const value = this.of(node);
     for (const source of Array.isArray(value) ? value : [value]) {
       if (typeof source !== "object" || source === null || Array.isArray(source)) {
-        const message = WORDS.mergesFieldsOfMappingBut;
+        const message = WORDS.mergeKeyNotMapping;
         throw new Stop(invalid(node?.range[0] ?? 0, message, "Write an alias of a mapping behind <<."));
       }
       for (const [name, field] of Object.entries(source as object))

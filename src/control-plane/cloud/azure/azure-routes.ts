@@ -82,7 +82,7 @@ export class AzureRoutes implements RoutesProvider {
       return {
         outcome: failedWith({
           code: "route-without-next-hop",
-          message: WORDS.noPrivateAddressOfMachine({ targetNode, destinationCidr }),
+          message: WORDS.routeWithoutNextHop({ targetNode, destinationCidr }),
         }),
       };
     const name = routeNameOf(targetNode, destinationCidr, this.options.isDualStack);

@@ -51,12 +51,12 @@ export class MemoryRouteTables implements RouteTablesApi {
     if (etag !== "" && etag !== present?.etag)
       return failedWith({
         code: "route-table-changed",
-        message: WORDS.routeTableHasBeenChanged({ name, etag }),
+        message: WORDS.routeTableChanged({ name, etag }),
       });
     if (routes.length > ROUTES_MAX)
       return failedWith({
         code: "route-table-full",
-        message: WORDS.routeTableWouldHaveRoutes({ name, routesCount: routes.length, routesMax: ROUTES_MAX }),
+        message: WORDS.routeTableFull({ name, routesCount: routes.length, routesMax: ROUTES_MAX }),
       });
     this.version++;
     this.tables.set(name.toLowerCase(), Object.freeze({ ...table, etag: `W/"${this.version}"` }));

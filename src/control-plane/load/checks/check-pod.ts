@@ -99,7 +99,7 @@ const tolerationFits: Check = (value, path, faults) => {
   const toleration = mappingOf(value);
   const { key, operator, effect } = toleration;
   if ((isAbsent(key) || key === "") && operator !== "Exists") {
-    const detail = WORDS.operatorMustBeExistsWhen;
+    const detail = WORDS.tolerationOperatorInvalid;
     faults.invalid(below(path, "operator"), operator ?? "", detail, "Write operator: Exists, or a key.");
   }
   if (operator === "Exists" && typeof toleration["value"] === "string" && toleration["value"] !== "") {
@@ -236,7 +236,7 @@ const hostProcessFits: Check = (value, path, faults) => {
   const settings = containers.map((container) => hostProcessOf(container) ?? inherited ?? false);
   if (!settings.includes(true)) return;
   if (settings.includes(false)) {
-    const detail = WORDS.ifPodContainsAnyHostProcess;
+    const detail = WORDS.hostProcessMixed;
     const advice = "Set hostProcess once, in the pod's securityContext.windowsOptions.";
     faults.invalid(below(path, "containers"), "", detail, advice);
   }

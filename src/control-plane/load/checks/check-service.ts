@@ -53,7 +53,7 @@ const SERVICE_PORT: Check = object({
 
 const CLUSTER_IP: TextRule = Object.freeze({
   fault: (address: string) => (address === "None" ? undefined : IP_ADDRESS.fault(address)),
-  advice: WORDS.clusterIpAdvice,
+  advice: WORDS.adviceClusterIp,
 });
 
 const SPEC: Check = object({
@@ -95,7 +95,7 @@ const portsAreThere: Check = (value, path, faults) => {
   const { ports } = spec;
   const isEmpty = isAbsent(ports) || (Array.isArray(ports) && ports.length === 0);
   if (isEmpty && typeOf(spec) !== "ExternalName" && !isHeadless(spec)) {
-    const advice = WORDS.writeAtLeastOnePort;
+    const advice = WORDS.adviceServicePorts;
     faults.required(below(path, "ports"), advice);
   }
 };
@@ -224,7 +224,7 @@ const policiesFit: Check = (value, path, faults) => {
   const healthPort = spec["healthCheckNodePort"];
   const takesHealthPort = type === "LoadBalancer" && policy === "Local";
   if (typeof healthPort === "number" && healthPort !== 0 && !takesHealthPort) {
-    const detail = WORDS.mayOnlyBeSetWhen;
+    const detail = WORDS.healthCheckNodePortForbidden;
     faults.invalid(below(path, "healthCheckNodePort"), healthPort, detail, "Remove the field.");
   }
   if (

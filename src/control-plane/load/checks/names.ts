@@ -24,25 +24,25 @@ function tooLong(text: string, lengthMax: number): string | undefined {
 export const DNS_LABEL: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return LABEL.test(text) ? undefined : WORDS.lowercaseRfc1123LabelMust;
+    return LABEL.test(text) ? undefined : WORDS.dnsLabelInvalid;
   },
-  advice: WORDS.dnsLabelAdvice,
+  advice: WORDS.adviceDnsLabel,
 });
 
 /** Names of most objects. */
 export const DNS_SUBDOMAIN: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 253) return tooLong(text, 253);
-    return SUBDOMAIN.test(text) ? undefined : WORDS.lowercaseRfc1123SubdomainMust;
+    return SUBDOMAIN.test(text) ? undefined : WORDS.dnsSubdomainInvalid;
   },
-  advice: WORDS.dnsSubdomainAdvice,
+  advice: WORDS.adviceDnsSubdomain,
 });
 
 /** Names of Services. */
 export const SERVICE_NAME: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text) ? undefined : WORDS.dns1035LabelMustConsist;
+    return /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text) ? undefined : WORDS.dns1035LabelInvalid;
   },
   advice: "Use small letters, digits and hyphens, with a letter first: my-service.",
 });
@@ -63,7 +63,7 @@ export const QUALIFIED_NAME: TextRule = Object.freeze({
     const domainFault = domain === undefined ? undefined : DNS_SUBDOMAIN.fault(domain);
     if (domainFault !== undefined) return `prefix part ${domainFault}`;
     if (name.length > 63) return `name part ${tooLong(name, 63)}`;
-    return QUALIFIED.test(name) ? undefined : WORDS.namePartMustConsistOf;
+    return QUALIFIED.test(name) ? undefined : WORDS.qualifiedNameInvalid;
   },
   advice: "Write a key such as app, or example.com/app.",
 });
@@ -77,7 +77,7 @@ export const ANNOTATION_KEY: TextRule = Object.freeze({
 export const LABEL_VALUE: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return text === "" || QUALIFIED.test(text) ? undefined : WORDS.validLabelMustBeEmpty;
+    return text === "" || QUALIFIED.test(text) ? undefined : WORDS.labelValueInvalid;
   },
   advice: "Use letters, digits, hyphens, underscores and dots, at most 63: my-value.",
 });

@@ -135,7 +135,7 @@ class Application {
           code: "namespace-created" as const,
           ...place,
           path: "metadata.namespace",
-          message: WORDS.noManifestDescribesNamespaceOf({ namespace, count, ending: count === 1 ? "" : "s" }),
+          message: WORDS.namespaceCreated({ namespace, count, ending: count === 1 ? "" : "s" }),
           advice: `Create it before you apply the files: kubectl create namespace ${namespace}.`,
         }),
       );

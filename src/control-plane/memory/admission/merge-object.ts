@@ -126,12 +126,7 @@ function fixedParts(pod: Pod): unknown {
 function refusePod(before: Pod, after: Pod): ServiceRefusal | undefined {
   const isMoved = before.spec?.nodeName !== undefined && before.spec.nodeName !== after.spec?.nodeName;
   if (!isMoved && equalJson(fixedParts(before), fixedParts(after))) return undefined;
-  return refuse(
-    "spec",
-    undefined,
-    WORDS.forbiddenPodUpdatesMayNot,
-    "Delete the pod first, or use a Deployment.",
-  );
+  return refuse("spec", undefined, WORDS.podUpdateForbidden, "Delete the pod first, or use a Deployment.");
 }
 
 /** Why an object may not be changed so; undefined when it may. */

@@ -55,7 +55,7 @@ function conflict(kind: KubeKind, name: string, why: string): KubeError {
   return new KubeError("object-changed-meanwhile", 409, message);
 }
 
-const MODIFIED = WORDS.modified;
+const MODIFIED = WORDS.objectModified;
 
 /** @throws KubeError when somebody else has changed the object, or it is another one of that name. */
 function checkPreconditions(present: KubeObject, given: DeleteOptions): void {

@@ -41,7 +41,7 @@ function refuseFamily(path: string, value: string, detail: string): ServiceRefus
     code: "service-address-refused",
     path,
     message: `Invalid value: ${value}: ${detail}`,
-    advice: WORDS.leaveFieldOutOrGive,
+    advice: WORDS.adviceServiceRangeOfFamily,
   };
 }
 
@@ -87,12 +87,12 @@ function checkAddress(address: string, shown: string, admission: Admission): Ser
   const allocator = admission.allocators.allocatorOf(familyName(familyOf(ip)));
   if (allocator === undefined || !allocator.contains(ip)) {
     const ranges = admission.allocators.addresses.map(String).join(",");
-    const detail = WORDS.providedIpIsNotIn({ ip: formatIp(ip), ranges });
+    const detail = WORDS.clusterIpOutOfRange({ ip: formatIp(ip), ranges });
     return refuse(detail, "Leave spec.clusterIP out, or name an address of the range.");
   }
   const other = allocator.ownerOf(ip);
   if (other === undefined || other === admission.owner) return undefined;
-  return refuse("provided IP is already allocated", WORDS.serviceHasAddressLeaveSpec({ other }));
+  return refuse("provided IP is already allocated", WORDS.adviceClusterIpTaken({ other }));
 }
 
 function addressesOf(
@@ -139,15 +139,15 @@ function refusePort(port: number, path: string, admission: Admission): ServiceRe
   const isOutside = !ports.contains(port);
   if (!isOutside && (other === undefined || other === admission.owner)) return undefined;
   const detail = isOutside
-    ? WORDS.providedPortIsNotIn({ first: ports.first, last: ports.last })
+    ? WORDS.nodePortOutOfRange({ first: ports.first, last: ports.last })
     : "provided port is already allocated";
   return {
     code: "service-port-refused",
     path,
     message: `Invalid value: ${port}: ${detail}`,
     advice: isOutside
-      ? WORDS.leaveFieldOutOrName({ first: ports.first, last: ports.last })
-      : WORDS.serviceHasPortLeaveField({ other: other ?? "" }),
+      ? WORDS.adviceNodePortRange({ first: ports.first, last: ports.last })
+      : WORDS.adviceNodePortTaken({ other: other ?? "" }),
   };
 }
 
@@ -182,7 +182,7 @@ const PORTS_FULL: ServiceRefusal = Object.freeze({
   code: "service-port-refused",
   path: "spec.ports",
   message: "Internal error occurred: failed to allocate a nodePort: range is full",
-  advice: WORDS.portsFullAdvice,
+  advice: WORDS.adviceNodePortsExhausted,
 });
 
 function portsOf(spec: ServiceSpec, admission: Admission): readonly ServicePort[] | ServiceRefusal {

@@ -20,7 +20,7 @@ export type Emphasis = (text: string) => string;
 const PLAIN: Emphasis = (text) => text;
 
 /** Said of causes that no public source tells. */
-export const INFERRED_NOTE: string = WORDS.inferredNote;
+export const INFERRED_NOTE: string = WORDS.noteCauseInferred;
 
 /** The name that people look for: the symbolic one, else the id. */
 export function nameOf(error: Pick<KnownError, "id" | "names">): string {
@@ -135,7 +135,7 @@ export function formatUnknownNumber(hresult: number, width: number, heading: Emp
     : [`certutil -error ${formatNumber(hresult)}`];
   const lines = [
     heading(formatNumber(hresult)),
-    ...wrap(WORDS.tableOfErrorsDoesNot, Math.max(width, COLUMNS_MIN)),
+    ...wrap(WORDS.errorNumberUnknown, Math.max(width, COLUMNS_MIN)),
     `${INDENT}severity  ${severity}`,
     `${INDENT}facility  ${facility}${facilityName === undefined ? "" : `, ${facilityName}`}`,
     `${INDENT}code      ${code} (0x${code.toString(16)})${isWin32 ? ": a Win32 error" : ""}`,

@@ -166,12 +166,10 @@ export interface Unexplained extends Pick<KnownError, "texts" | "hresults"> {
 
 /** Why the cause of what was read is not known, in words. */
 export function unknownCause({ texts, hresults, call }: Unexplained): string {
-  if (hresults.length === 0) return WORDS.codeOnSameLineSays;
+  if (hresults.length === 0) return WORDS.causeOnSameLine;
   const says = texts[0] === undefined ? "" : ` says "${texts[0]}." It`;
   const where =
-    call === undefined
-      ? WORDS.doesNotTellCauseWithout
-      : `has no explanation here for a call that ${CALLS[call].does}`;
+    call === undefined ? WORDS.causeNeedsCall : `has no explanation here for a call that ${CALLS[call].does}`;
   return `The code${says} ${where}.`;
 }
 

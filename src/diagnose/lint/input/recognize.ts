@@ -55,7 +55,7 @@ function reasonToPassBy(
   if (isTemplate) return "a template whose placeholders are not filled in";
   // Go's reader takes these, and the YAML specification does not.
   return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
-    ? WORDS.bracketsOrQuotesContinueAt
+    ? WORDS.yamlContinuationUnindented
     : undefined;
 }
 
@@ -377,7 +377,7 @@ function addShown(into: Recognition, source: SourceText): void {
   const found = object === undefined ? listedObjects(source) : [object];
   into.documents.push(...found);
   if (found.length > 0) return;
-  const reason = described ? WORDS.whatKubectlDescribePrintsOf : "not a file that lint reads";
+  const reason = described ? WORDS.kubectlDescribeSkipped : "not a file that lint reads";
   passBy(into, source, 0, reason);
 }
 

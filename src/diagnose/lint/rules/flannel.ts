@@ -81,7 +81,7 @@ function* otherVni(view: FlannelView): Iterable<RuleFinding> {
     at: at(vni),
     message: isTooLarge
       ? `flanneld keeps the VNI in 16 bits, and ${vni.value} does not fit`
-      : WORDS.documentationOfKubernetesNamesVni({ value: vni.value }),
+      : WORDS.vniNotDocumented({ value: vni.value }),
     ...(isTooLarge ? { severity: "error" } : { differs: "flanneld-takes-other-vnis" }),
   };
 }
@@ -106,7 +106,7 @@ function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
       at: at(option),
       code: "flanneld-configuration-invalid",
       severity: "error",
-      message: WORDS.flanneldReadsAsNumberAnd({ name: shown(name), value: JSON.stringify(value) }),
+      message: WORDS.flanneldNumberInvalid({ name: shown(name), value: JSON.stringify(value) }),
       fix: `Write ${shown(name)}: ${right[name]}, without quotes.`,
     };
   }
@@ -118,7 +118,7 @@ const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
   if (typeof port?.value !== "number" || port.value === PORT || port.value === 0) return;
   yield {
     at: at(port),
-    message: WORDS.flanneldOnWindowsRefusesPort({ value: port.value }),
+    message: WORDS.flannelPortUnsupported({ value: port.value }),
     fix: 'Write "Port": 4789 for all nodes.',
   };
 });
@@ -146,7 +146,7 @@ const DEFAULTS = windowsRule("flannel-vxlan-defaults-differ", function* (view) {
 const WINDOWS_BACKENDS = new Set(["vxlan", "host-gw"]);
 
 /** Those that flanneld has on Linux (flannel, pkg/backend). */
-const LINUX_BACKENDS = new Set(WORDS.linuxBackends.split(" "));
+const LINUX_BACKENDS = new Set(WORDS.flannelLinuxBackends.split(" "));
 
 /** Ways in which one of the two is misspelt: `host_gw`, `hostgw`, `VxLAN`. */
 function backendMeantBy(type: string): string | undefined {
@@ -180,10 +180,10 @@ const BACKEND: LintRule = {
 };
 
 function messageOfBackend(type: unknown, meant: string | undefined): string {
-  if (type === undefined) return WORDS.withoutTypeFlanneldTakesBack;
+  if (type === undefined) return WORDS.flannelBackendMissing;
   return meant === undefined
     ? `flanneld on Windows has no back end ${shown(type)}`
-    : WORDS.flanneldHasNoBackEnd({ type: shown(type), meant });
+    : WORDS.flannelBackendMisspelt({ type: shown(type), meant });
 }
 
 const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
@@ -205,7 +205,7 @@ const OPTIONS = windowsRule("flannel-option-not-for-windows", function* (view, d
   if (key !== undefined && valueAt(document.value, key) === true)
     yield {
       at: { path: [key] },
-      message: WORDS.flanneldOnWindowsOnlyKnows,
+      message: WORDS.flannelIpv6Unsupported,
       severity: "warning",
     };
 });
@@ -285,7 +285,7 @@ const SUBNET_LENGTH: LintRule = {
     if (length <= 30 && length >= range.length + 2) return;
     yield {
       at: { path: [key], part: "value" },
-      message: WORDS.nodesCannotGetEachOut({
+      message: WORDS.flannelSubnetLenInvalid({
         length,
         range: formatRange(range),
         rangeLength: range.length + 2,

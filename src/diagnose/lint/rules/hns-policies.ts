@@ -14,9 +14,9 @@ function words(text: string): ReadonlySet<string> {
 }
 
 /** hcn.md §3.1–§3.3, §3.6, in lower case. */
-const NETWORK_POLICIES = words(WORDS.networkPolicies);
+const NETWORK_POLICIES = words(WORDS.networkPolicyTypes);
 const SUBNET_POLICIES = words("vlan vsid");
-const ENDPOINT_POLICIES = words(WORDS.endpointPolicies);
+const ENDPOINT_POLICIES = words(WORDS.endpointPolicyTypes);
 const ALL = new Set([...NETWORK_POLICIES, ...SUBNET_POLICIES, ...ENDPOINT_POLICIES]);
 
 /** What stands at an object of the other kind, without doubt. */
@@ -67,14 +67,14 @@ const SCOPE = hnsRule("hns-policy-scope", function* (view) {
         message: `${policy.type} is a policy of networks, and this is an endpoint`,
       };
     if (view.object === "network" && type === "vsid" && view.isV2)
-      yield { at: typePath(policy), message: WORDS.vsidIsPolicyOfSubnet };
+      yield { at: typePath(policy), message: WORDS.vsidOnNetwork };
   }
   for (const { policies } of view.subnets)
     for (const policy of policies)
       if (ALL.has(policy.type.toLowerCase()) && !SUBNET_POLICIES.has(policy.type.toLowerCase()))
         yield {
           at: typePath(policy),
-          message: WORDS.isNotPolicyOfSubnet({ type: policy.type }),
+          message: WORDS.notSubnetPolicy({ type: policy.type }),
         };
 });
 
@@ -87,7 +87,7 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
     if (view.isV2 && settings === undefined && flat !== undefined && !/^(?:vlan|vsid)$/i.test(type))
       yield {
         at: { path: [...path, flat] },
-        message: WORDS.hcnV2ReadsPoliciesAs({ flat: shown(flat) }),
+        message: WORDS.policyFieldsOutsideSettings({ flat: shown(flat) }),
         fix: 'Put the fields below "Settings".',
       };
     if (!view.isV2 && settings !== undefined)
@@ -100,7 +100,7 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
     if (view.isV2 && list !== undefined && type.toLowerCase() === "outboundnat")
       yield {
         at: { path: list.path },
-        message: WORDS.belowSettingsListIsCalled,
+        message: WORDS.exceptionListInSettings,
         severity: "warning",
       };
   }
@@ -128,7 +128,7 @@ function* aclFaults(owner: unknown, path: LintPath): Generator<RuleFinding> {
   if (priority !== undefined && number !== undefined && number > 65_500)
     yield {
       at: { path: priority.path, part: "value" },
-      message: WORDS.aclOfPriorityNeverTakes({ number }),
+      message: WORDS.aclPriorityIneffective({ number }),
       severity: "warning",
     };
   yield* portsWithoutProtocol(owner, path);
@@ -158,7 +158,7 @@ function* portsWithoutProtocol(owner: unknown, path: LintPath): Generator<RuleFi
     if (typeof field?.value === "string" && field.value !== "")
       yield {
         at: { path: field.path },
-        message: WORDS.portsMeanSomethingForTcp({ protocols: shown(protocols) }),
+        message: WORDS.aclPortsWithoutProtocol({ protocols: shown(protocols) }),
         fix: 'Write Protocols "6" or "17".',
       };
   }
@@ -201,7 +201,7 @@ const BLOCKED: LintRule = {
       if (isOpen || field === undefined) continue;
       yield {
         at: { path: field.path, part: "value" },
-        message: WORDS.aclBlocksAllBoundPackets({ direction }),
+        message: WORDS.aclBlocksAll({ direction }),
       };
     }
   },
@@ -238,7 +238,7 @@ const DNS = hnsRule("hns-dns-shape-mismatch", function* (view, { value }) {
   if (flat !== undefined && Array.isArray(flat.value))
     yield {
       at: { path: flat.path, part: "value" },
-      message: WORDS.dNSServerListIsOneTextWith,
+      message: WORDS.dnsServerListNotText,
     };
   const dns = fieldOf(value, [], "Dns");
   for (const name of ["ServerList", "Search"]) {

@@ -28,7 +28,7 @@ export function hnsRule(
   };
 }
 
-const NETWORK_TYPES = new Set(WORDS.networkTypes.split(" "));
+const NETWORK_TYPES = new Set(WORDS.hnsNetworkTypes.split(" "));
 
 const TYPE = hnsRule("hns-network-type-unknown", function* (view, { value }) {
   const key = keyOf(value, "Type");
@@ -50,7 +50,7 @@ const WITHOUT_SUBNET = hnsRule("hns-network-without-subnet", function* (view, { 
   if (isShown && keyOf(value, "Subnets") === undefined) return;
   yield {
     at: { path: [keyOf(value, "Type") ?? "Type"] },
-    message: WORDS.networkOfTypeNeedsSubnet({ hnsText: hnsText(value, "Type") }),
+    message: WORDS.networkSubnetMissing({ hnsText: hnsText(value, "Type") }),
     fix: view.isV2 ? "Add Ipams with a subnet." : "Add Subnets with an AddressPrefix and a GatewayAddress.",
   };
 });
@@ -122,7 +122,7 @@ const VSID = hnsRule("hns-vsid-invalid", function* (view, { value }) {
     if (vsid === undefined)
       yield {
         at: { path: subnet.prefix?.path ?? subnet.path },
-        message: WORDS.subnetOfOverlayNetworkNeeds,
+        message: WORDS.overlaySubnetVsidMissing,
       };
     else if (id === undefined || id < 4_096 || id > 0xff_ff_ff)
       yield {
@@ -158,7 +158,7 @@ const TOO_MANY = hnsRule("too-many-back-ends", function* (view, { value }, conte
   if (build === undefined) return;
   yield {
     at: { path: endpoints.path },
-    message: WORDS.endpointsAreMoreThanThat({
+    message: WORDS.loadBalancerEndpointsTooMany({
       count: endpoints.count,
       backEndsMax: backEndsMaxOf(build),
       title: build.profile.title,
@@ -212,7 +212,7 @@ const NAT = hnsRule("hns-nat-not-for-kubernetes", function* (view, { value }, co
   if (view.object !== "network" || view.type !== "nat" || key === undefined || !hasPods) return;
   yield {
     at: { path: [key], part: "value" },
-    message: WORDS.networkOfTypeNatHides,
+    message: WORDS.natNetworkForCluster,
     fix: "Use L2Bridge or Overlay for pods.",
   };
 });

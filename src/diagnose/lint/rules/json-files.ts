@@ -65,7 +65,7 @@ const BYTE_ORDER_MARK: LintRule = {
     const isWide = source.encoding !== "utf-8";
     yield {
       at: { offset: 0 },
-      message: isWide ? WORDS.fileIsWrittenInUtf : WORDS.fileBeginsWithByteOrder,
+      message: isWide ? WORDS.fileIsUtf16 : WORDS.fileHasByteOrderMark,
       fix: "Write it as UTF-8 without a mark: [IO.File]::WriteAllText(path, text).",
     };
   },
@@ -109,7 +109,7 @@ const CONTROL_IN_PATH: LintRule = {
       if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
         yield {
           at: { path, part: "value" },
-          message: WORDS.holdsControlCharacterBackslashAnd({ text: shown(text) }),
+          message: WORDS.backslashNotEscaped({ text: shown(text) }),
           fix: "Write each backslash twice, or use slashes: C:/run/flannel.",
         };
   },

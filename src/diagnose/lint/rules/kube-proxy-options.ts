@@ -23,7 +23,7 @@ const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, {
     at: gate === undefined ? { path: option.path } : { path: gate.path },
     message:
       gate === undefined
-        ? WORDS.kubernetes1HasFeatureGate({ minor: kubernetes.minor })
+        ? WORDS.winDsrGateOff({ minor: kubernetes.minor })
         : "DSR is requested while its feature gate WinDSR is off",
     fix: view.isFlags ? "Add --feature-gates=WinDSR=true." : "Add featureGates: {WinDSR: true}.",
   };
@@ -37,7 +37,7 @@ const DSR_SUPPORT = kubeProxyRule("kube-proxy-dsr-without-support", function* (v
   yield {
     at: { path: option.path },
     message: `${profile.title}${revision === undefined ? "" : ` (${profile.build}.${revision})`} has an HNS without Direct Server Return`,
-    fix: WORDS.bringNodeUpToDate,
+    fix: WORDS.adviceUpdateForDsr,
   };
 });
 
@@ -56,9 +56,8 @@ function gateFault(name: string, isOnNow: boolean, minor: number): string | unde
   if (exact === undefined) return undefined;
   if (exact !== name) return `there is no feature gate ${shown(name)}: it is called ${exact}`;
   const { gone, locked } = endOfGate(exact);
-  if (gone !== undefined && minor >= gone) return WORDS.kubernetes1AndLaterDo({ gone, name });
-  if (!isOnNow && locked !== undefined && minor >= locked)
-    return WORDS.fromKubernetes1OnFeature({ locked, name });
+  if (gone !== undefined && minor >= gone) return WORDS.featureGateRemoved({ gone, name });
+  if (!isOnNow && locked !== undefined && minor >= locked) return WORDS.featureGateLocked({ locked, name });
   return undefined;
 }
 
@@ -194,7 +193,7 @@ function unknownField(key: string): RuleFinding {
 
 /** kube-proxy.md §1.1: accepted, and of no effect. */
 const IGNORED = new Map([
-  ["nodeport-addresses", WORDS.ignored],
+  ["nodeport-addresses", WORDS.nodePortAddressesIgnored],
   ["masquerade-all", "kube-proxy on Windows does not read masqueradeAll"],
 ]);
 

@@ -56,7 +56,7 @@ const MODE: LintRule = {
     if (view.isLinux && mode.text === "kernelspace")
       yield {
         at: atValue(mode),
-        message: WORDS.modeKernelspaceExistsOnWindows,
+        message: WORDS.kernelspaceOnLinux,
       };
     if (!view.isWindows || view.isLinux) return;
     if (LINUX_MODES.has(mode.text))
@@ -90,7 +90,7 @@ const NETWORK_MISSING = kubeProxyRule("kube-proxy-without-network-name", functio
   if (isSaid || !isStart || isUserspace || context.kubeProxy.networkName !== undefined) return;
   yield {
     at: somewhere(view),
-    message: WORDS.hnsNetworkIsNotNamed,
+    message: WORDS.kubeProxyNetworkNameMissing,
     fix: view.isFlags ? "Add --network-name." : "Add winkernel.networkName.",
   };
 });
@@ -115,8 +115,8 @@ const NETWORK_MISMATCH = kubeProxyRule("kube-proxy-network-name-mismatch", funct
   const names = [...new Set(networks.map(({ name }) => shown(name)))].slice(0, 3).join(", ");
   yield {
     at: atValue(given),
-    message: WORDS.kubeProxyWaitsForNetwork({ text: shown(given.text), names }),
-    fix: WORDS.namesOfHnsNetworksAre,
+    message: WORDS.kubeProxyNetworkNameMismatch({ text: shown(given.text), names }),
+    fix: WORDS.adviceNetworkNameCase,
   };
 });
 
@@ -138,7 +138,7 @@ const SOURCE_VIP_MISSING = kubeProxyRule(
     if (view.option("config") !== undefined) return;
     yield {
       at: isGated && !isKnown ? { path: view.gates.get("WinOverlay")?.path ?? [] } : somewhere(view),
-      message: WORDS.onOverlayNetworkKubeProxy,
+      message: WORDS.sourceVipMissing,
       severity: isKnown ? "error" : "warning",
     };
   },
@@ -171,7 +171,7 @@ const SOURCE_VIP_GIVEN = kubeProxyRule("kube-proxy-source-vip-invalid", function
   yield {
     at: atValue(given),
     message: `the source VIP ${given.text} ${fault}`,
-    fix: WORDS.reserveAddressOfThisNodes,
+    fix: WORDS.adviceReserveSourceVip,
   };
 });
 
@@ -189,7 +189,7 @@ const SOURCE_VIP_INVALID: LintRule = {
       if (range === undefined || prefixContains(range, address)) continue;
       yield {
         at: { path },
-        message: WORDS.addressInFileIsOf({ address: formatIp(address), range: formatRange(range) }),
+        message: WORDS.sourceVipFileStale({ address: formatIp(address), range: formatRange(range) }),
         fix: "Remove the file, and sourceVipRequest.json with it.",
       };
     }
@@ -204,7 +204,7 @@ const HOSTNAME_OF_CALL = kubeProxyRule(
     yield {
       at: somewhere(view),
       message: "without --hostname-override kube-proxy takes Windows' own name for the node's",
-      fix: WORDS.addHostnameOverrideWithNodes,
+      fix: WORDS.adviceHostnameOverride,
       differs: "endpoints-are-kept",
     };
   },
@@ -222,7 +222,7 @@ const HOSTNAME: LintRule = {
     if (first === undefined || valueAt(document.value, "kubeProxy", "hostnameOverride") !== false) return;
     yield {
       at: { path: ["kubeProxy", "hostnameOverride"] },
-      message: WORDS.withoutHostnameOverrideKubeProxy({ first }),
+      message: WORDS.hostnameOverrideOff({ first }),
       fix: "Write hostnameOverride: true, or leave the field out.",
       differs: "endpoints-are-kept",
       severity: "warning",
@@ -268,7 +268,7 @@ function* serverAddresses(view: KubeProxyView): Iterable<RuleFinding> {
     else if (isOff && port !== undefined && server === "metrics")
       yield {
         at: atValue(port),
-        message: WORDS.kubeProxyEndsWithMetrics,
+        message: WORDS.metricsPortZero,
         fix: "Leave the flag out, or give the metrics a port.",
       };
   }

@@ -77,7 +77,7 @@ const MASQUERADE: LintRule = {
     if (text === "" || text === "true" || text === "false" || isPlaceholder(text)) return;
     yield {
       at: { path: ["FLANNEL_IPMASQ"] },
-      message: WORDS.flannelIpmasqIsTrueOr({ text: shown(text) }),
+      message: WORDS.flannelIpmasqInvalid({ text: shown(text) }),
     };
   },
 };

@@ -191,7 +191,7 @@ function fullNat(
 function toNodeItself(frontEnd: FrontEnd): Rule {
   const { serving, mapping, tag, vip } = frontEnd;
   const [own] = serving;
-  assert(own !== undefined, WORDS.frontEndThatNodeServes);
+  assert(own !== undefined, WORDS.frontEndWithoutLeg);
   const name = nameOf("NAT", tag, formatIp(vip), mapping.externalPort, mapping.protocol);
   const { ip, port } = own.backEnd;
   return makeRule(frontEnd, name, {

@@ -60,12 +60,12 @@ function required(field: Field): Field {
 }
 
 export const CALL_FIELDS: Fields = {
-  operation: oneOf(CALL_OPERATIONS, WORDS.callFieldsOperation),
+  operation: oneOf(CALL_OPERATIONS, WORDS.faultCallsOperation),
   kind: oneOf(HCN_KINDS, "The kind of object."),
   id: text(GUID, "a GUID", "The id of the object."),
   name: text(ANY_TEXT, "a text", "The name in the document of a create."),
   method: text(/^(?:GET|POST|DELETE)$/i, "GET, POST or DELETE", "Method of a v1 call."),
-  path: text(ANY_TEXT, "a path", WORDS.callFieldsPath),
+  path: text(ANY_TEXT, "a path", WORDS.faultCallsPath),
 };
 
 const SCHEDULE_FIELDS: Fields = {
@@ -81,14 +81,14 @@ const SCHEDULE_FIELDS: Fields = {
 
 const CALLS: Field = {
   shape: { type: "calls" },
-  meaning: WORDS.callsMeaning,
+  meaning: WORDS.faultCalls,
 };
 
 const SCHEDULED_CALLS: Fields = { calls: CALLS, ...SCHEDULE_FIELDS };
 
 const CARRIED_OUT: Field = {
   shape: { type: "boolean" },
-  meaning: WORDS.carriedOutMeaning,
+  meaning: WORDS.faultCarriedOut,
 };
 
 /** What each effect has beside `effect` and `id`. */
@@ -102,7 +102,7 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
     ...SCHEDULED_CALLS,
   },
   delay: {
-    delayMs: required(milliseconds(WORDS.effectFieldsDelayDelayMs)),
+    delayMs: required(milliseconds(WORDS.effectDelayDelayMs)),
     jitterMs: milliseconds("Up to so much more, drawn from the seed."),
     ...SCHEDULED_CALLS,
   },
@@ -128,7 +128,7 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
   },
   "stale-endpoint": {
     network: text(GUID, "a GUID", "The network of the endpoint; needed with `address`."),
-    address: text(ANY_TEXT, "an IP address", WORDS.effectFieldsStaleEndpointAddress),
+    address: text(ANY_TEXT, "an IP address", WORDS.effectStaleEndpointAddress),
   },
   degrade: {
     kind: required(oneOf(DEGRADABLE_KINDS, "The kind of object.")),
@@ -145,12 +145,12 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
 export const EFFECT_MEANINGS: Readonly<Record<FaultEffectName, string>> = {
   fail: "The call fails with an error.",
   delay: "The call is carried out, and answered late.",
-  cost: WORDS.effectMeaningsCost,
-  hang: WORDS.effectMeaningsHang,
-  crash: WORDS.effectMeaningsCrash,
+  cost: WORDS.effectCost,
+  hang: WORDS.effectHang,
+  crash: WORDS.effectCrash,
   stop: "The service is not there as long as the fault is.",
-  "stale-endpoint": WORDS.effectMeaningsStaleEndpoint,
+  "stale-endpoint": WORDS.effectStaleEndpoint,
   degrade: "An object is in the state Degraded.",
-  "exhaust-ports": WORDS.effectMeaningsExhaustPorts,
+  "exhaust-ports": WORDS.effectExhaustPorts,
   "lose-notifications": "Notifications are not delivered.",
 };

@@ -297,7 +297,7 @@ export class FaultInjector implements HnsFaults {
       while (this.active.has(`fault-${this.added}`));
       return `fault-${this.added}`;
     }
-    if (this.active.has(fault.id)) throw invalidFault(WORDS.thereIsFaultAlreadyRemove({ id: fault.id }));
+    if (this.active.has(fault.id)) throw invalidFault(WORDS.faultIdTaken({ id: fault.id }));
     return fault.id;
   }
 

@@ -107,14 +107,14 @@ export const FAULT_PATHS: readonly FaultPath[] = Object.freeze([
     method: "POST",
     path: `${FAULTS_PATH}/forget-load-balancers`,
     operationId: "forgetLoadBalancers",
-    summary: WORDS.faultPaths,
+    summary: WORDS.forgetLoadBalancersSummary,
     perform: async (faults, _id, body) => faults.forgetLoadBalancers(readIds(field(body, "ids"))),
   },
   {
     method: "POST",
     path: `${FAULTS_PATH}/restart`,
     operationId: "restartService",
-    summary: WORDS.faultPathsRestartsServiceWithoutStateIts,
+    summary: WORDS.restartServiceSummary,
     perform: async (faults, _id, body) => done(faults.restart(readState(field(body, "state")))),
   },
   {

@@ -69,7 +69,7 @@ function faultSchema(effect: FaultEffectName): JsonSchema {
     { effect: { const: effect }, ...properties(Object.fromEntries(required)) },
     {
       id: {
-        description: WORDS.byWhichItIsListed,
+        description: WORDS.faultId,
         type: "string",
         pattern: FAULT_ID.source,
       },
@@ -96,7 +96,7 @@ export function faultPlanSchema(): JsonSchema {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Mullion plan of HNS faults",
     ...closedObject(
-      WORDS.faultsBetweenProgramsAndHns,
+      WORDS.faultPlan,
       { apiVersion: { const: FAULT_PLAN_VERSION }, kind: { const: FAULT_PLAN_KIND } },
       {
         seed: {
@@ -104,13 +104,13 @@ export function faultPlanSchema(): JsonSchema {
           anyOf: [{ type: "string", maxLength: 128 }, { type: "number" }],
         },
         faults: {
-          description: WORDS.askedInThisOrderFirst,
+          description: WORDS.faultPlanFaults,
           type: "array",
           maxItems: FAULTS_MAX,
           items: { oneOf: effects.map(faultSchema) },
         },
         quirks: {
-          description: WORDS.defectsOfServiceByName,
+          description: WORDS.faultPlanQuirks,
           type: "object",
           additionalProperties: false,
           properties: Object.fromEntries(QUIRK_NAMES.map((name) => [name, QUIRK_SETTING])),

@@ -79,7 +79,7 @@ const READERS: { readonly [S in FieldShape["type"]]: Reader<S> } = {
     const isKnown =
       (typeof value === "string" || typeof value === "number") && hresultOf(value) !== undefined;
     if (isKnown) return value;
-    throw wrong(where, value, WORDS.nameOfErrorOfHns);
+    throw wrong(where, value, WORDS.hnsErrorSyntax);
   },
   calls: (value, where) => readFields(value, where, CALL_FIELDS, []),
 };

@@ -220,7 +220,7 @@ function vnicOf(
 export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void {
   if (!isRemoteEndpoint(endpoint)) return;
   throw new HcnError(isNamespace ? "HCN_E_ENDPOINT_NOT_LOCAL" : "HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-    detail: WORDS.endpointRepresentsOneOnAnother({ id: endpoint.id }),
+    detail: WORDS.attachRemoteEndpoint({ id: endpoint.id }),
   });
 }
 
@@ -228,7 +228,7 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 export function checkHealthy(endpoint: EndpointRecord): void {
   if (endpoint.degraded === undefined) return;
   throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-    detail: WORDS.endpointIsDegradedRefreshIt({ id: endpoint.id, degraded: endpoint.degraded }),
+    detail: WORDS.attachDegradedEndpoint({ id: endpoint.id, degraded: endpoint.degraded }),
     explanation: "hns-object-degraded",
   });
 }
@@ -253,7 +253,7 @@ export function checkSharing(context: ServiceContext, endpoint: EndpointRecord, 
   const flags = context.state.networks.get(endpoint.networkId)?.flags ?? 0;
   if (users === 0 || (flags & NETWORK_FLAGS.DisableSharing) === 0) return;
   throw new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED", {
-    detail: WORDS.endpointHasContainerAlreadyAnd({ id: endpoint.id }),
+    detail: WORDS.endpointSharingDisabled({ id: endpoint.id }),
   });
 }
 
@@ -295,7 +295,7 @@ function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): 
   const { id } = endpoint;
   if (endpoint.version !== context.objectVersion && context.hasQuirk("stored-object-incompatible")) {
     throw new HcnError("ERROR_WRONG_DISK", {
-      detail: WORDS.endpointWasWrittenByAnother({ id }),
+      detail: WORDS.endpointVersionIncompatible({ id }),
       explanation: "hns-stored-object-incompatible",
     });
   }

@@ -58,12 +58,12 @@ function invalid(detail: string): HcnError {
 
 /** Refuses what this version does not do, and what a request may not say. */
 export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
-  if (endpoint.HostComputeNamespace !== undefined) throw invalid(WORDS.hostComputeNamespaceIsSetByService);
+  if (endpoint.HostComputeNamespace !== undefined) throw invalid(WORDS.endpointNamespaceReadOnly);
   const { ipams, needsIcs } = traitsOf(network.type);
   // Internet Connection Sharing has a DHCP server of its own.
   const takesDhcp = ipams.includes("Dhcp") || needsIcs;
   if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
-    throw invalid(WORDS.flagsHasEnableDhcp32Network({ type: network.type }));
+    throw invalid(WORDS.enableDhcpUnsupported({ type: network.type }));
 }
 
 // The addresses of a new endpoint: asked for, out of a block, given out, or left to DHCP.
@@ -102,7 +102,7 @@ function blocksOf(network: NetworkRecord, id: Guid, where: string): readonly Add
   );
   if (blocks.length > 0) return blocks;
   throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
-    detail: WORDS.ipSubnetIdIsWhichIsNot({ where, id, name: network.name }),
+    detail: WORDS.ipSubnetIdUnknown({ where, id, name: network.name }),
   });
 }
 
@@ -201,7 +201,7 @@ function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
 
 function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigRecord[] {
   const families = new Set(records.map((record) => familyOf(record.ip)));
-  if (families.size !== records.length) throw invalid(WORDS.ipConfigurationsHasTwoAddressesOf);
+  if (families.size !== records.length) throw invalid(WORDS.ipConfigurationsFamilyTwice);
   return Object.freeze(records);
 }
 
@@ -316,11 +316,11 @@ export function readMac(
   }
   const mac = parseMac(text);
   if (mac === undefined || isGroupMac(mac))
-    throw invalid(WORDS.macAddressIsItMustBe({ text: JSON.stringify(text) }));
+    throw invalid(WORDS.macAddressInvalid({ text: JSON.stringify(text) }));
   const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
   if (owner !== undefined) {
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-      detail: WORDS.belongsToEndpointLeaveMacAddress({ mac: formatMac(mac), owner }),
+      detail: WORDS.macAddressTaken({ mac: formatMac(mac), owner }),
     });
   }
   return { mac, macText: text };

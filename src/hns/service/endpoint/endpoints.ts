@@ -80,7 +80,7 @@ export function refreshEndpoint(context: ServiceContext, endpoint: EndpointRecor
 export function resetEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
   if (isRemoteEndpoint(endpoint)) {
     throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-      detail: WORDS.endpointRepresentsOneOnAnotherMachine({ id: endpoint.id }),
+      detail: WORDS.resetRemoteEndpoint({ id: endpoint.id }),
     });
   }
   const healed = heal(context, endpoint);

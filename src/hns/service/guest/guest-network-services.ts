@@ -36,7 +36,7 @@ export function createGuestNetworkService(
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.guestNetworkServices.has(id)) {
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-      detail: WORDS.thereIsGuestNetworkService({ id }),
+      detail: WORDS.guestNetworkServiceExists({ id }),
     });
   }
   const service: GuestNetworkServiceRecord = Object.freeze({

@@ -39,7 +39,7 @@ function checkPortRequest({ protocol, access, port }: SinglePortRequest): void {
   if (!Object.values(PORT_ACCESS).some((known) => known === access))
     throw invalid(`access is ${access}; it must be 1 (exclusive) or 2 (shared)`);
   if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
-    throw invalid(WORDS.portIsItMustBe({ port, portMax: PORT_MAX }));
+    throw invalid(WORDS.portInvalid({ port, portMax: PORT_MAX }));
 }
 
 function reservePort(
@@ -59,7 +59,7 @@ function reservePort(
   });
   const other = context.state.portReservations.conflictWith(reservation);
   if (other === undefined) return reservation;
-  throw taken(WORDS.portIsReservedByGuest({ port: request.port, serviceId: other.serviceId }));
+  throw taken(WORDS.portReserved({ port: request.port, serviceId: other.serviceId }));
 }
 
 /** The first start at or behind the dynamic ports' first where no port of the range is taken. */
@@ -84,7 +84,7 @@ function reservePortRange(
   portCount: number,
 ): Reservation {
   if (!Number.isInteger(portCount) || portCount < 1 || portCount > PORT_MAX)
-    throw invalid(WORDS.portCountIsItMustBe({ portCount, portMax: PORT_MAX }));
+    throw invalid(WORDS.portCountInvalid({ portCount, portMax: PORT_MAX }));
   const wanted: Reservation = {
     handle: context.prng.guid(),
     serviceId: service.id,
@@ -96,7 +96,7 @@ function reservePortRange(
   };
   const found = findRange(context, wanted, portCount);
   if (found !== undefined) return Object.freeze(found);
-  throw taken(WORDS.noDynamicPortsInRow({ portCount }));
+  throw taken(WORDS.dynamicPortsExhausted({ portCount }));
 }
 
 /**
@@ -124,8 +124,7 @@ export function reservePorts(
 
 /** @throws HcnError ERROR_INVALID_PARAMETER: a handle that is none, or is released already. */
 export function releasePorts(context: ServiceContext, handle: Guid): void {
-  if (!context.state.portReservations.release(handle))
-    throw invalid(WORDS.thereIsNoReservationIt({ handle }));
+  if (!context.state.portReservations.release(handle)) throw invalid(WORDS.reservationUnknown({ handle }));
 }
 
 function entryOf(service: GuestNetworkServiceRecord | undefined, reservation: Reservation): PortRangeEntry {

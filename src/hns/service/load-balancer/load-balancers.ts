@@ -82,7 +82,7 @@ function checkPorts(context: ServiceContext, backEnds: readonly EndpointRecord[]
   const gone = backEnds.find((endpoint) => endpoint.isPortGone);
   if (gone === undefined) return;
   throw new HcnError("HCN_E_PORT_NOT_FOUND", {
-    detail: WORDS.endpointWasDetachedAndHas({ id: gone.id }),
+    detail: WORDS.endpointPortGone({ id: gone.id }),
   });
 }
 
@@ -92,7 +92,7 @@ function checkCount(context: ServiceContext, count: number): void {
   if (count <= most) return;
   throw new HcnError("ERROR_INVALID_PARAMETER", {
     appendix: "Unable to initialize VFP LB rule: invalid number of destinations.",
-    detail: WORDS.hostComputeEndpointsNamesEndpointsThisBuild({ count, most }),
+    detail: WORDS.loadBalancerEndpointsTooMany({ count, most }),
     explanation: "too-many-back-ends",
   });
 }
@@ -138,7 +138,7 @@ export function asRestoring(context: ServiceContext, error: unknown): unknown {
   const isTaken = error instanceof HcnError && error.code === "HCN_E_PORT_ALREADY_EXISTS";
   if (!isTaken || context.state.restoration === undefined) return error;
   return new HcnError("ERROR_ALREADY_EXISTS", {
-    detail: WORDS.hnsIsRestoringLoadBalancer,
+    detail: WORDS.frontEndRestoring,
     explanation: "hns-load-balancers-lost",
   });
 }
@@ -183,7 +183,7 @@ export function readBackEndList(
   if (stranger === undefined) return [first, ...others];
   // Inferred: the network is found through the references (hcn.md §8.5), so they have to agree.
   throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-    detail: WORDS.endpointIsOfNetworkFirst({
+    detail: WORDS.loadBalancerNetworksDiffer({
       id: stranger.id,
       networkId: stranger.networkId,
       networkId2: first.networkId,
@@ -281,7 +281,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
   const document = parseLoadBalancer(settings);
   if (!takesModify(context)) {
     throw new HcnError("E_NOTIMPL", {
-      detail: WORDS.thisVersionOfHnsCannot,
+      detail: WORDS.loadBalancerModifyUnsupported,
     });
   }
   if (context.hasQuirk("load-balancer-update-ignored")) {
@@ -324,7 +324,7 @@ export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
   if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
     throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-      detail: WORDS.loadBalancerHasNoBack({ id }),
+      detail: WORDS.loadBalancerDegraded({ id }),
       explanation: "hns-object-degraded",
     });
   }

@@ -91,7 +91,7 @@ function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord
     throw attachFailed(namespace, `endpoint ${degraded.id} is degraded`, "hns-object-degraded");
   const isUsed = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
   if (isUsed && context.hasQuirk("reattach-refused")) {
-    const why = WORDS.containersWereInItBefore;
+    const why = WORDS.reattachRefused;
     throw attachFailed(namespace, why, "hns-endpoint-attached-once");
   }
   for (const endpoint of endpoints) checkSharing(context, endpoint, namespace.containers.length);

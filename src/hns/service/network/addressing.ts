@@ -60,7 +60,7 @@ export function chooseFreeSubnet(taken: readonly Prefix[], prng: Prng): Prefix {
     }
   }
   throw new HcnError("HCN_E_INVALID_NETWORK", {
-    detail: WORDS.noPrivateIsFreeOn({ length: LENGTH }),
+    detail: WORDS.privateSubnetsExhausted({ length: LENGTH }),
   });
 }
 
@@ -75,11 +75,11 @@ function ipamTypeOf(document: HostComputeNetwork, type: NetworkType): IpamType |
   const ipams = document.Ipams ?? [];
   const types = new Set(ipams.map((ipam) => ipam.Type ?? "Static"));
   for (const given of types) {
-    if (!traitsOf(type).ipams.includes(given)) throw invalid(WORDS.ipamsHasTypeNetworkOf({ given, type }));
+    if (!traitsOf(type).ipams.includes(given)) throw invalid(WORDS.ipamTypeUnsupported({ given, type }));
   }
   const [first] = types;
   // Inferred: no client sends both.
-  if (types.size > 1) throw invalid(WORDS.ipamsHasEntriesOfBoth);
+  if (types.size > 1) throw invalid(WORDS.ipamTypesMixed);
   return first;
 }
 
@@ -151,7 +151,7 @@ export function checkIsolation(
   ).length;
   if (count === 1) return;
   throw new HcnError(code, {
-    detail: WORDS.overlayNetworkHasExactlyOne({ count: count === 0 ? "none" : count }),
+    detail: WORDS.overlayVsidCount({ count: count === 0 ? "none" : count }),
   });
 }
 
@@ -167,7 +167,7 @@ export function checkSubnetCount(
   if (type !== "NAT") return;
   const families = new Set(subnets.map((subnet) => prefixFamily(subnet.prefix)));
   if (families.size === subnets.length) return;
-  throw new HcnError(code, { detail: WORDS.natNetworkHasOneSubnet });
+  throw new HcnError(code, { detail: WORDS.natSubnetsTooMany });
 }
 
 /** Reads the addressing of a create request. @throws HcnError HCN_E_INVALID_NETWORK. */

@@ -130,6 +130,6 @@ export function changedExtensions(
   const isShared = isSwitchShared(context, network);
   if (!isShared || !changes.some((change) => isChange(context, network, change))) return extensions;
   throw new HcnError("HCN_E_SHARED_SWITCH_MODIFICATION", {
-    detail: WORDS.otherNetworksAreOnSwitch({ name: network.name }),
+    detail: WORDS.switchShared({ name: network.name }),
   });
 }

@@ -124,7 +124,7 @@ function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnError
   if (isOnLink && !isMulticastIp(gateway)) return;
   throw invalid(
     code,
-    WORDS.hasGatewayWhichIsNot({ where, gateway: formatIp(gateway), prefix: formatPrefix(prefix) }),
+    WORDS.gatewayOutsideSubnet({ where, gateway: formatIp(gateway), prefix: formatPrefix(prefix) }),
   );
 }
 
@@ -196,7 +196,7 @@ export function readMacRanges(network: HostComputeNetwork): readonly MacRange[] 
       const first = parseMac(range.StartMacAddress ?? "");
       const last = parseMac(range.EndMacAddress ?? "");
       if (first === undefined || last === undefined || first > last || isGroupMac(first)) {
-        throw invalid("HCN_E_INVALID_NETWORK", WORDS.macPoolRangesMustGoFrom({ index }));
+        throw invalid("HCN_E_INVALID_NETWORK", WORDS.macPoolRangeInvalid({ index }));
       }
       return Object.freeze({ first, last });
     }),

@@ -63,7 +63,7 @@ export function checkTypeAvailable(context: ServiceContext, type: NetworkType): 
   const { hasVfp, hasIcs } = context.networking;
   if (type === "Infiniband") {
     throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
-      detail: WORDS.infinibandNetworkNeedsRdmaAdapter,
+      detail: WORDS.rdmaAdapterMissing,
     });
   }
   if (traitsOf(type).needsVfp && !hasVfp) throw new HcnError("HCN_E_VFP_NOT_ALLOWED");
@@ -75,7 +75,7 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   for (const network of context.state.networks.values()) {
     if (network.id !== id && (network.name !== name || name === "")) continue;
     throw new HcnError("HCN_E_NETWORK_ALREADY_EXISTS", {
-      detail: WORDS.networkHasIdDeleteIt({ name: network.name, id: network.id }),
+      detail: WORDS.networkAlreadyExists({ name: network.name, id: network.id }),
     });
   }
 }
@@ -179,7 +179,7 @@ function modifyPolicies(
   const given = checkNetworkPolicies(context, documents, isAddition ? network.policies : []);
   if (given.some((policy) => policy.Type === "NetAdapterName")) {
     throw new HcnError("HCN_E_SHARED_SWITCH_MODIFICATION", {
-      detail: WORDS.adapterOfNetworkCannotBe,
+      detail: WORDS.networkAdapterImmutable,
     });
   }
   checkSetPolicies(context, network.policies, given, request.requestType, () => aclsOf(context, network));
@@ -295,7 +295,7 @@ function checkIsolationStays(network: NetworkRecord, document: NetworkRequest): 
     );
     if (isThere) continue;
     throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      detail: WORDS.networkHasNoDeleteIt({
+      detail: WORDS.networkIsolationIdImmutable({
         name: network.name,
         type: Type,
         isolationId: Settings.IsolationId,

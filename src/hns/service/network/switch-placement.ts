@@ -35,7 +35,7 @@ function namesOf(adapters: readonly PhysicalAdapter[]): string {
 function adapterByName(adapters: readonly PhysicalAdapter[], name: string): PhysicalAdapter {
   if (VIRTUAL_ADAPTER.test(name)) {
     throw new HcnError("ERROR_INVALID_PARAMETER", {
-      detail: WORDS.isSwitchsOwnVNICName({ name }),
+      detail: WORDS.adapterIsHostVNic({ name }),
     });
   }
   const adapter = adapters.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
@@ -98,12 +98,12 @@ function obstacleOn(
   const { type } = applicant;
   if (adapter.isVirtual === true) return `${adapter.name} is a virtual adapter`;
   if (adapter.medium === "wireless" && traitsOf(type).needsVfp)
-    return WORDS.isWiFiAdapterWhich({ name: adapter.name, type });
+    return WORDS.adapterIsWireless({ name: adapter.name, type });
   const [first] = networksOn(context, adapter);
   if (first === undefined) return undefined;
   const isShareable = first.type === type && traitsOf(type).sharesSwitch;
   if (isShareable && !first.isIsolated && !applicant.isIsolated) return undefined;
-  return WORDS.carriesSwitchOfNetworkNetwork({
+  return WORDS.adapterTaken({
     name: adapter.name,
     type: first.type,
     name2: first.name,
@@ -125,7 +125,7 @@ function externalAdapter(context: ServiceContext, applicant: Applicant): Physica
   const free = usable.find((adapter) => networksOn(context, adapter).length > 0) ?? usable[0];
   if (free !== undefined) return free;
   throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
-    detail: WORDS.networkOfTypeNeedsAdapter({ type: applicant.type, adapters: namesOf(context.adapters) }),
+    detail: WORDS.noUsableAdapter({ type: applicant.type, adapters: namesOf(context.adapters) }),
   });
 }
 

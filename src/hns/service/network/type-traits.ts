@@ -112,7 +112,7 @@ export function hasRules(network: NetworkRecord): boolean {
 
 // What of a type of network this version does not act out; objects say so in their health data.
 
-const SHARING = WORDS.sharing;
+const SHARING = WORDS.icsDhcpNotEmulated;
 
 /** Undefined: the type is complete. */
 const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
@@ -125,7 +125,7 @@ const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
   Overlay: undefined,
   Private: undefined,
   Internal: undefined,
-  Mirrored: WORDS.typeLimitsMirrored,
+  Mirrored: WORDS.mirroredSteeringNotEmulated,
   Infiniband: undefined,
 };
 

@@ -51,7 +51,7 @@ function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string
     const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
     if (isKnown) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: WORDS.namesWhichIsNeitherAddress({ where, id: JSON.stringify(id), name: network.name }),
+      detail: WORDS.aclSetUnknown({ where, id: JSON.stringify(id), name: network.name }),
     });
   }
 }
@@ -221,7 +221,7 @@ function withoutRemoved(
   const missing = given.findIndex((wanted) => !present.some((policy) => isSamePolicy(wanted, policy)));
   if (missing >= 0) {
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: WORDS.endpointHasNoLikePolicies({ type: given[missing]?.Type ?? "policy", missing }),
+      detail: WORDS.policyToRemoveMissing({ type: given[missing]?.Type ?? "policy", missing }),
     });
   }
   return present.filter((policy) => !given.some((wanted) => isSamePolicy(wanted, policy)));

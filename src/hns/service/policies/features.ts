@@ -97,7 +97,7 @@ export function checkPolicyFeatures(
 export function checkTakesSdnRoutes(network: NetworkRecord, what: string): void {
   if (traitsOf(network.type).needsVfp) return;
   throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: WORDS.needsNetworkOfTypeL2Bridge({ what, name: network.name, type: network.type }),
+    detail: WORDS.featureNeedsVfp({ what, name: network.name, type: network.type }),
   });
 }
 
@@ -115,7 +115,7 @@ const MAPPING_TYPES: readonly NetworkType[] = [
 function checkTakesMappings(network: NetworkRecord, where: string): void {
   if (MAPPING_TYPES.includes(network.type)) return;
   throw new HcnError("HCN_E_MAPPING_NOT_SUPPORTED", {
-    detail: WORDS.mapsPortOfNodeEndpoints({ where, type: network.type, name: network.name }),
+    detail: WORDS.portMappingUnsupported({ where, type: network.type, name: network.name }),
   });
 }
 

@@ -30,7 +30,7 @@ function checkMembers(given: readonly SetPolicySetting[], present: readonly SetP
     const missing = membersOf(set).find((id) => !known.has(id));
     if (missing !== undefined) {
       throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-        detail: WORDS.setHasMemberWhichIs({ set: set.Id, missing }),
+        detail: WORDS.nestedSetUnknown({ set: set.Id, missing }),
       });
     }
     known.add(set.Id);
@@ -83,7 +83,7 @@ function checkNamed(policies: readonly NetworkPolicy[], present: readonly SetPol
   for (const id of networkAclsIn(policies).flatMap(setsOf)) {
     if (present.some((set) => set.Id === id)) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: WORDS.networkACLNamesWhichIsNeither({ id: JSON.stringify(id) }),
+      detail: WORDS.networkAclSetUnknown({ id: JSON.stringify(id) }),
     });
   }
 }

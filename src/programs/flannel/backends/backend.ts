@@ -75,5 +75,5 @@ export class LeaseRequest {
 /** @throws FlannelError what host-gw says behind a NAT. */
 export function refuseTranslation(external: ExternalInterface): void {
   if (external.publicIp === external.address && external.publicIpv6 === external.ipv6Address) return;
-  throw new FlannelError("flanneld-cannot-start", WORDS.yourPublicIPDiffersFromInterface);
+  throw new FlannelError("flanneld-cannot-start", WORDS.hostGwPublicIpDiffers);
 }

@@ -114,19 +114,13 @@ export class EtcdLeaseStore implements LeaseStore {
     // Upstream writes over whatever is there: also over the lease of a node that got the subnet meanwhile.
     const present = this.differences.looksBeforeRenewal ? (await registry.find(lease)).lease : lease;
     if (present !== undefined && present.attributes.publicIp !== lease.attributes.publicIp)
-      throw new FlannelError(
-        "flannel-lease-conflict",
-        WORDS.leaseHasRunOutAnd({ lease: formatSubnets(lease) }),
-      );
+      throw new FlannelError("flannel-lease-conflict", WORDS.leaseExpired({ lease: formatSubnets(lease) }));
     const timeToLiveMs =
       present === undefined
         ? await registry.create(lease, lease.attributes)
         : await registry.update(lease, lease.attributes);
     if (timeToLiveMs === undefined)
-      throw new FlannelError(
-        "flannel-lease-conflict",
-        WORDS.leaseHasRunOutAndAnother({ lease: formatSubnets(lease) }),
-      );
+      throw new FlannelError("flannel-lease-conflict", WORDS.leaseTaken({ lease: formatSubnets(lease) }));
     return Object.freeze({ ...lease, timeToLiveMs });
   }
 
@@ -152,7 +146,7 @@ export class EtcdLeaseStore implements LeaseStore {
         const timeToLiveMs = await registry.update(own, attributes);
         return Object.freeze({ ...own, attributes, timeToLiveMs });
       }
-      log.write("I", WORDS.foundLeaseForCurrentIp({ own: formatSubnets(own), ip }));
+      log.write("I", WORDS.leaseIncompatible({ own: formatSubnets(own), ip }));
       await registry.remove(own);
     }
     const subnets = this.previousOf(ranges, leases) ?? this.choose(ranges, leases);
@@ -176,7 +170,7 @@ export class EtcdLeaseStore implements LeaseStore {
       log.write("I", `Found previously leased subnet (${formatPrefix(subnet)}), reusing`);
       return { subnet, ipv6Subnet };
     }
-    log.write("E", WORDS.foundPreviouslyLeasedSubnetThat({ subnet: formatPrefix(subnet) }));
+    log.write("E", WORDS.previousSubnetIncompatible({ subnet: formatPrefix(subnet) }));
     return undefined;
   }
 
@@ -202,7 +196,7 @@ export class EtcdLeaseStore implements LeaseStore {
     if (drawn !== undefined) return Object.freeze(drawn);
     throw new FlannelError(
       "flannel-subnets-exhausted",
-      WORDS.outOfSubnetsAllOf({
+      WORDS.subnetsExhausted({
         min: formatIp(range.min),
         max: formatIp(range.max),
         rangeLength: range.length,
@@ -267,7 +261,7 @@ class SubnetsWatch {
       compacted: (revision) => {
         this.parts.log.write(
           "W",
-          WORDS.etcdWatchForFellBehind({ subnetsPrefix: registry.subnetsPrefix, revision }),
+          WORDS.etcdWatchCompacted({ subnetsPrefix: registry.subnetsPrefix, revision }),
         );
         this.later(() => this.relist());
       },
@@ -339,13 +333,13 @@ class SubnetsWatch {
   }
 
   private reportRevoked(): void {
-    this.listener.revoked(WORDS.leaseHasBeenRevokedShutting({ own: formatSubnetKey(this.own) }));
+    this.listener.revoked(WORDS.leaseRevoked({ own: formatSubnetKey(this.own) }));
   }
 
   /** Another node that says our address writes over our lease: it is unknown which of the two is meant. */
   private ownSeen(lease: Lease): void {
     if (!this.parts.reportsConflicts || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
-    this.listener.conflicted(WORDS.anotherNodePublishesLeaseWith({ lease: formatSubnets(lease) }));
+    this.listener.conflicted(WORDS.leaseConflict({ lease: formatSubnets(lease) }));
   }
 }

@@ -192,7 +192,7 @@ export class EtcdGatewayClient implements EtcdClient {
     try {
       value = parseJson(text);
     } catch (error) {
-      if (status === 404) throw new FlannelError("flannel-store-refused", WORDS.etcdKnowsNoItIs({ path }));
+      if (status === 404) throw new FlannelError("flannel-store-refused", WORDS.etcdGatewayMissing({ path }));
       throw unreachable(`etcd answers ${path} with status ${status} and no JSON: ${messageOf(error)}`);
     }
     const answer = objectOf(value);

@@ -89,7 +89,7 @@ export class SubnetRegistry {
     if (value !== undefined) return value.value;
     throw new FlannelError(
       "flanneld-configuration-invalid",
-      WORDS.flannelConfigNotFoundIn({ prefix: this.prefix }),
+      WORDS.etcdConfigMissing({ prefix: this.prefix }),
     );
   }
 

@@ -94,7 +94,7 @@ export class KubeLeaseStore implements LeaseStore {
     if (leases.isSynced) return Promise.resolve(done(undefined));
     const finding: FlannelFinding = {
       code: "flannel-store-unreachable",
-      message: WORDS.errorWaitingForNodeControllerTo,
+      message: WORDS.nodeListFailed,
     };
     const retryAfterMs = this.sync.next(nowMs);
     if (retryAfterMs !== undefined) return Promise.resolve({ state: "waiting", retryAfterMs, finding });
@@ -132,14 +132,14 @@ export class KubeLeaseStore implements LeaseStore {
     if (node === undefined)
       return {
         state: "unavailable",
-        message: WORDS.timeoutContactingKubeApiFailed({ quoted }),
+        message: WORDS.nodeMissing({ quoted }),
       };
     if ((node.spec?.podCIDR ?? "") === "")
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
     const { publishesToBareNodes, refusesBadConfiguration } = this.differences;
     if (!publishesToBareNodes && Object.keys(annotationsOfNode(node)).length === 0)
-      throw new FlannelError("flannel-node-without-annotations", WORDS.panicAssignmentToEntryIn({ quoted }));
+      throw new FlannelError("flannel-node-without-annotations", WORDS.nodeWithoutAnnotations({ quoted }));
     // Upstream publishes first and looks afterwards.
     if (refusesBadConfiguration && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);
@@ -240,7 +240,7 @@ export class KubeLeaseStore implements LeaseStore {
     const { nodeName, annotations: names } = this.parts;
     if (!this.differences.watchesOwnNode) return;
     if (node === undefined) {
-      listener.troubled(WORDS.nodeHasBeenDeletedIts({ nodeName: JSON.stringify(nodeName) }));
+      listener.troubled(WORDS.nodeDeleted({ nodeName: JSON.stringify(nodeName) }));
       return;
     }
     let ranges: Pick<Lease, "subnet" | "ipv6Subnet">;
@@ -259,7 +259,7 @@ export class KubeLeaseStore implements LeaseStore {
     });
     if (!isSame) {
       listener.revoked(
-        WORDS.rangeOfNodeIsNow({
+        WORDS.podCIDRChanged({
           nodeName: JSON.stringify(nodeName),
           ranges: formatSubnets(ranges),
           own: formatSubnets(own),

@@ -202,7 +202,7 @@ function requireCovered(
   const shown = network === undefined ? "" : formatPrefix(network);
   throw new FlannelError(
     "flannel-network-without-node-range",
-    WORDS.subnetSpecifiedInFlannelNet({
+    WORDS.podCIDROutsideNetwork({
       shown: JSON.stringify(shown),
       range: JSON.stringify(formatPrefix(range)),
       family,

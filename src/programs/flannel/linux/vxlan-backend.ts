@@ -221,10 +221,7 @@ export class LinuxVxlanBackend implements Backend {
     for (const { family, name, network, mac } of this.devices) {
       const subnet = family === 4 ? lease.subnet : lease.ipv6Subnet;
       if (subnet === undefined)
-        throw new FlannelError(
-          "flannel-node-without-range",
-          WORDS.failedToConfigureInterfaceIPv({ name, family }),
-        );
+        throw new FlannelError("flannel-node-without-range", WORDS.leaseWithoutFamily({ name, family }));
       const { host } = this.parts;
       await host.configureVxlan(name, { ip: subnet.address, length: bitsOf(family) }, network);
       const device = await host.findVxlan(name);

@@ -84,7 +84,7 @@ async function byPattern(search: InterfaceSearch, pattern: string): Promise<Matc
   const available = interfaces.map(
     ({ name, addresses }) => `${name}:[${addresses.map(({ ip }) => formatIp(ip)).join(" ")}]`,
   );
-  throw none(WORDS.couldNotMatchPatternTo({ pattern, available: available.join(", ") }));
+  throw none(WORDS.ifaceRegexWithoutMatch({ pattern, available: available.join(", ") }));
 }
 
 async function byReach(search: InterfaceSearch, destination: string): Promise<Match> {
@@ -110,10 +110,9 @@ async function byDefaultRoute(search: InterfaceSearch): Promise<Match> {
   for (const family of familiesOf(search)) {
     const index = await host.defaultInterface(family);
     const found = interfaces.find((candidate) => candidate.index === index);
-    if (found === undefined)
-      throw none(WORDS.failedToGetDefaultInterface({ family: family === 6 ? "v6 " : "" }));
+    if (found === undefined) throw none(WORDS.defaultInterfaceMissing({ family: family === 6 ? "v6 " : "" }));
     if (match !== undefined && match.index !== found.index)
-      throw none(WORDS.v6DefaultRouteInterfaceMust({ name: found.name, name2: match.name }));
+      throw none(WORDS.defaultInterfacesDiffer({ name: found.name, name2: match.name }));
     match = found;
   }
   if (match === undefined) throw none("none matched ip stack");
@@ -196,5 +195,5 @@ export async function findExternalInterface(search: InterfaceSearch): Promise<Ex
       search.log.write("I", `Could not find valid interface matching ${wanted}: ${messageOf(error)}`);
     }
   }
-  throw none(WORDS.failedToFindInterfaceTo({ reasons: reasons.join("; ") }));
+  throw none(WORDS.ifaceNotFound({ reasons: reasons.join("; ") }));
 }

@@ -25,7 +25,7 @@ export function previousSubnet(
   log: FlannelLog,
 ): Prefix | undefined {
   if (text !== undefined && isSubnetEnvDamaged(text)) {
-    log.write("E", WORDS.isDamagedItsChecksumIs({ path, key }));
+    log.write("E", WORDS.subnetFileChecksumWrong({ path, key }));
     return undefined;
   }
   const family: IpFamily = key === "FLANNEL_SUBNET" ? 4 : 6;

@@ -256,7 +256,7 @@ export class BridgeSetup {
         );
       const carrier = interfaceWith(interfaces, ip);
       if (carrier === undefined)
-        throw new FlannelError("flannel-network-not-ready", WORDS.failedToFindInterfaceFor({ address }));
+        throw new FlannelError("flannel-network-not-ready", WORDS.addressWithoutInterface({ address }));
       await host.enableForwarding(carrier.index);
       log.write("I", `Enabled forwarding on ${carrier.name} index ${carrier.index}`);
       found.push(carrier);

@@ -110,7 +110,7 @@ export class WindowsHostGwBackend implements Backend {
     if (subnet === undefined)
       return failed({
         code: "flannel-node-without-range",
-        message: WORDS.nodeHasNoIPv4Subnet,
+        message: WORDS.ipv4SubnetMissing,
       });
     const progress = await this.makeNetwork(subnet, nowMs);
     if (progress.state !== "done") return progress;

@@ -31,19 +31,16 @@ export function readWindowsVxlanOptions(
   const { VNI: vni = VNI_MIN, Port: port = VXLAN_PORT, MacPrefix: macPrefix = DEFAULT_MAC_PREFIX } = given;
   const { Name: name = "" } = given;
   if (vni < VNI_MIN)
-    throw new FlannelError(
-      "flannel-vni-below-4096",
-      WORDS.invalidVxlanBackendConfigVni({ vni, vniMin: VNI_MIN }),
-    );
+    throw new FlannelError("flannel-vni-below-4096", WORDS.vniBelowMinimum({ vni, vniMin: VNI_MIN }));
   if (vni > VNI_MAX && refusesBadConfiguration)
     throw new FlannelError(
       "flannel-vni-other-than-4096",
-      WORDS.invalidVxlanBackendConfigVniDoes({ vni, vniMin: VNI_MIN, vniMax: VNI_MAX }),
+      WORDS.vniTooLarge({ vni, vniMin: VNI_MIN, vniMax: VNI_MAX }),
     );
   if (port !== VXLAN_PORT)
     throw new FlannelError(
       "flannel-vxlan-port-not-4789",
-      WORDS.invalidVxlanBackendConfigPort({ port, vxlanPort: VXLAN_PORT }),
+      WORDS.vxlanPortUnsupported({ port, vxlanPort: VXLAN_PORT }),
     );
   for (const option of ["DirectRouting", "GBP"] as const)
     if (given[option] === true)
@@ -52,10 +49,7 @@ export function readWindowsVxlanOptions(
         `invalid VXLAN backend config. ${option} is not supported on Windows`,
       );
   if (!MAC_PREFIX.test(macPrefix))
-    throw new FlannelError(
-      "flannel-option-not-for-windows",
-      WORDS.invalidVxlanBackendConfigMacPrefix({ macPrefix }),
-    );
+    throw new FlannelError("flannel-option-not-for-windows", WORDS.macPrefixInvalid({ macPrefix }));
   return Object.freeze({ networkName: name === "" ? `flannel.${vni}` : name, vni });
 }
 

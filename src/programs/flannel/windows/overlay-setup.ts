@@ -193,7 +193,7 @@ export class OverlaySetup {
       this.phase = next;
       return undefined;
     }
-    const message = WORDS.interfaceBoundToTookToo({ name });
+    const message = WORDS.interfaceNotReady({ name });
     // An address that is none does not become one.
     if (ip === undefined && !this.parts.differences.checksFoundNetwork) return failed(finding(message));
     return this.wait(this.interfacePoll.next(nowMs), finding(`${message} (${address})`));
@@ -211,7 +211,7 @@ export class OverlaySetup {
         await changePolicy(client, this.id, "Add", { Type: "HostRoute", Settings: {} });
       } catch {
         // Upstream's line says no cause either; the node's findings do (`overlay-without-host-route`).
-        log.write("I", WORDS.couldNotApplyHostRoutePolicy);
+        log.write("I", WORDS.hostRouteUnsupported);
       }
     }
     this.phase = "check";

@@ -63,7 +63,7 @@ export class RepairingVxlanBackend extends WindowsVxlanBackend {
   }
 
   private fail(error: unknown, nowMs: number): void {
-    this.trouble = findingOf(error, "flannel-route-not-programmed", `${WORDS.waysToOtherNodesAre} `);
+    this.trouble = findingOf(error, "flannel-route-not-programmed", `${WORDS.routesIncomplete} `);
     this.parts.log.write("E", this.trouble.message);
     this.look.next(nowMs, this.backoff.next());
   }

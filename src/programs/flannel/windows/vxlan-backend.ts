@@ -119,7 +119,7 @@ export abstract class WindowsVxlanBackend implements Backend {
       if (mac === undefined)
         return failed({
           code: "flannel-network-not-ready",
-          message: WORDS.cannotParseDrMacNetwork({
+          message: WORDS.drMacMissing({
             routerMacText: routerMacTextOf(progress.value),
             networkName: this.options.networkName,
           }),
@@ -178,7 +178,7 @@ export abstract class WindowsVxlanBackend implements Backend {
     if (definition === undefined)
       return failed({
         code: "flannel-node-without-range",
-        message: WORDS.nodeHasNoIPv4Subnet,
+        message: WORDS.ipv4SubnetMissing,
       });
     this.setup ??= new OverlaySetup(this.parts, definition);
     const progress = await this.setup.advance(nowMs);
@@ -222,7 +222,8 @@ export abstract class WindowsVxlanBackend implements Backend {
     }
     try {
       const { vni, mac } = parseVxlanData(attributes.backendData, VNI_BITS.windows);
-      if (vni < VNI_MIN) throw new FlannelError("flannel-peer-lease-unusable", WORDS.vniIsButItIs({ vni }));
+      if (vni < VNI_MIN)
+        throw new FlannelError("flannel-peer-lease-unusable", WORDS.peerVniBelowMinimum({ vni }));
       const providerAddress = attributes.publicIp === undefined ? "" : formatIp(attributes.publicIp);
       return { destinationPrefix: shown, vni, providerAddress, mac };
     } catch (error) {

@@ -123,19 +123,19 @@ export function checkGates(gates: Readonly<Record<string, boolean>>, minor: numb
       else
         noted.push({
           ...problem,
-          message: WORDS.featureGateIsNotKnown({ name, minor }),
+          message: WORDS.featureGateUnknown({ name, minor }),
         });
     } else if (gate.isLocked && gate.isOnByDefault !== isOn) {
       refused.push({
         name,
-        message: WORDS.cannotSetFeatureGateTo({ name, isOn, isOnByDefault: gate.isOnByDefault }),
+        message: WORDS.featureGateLocked({ name, isOn, isOnByDefault: gate.isOnByDefault }),
         advice: `Kubernetes 1.${minor} has it ${gate.isOnByDefault ? "on" : "off"} for good: remove it.`,
       });
     } else if (gate.stage === "" || gate.stage === "DEPRECATED") {
       const stage = gate.stage === "" ? "GA" : "deprecated";
       noted.push({
         name,
-        message: WORDS.settingFeatureGateItWill({ stage, name, isOn }),
+        message: WORDS.featureGateDeprecated({ stage, name, isOn }),
         advice: "Remove it.",
       });
     }

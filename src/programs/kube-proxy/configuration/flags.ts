@@ -49,7 +49,7 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "config",
     type: "string",
-    help: WORDS.rowsHelp,
+    help: WORDS.flagConfig,
   },
   {
     name: "write-config-to",
@@ -64,13 +64,13 @@ const ROWS: readonly FlagDefinition[] = [
     name: "network-name",
     type: "string",
     field: "winkernel.networkName",
-    help: WORDS.rowsHelpNameOfHnsNetworkOf,
+    help: WORDS.flagNetworkName,
   },
   {
     name: "source-vip",
     type: "string",
     field: "winkernel.sourceVip",
-    help: WORDS.rowsHelpAddressThatLoadBalancingWithout,
+    help: WORDS.flagSourceVip,
   },
   {
     name: "enable-dsr",
@@ -83,7 +83,7 @@ const ROWS: readonly FlagDefinition[] = [
     type: "string",
     field: "winkernel.rootHnsEndpointName",
     initial: "cbr0",
-    help: WORDS.rowsHelpNameOfNodesOwnHns,
+    help: WORDS.flagRootHnsEndpointName,
     since: 24,
   },
   {
@@ -97,7 +97,7 @@ const ROWS: readonly FlagDefinition[] = [
     name: "windows-service",
     type: "bool",
     field: "windowsRunAsService",
-    help: WORDS.rowsHelpRunUnderServiceControlManager,
+    help: WORDS.flagWindowsService,
   },
 
   {
@@ -115,13 +115,13 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "master",
     type: "string",
-    help: WORDS.rowsHelpAddressOfApiServerInstead,
+    help: WORDS.flagMaster,
   },
   {
     name: "kube-api-content-type",
     type: "string",
     field: "clientConnection.contentType",
-    help: WORDS.rowsHelpContentTypeOfRequestsTo,
+    help: WORDS.flagKubeApiContentType,
   },
   {
     name: "kube-api-burst",
@@ -138,14 +138,14 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "hostname-override",
     type: "string",
-    help: WORDS.rowsHelpNameOfThisNodesNode,
+    help: WORDS.flagHostnameOverride,
     countsBesideConfig: true,
   },
   {
     name: "bind-address",
     type: "ip",
     field: "bindAddress",
-    help: WORDS.rowsHelpThisNodesAddressAndSo,
+    help: WORDS.flagBindAddress,
   },
   {
     name: "healthz-bind-address",
@@ -372,13 +372,13 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "mullion-manifests",
     type: "strings",
-    help: WORDS.rowsHelpFilesOrFoldersOfManifests,
+    help: WORDS.flagMullionManifests,
     ...OWN,
   },
   {
     name: "mullion-host-mac",
     type: "string",
-    help: WORDS.rowsHelpMacAddressOfInterfaceWith,
+    help: WORDS.flagMullionHostMac,
     ...OWN,
   },
 ];

@@ -135,7 +135,7 @@ class Parser {
     if (words.every((word) => word === "")) return undefined;
     return {
       message: `"kube-proxy" does not take any arguments, got ${JSON.stringify(words)}`,
-      advice: WORDS.flagsBeginWithValueThat,
+      advice: WORDS.adviceFlagSyntax,
     };
   }
 

@@ -108,7 +108,7 @@ function checkHostPort(checks: Checks, name: string, field: string, flag: string
 
 function checkPeriods(checks: Checks, { iptables, configSyncPeriod }: KubeProxyConfiguration): void {
   const period = (ms: number): { readonly Duration: string } => ({ Duration: formatDuration(ms) });
-  const why = WORDS.despiteItsNameThisIs;
+  const why = WORDS.syncPeriodNote;
   if (configSyncPeriod <= 0)
     checks.add(
       "ConfigSyncPeriod",
@@ -199,7 +199,7 @@ function checkRanges(checks: Checks, configuration: KubeProxyConfiguration): voi
   const { clusterCIDR, nodePortAddresses, detectLocalMode } = configuration;
   const name = "DetectLocalConfiguration.ClusterCIDRs";
   const ranges = clusterCIDR === "" ? [] : clusterCIDR.split(",");
-  const pair = WORDS.mustBeEitherSingleCidr;
+  const pair = WORDS.clusterCidrsInvalid;
   const families = ranges.map((range) => familyOfRange(range));
   if (ranges.length > 2) checks.add(name, "clusterCIDR", "cluster-cidr", ranges, pair);
   else

@@ -234,7 +234,7 @@ export class ProxyMetrics {
     );
     const enabled = new Gauge({
       name: "kubernetes_feature_enabled",
-      help: WORDS.betaThisMetricRecordsData,
+      help: WORDS.metricFeatureEnabled,
       labelNames: ["name", "stage"],
       registers,
     });

@@ -260,8 +260,7 @@ export class ProxyServer {
       const advice = "Check --hostname-override, or give the address with --bind-address";
       log.error(isThere ? "The Node has no address" : "There is no such Node", { node: hostname, advice });
     }
-    if (primaryAddress(configuration.bindAddress, addresses).isLoopback)
-      log.info(0, WORDS.cantDetermineThisNodesIp);
+    if (primaryAddress(configuration.bindAddress, addresses).isLoopback) log.info(0, WORDS.nodeIpUnknown);
   }
 
   /** @returns false when it has ended. */
@@ -350,7 +349,7 @@ export class ProxyServer {
       });
     });
     await Promise.race([this.close(), late]);
-    if (isLate) log.warning(WORDS.callToHnsOrKubernetes);
+    if (isLate) log.warning(WORDS.callAbandoned);
     this.finish(ended);
   }
 

@@ -9,7 +9,7 @@ import { kubeProxy } from "#data/words.js";
 
 const WORDS = kubeProxy();
 
-const WARNING = WORDS.warning;
+const WARNING = WORDS.zpagesWarning;
 const COMPONENT = "kube-proxy";
 const SEPARATOR = ": ";
 

@@ -180,7 +180,7 @@ async function findOrCreate(
   const found = pass.queried.find(id, endpoint.ip);
   if (found !== undefined) return found;
   if (endpoint.nodeName === pass.configuration.hostname) {
-    const message = WORDS.podIsOnThisNode({ ip: endpoint.ip });
+    const message = WORDS.localEndpointMissing({ ip: endpoint.ip });
     gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
     return undefined;
   }

@@ -25,9 +25,7 @@ export function noBackEnds(listed: number): ServiceFinding {
   return {
     code: "service-without-usable-endpoints",
     message:
-      listed === 0
-        ? "No EndpointSlice lists an endpoint for this port"
-        : WORDS.noneOfListedEndpointsCan({ listed }),
+      listed === 0 ? "No EndpointSlice lists an endpoint for this port" : WORDS.noEndpointReady({ listed }),
   };
 }
 
@@ -58,14 +56,14 @@ export function emptyFrontEnd(
     const { code, reason } = localOnly(slot, entry);
     return {
       code,
-      message: WORDS.isNotProgrammedAllowsPods({ frontEndText: frontEndText(slot, entry), reason }),
+      message: WORDS.localEndpointsMissing({ frontEndText: frontEndText(slot, entry), reason }),
       frontEnd,
     };
   }
   if (isAllowed) return undefined;
   return {
     code: "service-endpoints-terminating",
-    message: WORDS.isNotProgrammedEveryEndpoint({ frontEndText: frontEndText(slot, entry) }),
+    message: WORDS.endpointsTerminating({ frontEndText: frontEndText(slot, entry) }),
     frontEnd,
   };
 }
@@ -92,13 +90,13 @@ export function unsupportedFeatures(
   if (isExternalPolicyLocal && !hns.hasDsr) {
     findings.push({
       code: "external-traffic-policy-local-without-dsr",
-      message: WORDS.externalTrafficPolicyLocalIsTreatedAs,
+      message: WORDS.externalTrafficPolicyIgnored,
     });
   }
   if (hasClientIpAffinity && !hns.hasSessionAffinity) {
     findings.push({
       code: "session-affinity-unsupported",
-      message: WORDS.sessionAffinityClientIPIsAskedFor,
+      message: WORDS.sessionAffinityUnsupported,
     });
   }
   return findings;

@@ -56,7 +56,7 @@ interface SyncWork {
 const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] });
 
 function silentHns(): EarlyEnd {
-  const message = WORDS.hnsDoesNotAnswerSeveral;
+  const message = WORDS.hnsNotAnswering;
   return { outcome: "hns-unreadable", finding: { code: "hns-service-hangs", message } };
 }
 

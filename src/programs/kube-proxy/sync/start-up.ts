@@ -69,11 +69,11 @@ export function refuseNetwork(
   const has = (feature: HnsFeature): boolean => hasFeature(version, feature);
   if (options.enableDSR === true) {
     if (!gates.WinDSR) return "WinDSR feature gate not enabled";
-    if (!has("DSR")) return WORDS.dsrIsAskedForEnableDSR;
+    if (!has("DSR")) return WORDS.dsrUnsupported;
   }
   if (!network.isOverlay) return undefined;
   if (!gates.WinOverlay) return "WinOverlay feature gate not enabled";
-  if (!has("RemoteSubnet")) return WORDS.thisVersionOfHnsDoes;
+  if (!has("RemoteSubnet")) return WORDS.remoteSubnetUnsupported;
   if ((options.sourceVip ?? "") === "") return "source-vip flag not set";
   return hostMacOf(options) === undefined
     ? `could not find host mac address for ${options.nodeIp ?? DEFAULT_NODE_IP}`

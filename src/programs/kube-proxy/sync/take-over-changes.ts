@@ -168,7 +168,7 @@ async function changeEndpoints(
 }
 
 function misplacedEvent({ namespace, name, misplaced }: TrackedEndpoints, family: number): ProxyEvent {
-  const message = WORDS.endpointAddressesAreNotIPv({ misplaced: misplaced.join(", "), family });
+  const message = WORDS.endpointFamilyMismatch({ misplaced: misplaced.join(", "), family });
   return { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace, name, message };
 }
 

@@ -56,7 +56,7 @@ const NAME_SERVER = "168.63.129.16";
 const DEFAULT_ROUTE = defined(parseInterfaceAddress("0.0.0.0/0"), "default route");
 
 /** Where the plugin behaves in two ways: as it is published, and mended. */
-const DAMAGED_DETAILS = WORDS.damagedDetails;
+const DAMAGED_DETAILS = WORDS.adviceRemoveAzureIpamState;
 
 interface IpamDifferences {
   readonly supportedVersions: readonly string[];

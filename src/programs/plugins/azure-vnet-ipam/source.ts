@@ -52,7 +52,7 @@ function nodePools(facts: NodeFacts): Pools {
     .map(parseInterfaceAddress)
     .find((each) => each !== undefined && familyOf(each.ip) === 6);
   if (range === undefined) {
-    const message = WORDS.ipamFailedToRetrieveSubnet;
+    const message = WORDS.ipamIpv6SubnetMissing;
     const details = `the node's spec.podCIDRs are [${facts.podCIDRs.join(", ")}]`;
     throw new CniError(CNI_CODES.internal, message, { details });
   }

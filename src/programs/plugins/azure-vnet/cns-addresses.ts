@@ -77,7 +77,7 @@ function readRoutes(
 function requireAddress(text: string, length: number, options: CnsNicOptions): InterfaceAddress {
   const address = parseInterfaceAddress(`${text}/${length}`);
   if (address !== undefined) return address;
-  const message = WORDS.unableToParseIpFrom({ text, length });
+  const message = WORDS.cnsAddressInvalid({ text, length });
   throw wrong(message, "PodIPConfig", options);
 }
 
@@ -243,7 +243,7 @@ function allocationOf(infos: readonly PodIpInfo[], options: CnsNicOptions): Azur
       }
       default:
         if (options.differences.refusesUnknownNics) {
-          const message = WORDS.cnsNamesNetworkInterfaceOf({ type: JSON.stringify(info.NICType) });
+          const message = WORDS.cnsNicTypeUnknown({ type: JSON.stringify(info.NICType) });
           throw wrong(message, "NICType", options);
         }
     }
@@ -306,7 +306,7 @@ export class CnsAddresses implements AddressSource {
         throw cnsFailure(differences.explains ? "failed to release IP" : action, error, client, differences);
       }
       if (configuration.hasNoAsyncDelete) {
-        const action = WORDS.failedToReleaseIpAddress;
+        const action = WORDS.releaseWithoutAsyncDelete;
         throw cnsFailure(action, error, client, differences);
       }
       await this.leaveToCns();
@@ -372,7 +372,11 @@ export class CnsAddresses implements AddressSource {
     try {
       await pendingReleases.add(containerId, podInterfaceId, differences.writesWholeReleases);
     } catch (error) {
-      const message = WORDS.failedToAddFileTo({ containerId, podInterfaceId, error: describeError(error) });
+      const message = WORDS.pendingReleaseNotWritten({
+        containerId,
+        podInterfaceId,
+        error: describeError(error),
+      });
       throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-down", cause: error });
     }
   }

@@ -18,12 +18,12 @@ interface Meaning {
 const UNREACHABLE: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-down",
-  step: (origin) => WORDS.cnsOfThisNodeDoes({ origin }),
+  step: (origin) => WORDS.adviceCnsDown({ origin }),
 };
 const EXHAUSTED: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-pool-exhausted",
-  step: () => WORDS.cnsRequestsMoreAddressesBy,
+  step: () => WORDS.adviceCnsPoolExhausted,
 };
 const REFUSED: Meaning = {
   code: CNI_CODES.internal,
@@ -33,12 +33,12 @@ const REFUSED: Meaning = {
 const BROKEN: Meaning = {
   code: CNI_CODES.decodingFailure,
   knowledge: "azure-cns-answer-wrong",
-  step: (origin) => WORDS.whatAnswersAtFieldCnsurl({ origin }),
+  step: (origin) => WORDS.adviceCnsAnswerWrong({ origin }),
 };
 const FAILING: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-refused",
-  step: (origin) => WORDS.whatAnswersAtFieldCnsurlFails({ origin }),
+  step: (origin) => WORDS.adviceCnsRefused({ origin }),
 };
 
 function meaningOf({ failure, code, message }: CnsError): Meaning {

@@ -71,7 +71,7 @@ function refuseBareMetal(reader: StructReader): void {
   if (execution !== "baremetal") return;
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    WORDS.fieldExecutionModeIsWhichThis({ execution: JSON.stringify(execution) }),
+    WORDS.executionModeUnsupported({ execution: JSON.stringify(execution) }),
     { knowledge: "cni-azure-mode-missing" },
   );
 }
@@ -93,7 +93,7 @@ function warningsFor(policies: readonly AzurePolicy[], mode: string): readonly s
   // Row 145: the mode "l2tunnel" exists in documents alone.
   return mode === "" || mode === "bridge" || mode === "l2bridge"
     ? unread
-    : [...unread, WORDS.modeHasNoEffectOn({ mode: JSON.stringify(mode) })];
+    : [...unread, WORDS.modeIgnored({ mode: JSON.stringify(mode) })];
 }
 
 /** Reads the configuration. @throws DecodeError; CniError for a mode that is not there */

@@ -180,7 +180,7 @@ export async function createApipaEndpoint(
   try {
     await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
   } catch (error) {
-    const text = WORDS.failedToRetrieveNamespaceWith({ netns, error: describeError(error) });
+    const text = WORDS.getNamespaceFailed({ netns, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
   let id: string;
@@ -198,7 +198,7 @@ export async function createApipaEndpoint(
     } catch {
       // The failure that is being reported is the one that led here.
     }
-    const text = WORDS.failedToAddHostNCApipaEndpointTo({ id, netns, error: describeError(error) });
+    const text = WORDS.addApipaEndpointFailed({ id, netns, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
 }
@@ -282,7 +282,7 @@ async function attach({ caller, request: { netns } }: AzureCall, id: string): Pr
   try {
     await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
   } catch (error) {
-    const text = WORDS.failedToAddEndpointTo({ id, netns });
+    const text = WORDS.addEndpointFailed({ id, netns });
     throw creationFailure(`${text} ${describeError(error)}`, error);
   }
 }
@@ -307,7 +307,7 @@ export async function removeHcnEndpoint(
     endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
   } catch (error) {
     if (isMissing(error)) return;
-    const text = WORDS.failedToGetHcnEndpoint({ id, error: describeError(error) });
+    const text = WORDS.getEndpointFailed({ id, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
   const namespace = namespaceOf(endpoint);

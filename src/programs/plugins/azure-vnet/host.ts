@@ -205,7 +205,7 @@ export async function takeDevice(shell: HostShell, id: string): Promise<string> 
   const { isPresent, problem } = await stateOf(shell, id);
   const isMounted = isPresent === "True" && (problem === NO_PROBLEM || problem === DISABLED);
   if (!isMounted && isPresent !== "False") {
-    const message = WORDS.failedToCreateEndpointUnexpected({ isPresent, problem });
+    const message = WORDS.nicStateUnexpected({ isPresent, problem });
     throw new CniError(CNI_CODES.internal, message);
   }
   if (isMounted && problem === NO_PROBLEM) {

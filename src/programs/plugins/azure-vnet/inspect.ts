@@ -53,7 +53,7 @@ export function runCheck(context: AzureContext, request: PluginRequest): Promise
       ({ endpoint }) => endpoint.ifName === request.ifName && endpoint.nicType === "InfraNIC",
     );
     if (found === undefined) {
-      const message = WORDS.nothingIsRememberedOfContainer({
+      const message = WORDS.containerUnknown({
         containerId: request.containerId,
         ifName: request.ifName,
         name: call.configuration.name,

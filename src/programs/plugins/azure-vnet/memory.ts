@@ -98,7 +98,9 @@ async function readState(locked: LockedState, checksSeal: boolean): Promise<Azur
   } catch (error) {
     const isBroken =
       error instanceof JsonError || error instanceof DecodeError || error instanceof DamagedStateError;
-    const details = isBroken ? WORDS.removeAzureVnetJsonWhen : "let the plugin's user read azure-vnet.json";
+    const details = isBroken
+      ? WORDS.adviceRemoveAzureVnetState
+      : "let the plugin's user read azure-vnet.json";
     const message = `Failed to start network plugin, err:${describeError(error)}.`;
     const knowledge = "azure-state-unreadable";
     throw new CniError(AZURE_ERROR_CODE, message, { details, knowledge, cause: error });
@@ -124,7 +126,7 @@ export class FileMemory implements AzureMemory {
       );
     } catch (error) {
       if (!(error instanceof StateLockTimeout)) throw error;
-      const action = WORDS.failedToInitializeKeyValue;
+      const action = WORDS.stateLockTimeout;
       throw tryAgain(action, error);
     }
   }

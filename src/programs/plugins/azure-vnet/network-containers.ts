@@ -64,7 +64,7 @@ async function askAgent(
   const url = `http://${server}/machine/plugins/?comp=nmagent&type=GetSupportedApis`;
   const fail = (message: string, cause?: unknown): CniError =>
     new CniError(differences.tryAgainCode, message, {
-      details: differences.explains ? WORDS.wireServerOfAzureIs({ url }) : "",
+      details: differences.explains ? WORDS.adviceWireServer({ url }) : "",
       knowledge: "azure-wire-server-unreachable",
       cause,
     });

@@ -36,10 +36,7 @@ const SWITCH_ADAPTER_PREFIX = "vEthernet";
 
 function nextHopOf(subnet: AzurePlan["subnets"][number]): string {
   if (subnet.gateway !== undefined) return formatIp(subnet.gateway);
-  throw new CniError(
-    CNI_CODES.internal,
-    WORDS.failedToCreateEndpointIpam({ prefix: formatNetwork(subnet.prefix) }),
-  );
+  throw new CniError(CNI_CODES.internal, WORDS.ipamWithoutGateway({ prefix: formatNetwork(subnet.prefix) }));
 }
 
 /** With several tenants and a switch already there, HNS finds the adapter by an address. */
@@ -223,7 +220,7 @@ export class AzureNetworks {
   private async adoptOrCreate(call: AzureCall, plan: AzurePlan): Promise<string> {
     const isHcn = isNamespaceGuid(call.request.netns);
     if (!isHcn && plan.nic.type !== "InfraNIC") {
-      const message = WORDS.failedToCreateEndpointInterface({
+      const message = WORDS.nicNeedsHcnNamespace({
         type: plan.nic.type,
         netns: JSON.stringify(call.request.netns),
       });
@@ -240,7 +237,7 @@ export class AzureNetworks {
     const failed = `failed to create endpoint: Failed to create hcn network: ${plan.networkId}`;
     const known = await this.findHcn(caller, plan, failed);
     if (known !== undefined && plan.nic.type === "FrontendNIC") {
-      const text = WORDS.failedToCreateEndpointHns({ networkId: plan.networkId });
+      const text = WORDS.networkExists({ networkId: plan.networkId });
       throw new CniError(this.differences.tryAgainCode, text, {
         details: this.differences.explains ? "the pod that had this interface is not gone yet" : "",
       });
@@ -254,7 +251,7 @@ export class AzureNetworks {
     }
     const reason = await ensureDefaultRoute(this.host.shell, plan.subnets);
     if (reason !== undefined && this.differences.explains)
-      request.warn(WORDS.azureVnetNodesDefaultRoute({ reason }));
+      request.warn(WORDS.ipv6DefaultRouteFailed({ reason }));
     return network;
   }
 

@@ -135,7 +135,7 @@ function masterOf(
 function whereMasterWas(nic: AzureNic): string {
   if (nic.type === "FrontendNIC") return `no interface of this machine has the MAC address ${nic.mac}`;
   const subnet = nic.hostSubnet === undefined ? "" : formatNetwork(nic.hostSubnet);
-  return WORDS.noInterfaceOfThisMachine({ subnet });
+  return WORDS.masterInterfaceMissing({ subnet });
 }
 
 /**

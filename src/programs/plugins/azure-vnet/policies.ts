@@ -123,7 +123,7 @@ function exceptionsOf(reader: StructReader, { addressSpace }: PolicyOptions): re
 
 function destinationOf(reader: StructReader, { hasDsr }: PolicyOptions): string {
   if (!hasDsr) {
-    const message = WORDS.hcnDoesntSupportDsrPlatform;
+    const message = WORDS.dsrUnsupported;
     throw new CniError(CNI_CODES.internal, message);
   }
   return reader.text("IPAddress");
@@ -292,7 +292,7 @@ export function ipv6NatPolicies(
   if (ipv6Mode !== "ipv6nat") return [];
   const second = subnets[1];
   if (second === undefined) {
-    const message = WORDS.failedToGetIpv6Endpoint;
+    const message = WORDS.ipv6SubnetMissing;
     throw new CniError(CNI_CODES.internal, message);
   }
   const { ip, length } = second.prefix;

@@ -43,7 +43,7 @@ function isUnknownNamespace(
 ): boolean {
   if (!configuration.isMultiTenant || !differences.trustsState) return false;
   if (request.netns.trim() === "") {
-    const message = WORDS.failedToExtractNetworkName;
+    const message = WORDS.netnsEmpty;
     throw new CniError(CNI_CODES.internal, message);
   }
   return !allEndpoints(session.state).some(({ endpoint }) => endpoint.netns === request.netns);

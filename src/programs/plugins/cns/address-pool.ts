@@ -125,7 +125,7 @@ export class AddressPool {
           ({ address, holder }) => holder === undefined && familyOfText(address) === family,
         );
         if (free !== undefined) return free;
-        throw new PoolExhausted(`${WORDS.notEnoughIPsAvailableOf({ family, id: container.id })} `);
+        throw new PoolExhausted(`${WORDS.cnsPoolExhausted({ family, id: container.id })} `);
       });
     });
   }

@@ -343,7 +343,7 @@ export class CnsService {
     const { client } = this.options;
     const container = [...this.containers.values()].flat().find((each) => each.NetworkContainerID === id);
     if (container === undefined || client === undefined) {
-      const text = WORDS.createHostNCApipaEndpointFailedWithErrorUnable({ id });
+      const text = WORDS.createApipaEndpointFailed({ id });
       return answer({ Response: outcome(CNS_CODES.unknownContainer, text), EndpointID: "" });
     }
     try {

@@ -69,7 +69,7 @@ function checkDelegate(delegate: JsonObject): void {
   if (has("type") && typeof delegate["type"] !== "string")
     throw refuse("'delegate' dictionary, if present, must have (string) 'type' field");
   for (const key of ["name", "ipam"]) {
-    if (has(key)) throw refuse(WORDS.delegateDictionaryMustNotHave({ key }));
+    if (has(key)) throw refuse(WORDS.delegateFieldForbidden({ key }));
   }
 }
 
@@ -101,7 +101,7 @@ function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject
   const subnet = isIpv6Only ? subnetEnv.ipv6Subnet : subnetEnv.subnet;
   const [network] = networks;
   if (network === undefined || subnet === undefined) {
-    const message = WORDS.hasNetworkOfOneFamily({ subnetFile: configuration.subnetFile });
+    const message = WORDS.subnetFileFamilyMismatch({ subnetFile: configuration.subnetFile });
     throw new CniError(CNI_CODES.internal, message, { knowledge: "subnet-env-incomplete" });
   }
   const delegate: JsonObject = {

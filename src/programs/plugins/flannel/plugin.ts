@@ -142,7 +142,7 @@ export class Flannel implements CniPlugin {
       return parseSubnetEnv(await this.files.readText(subnetFile), subnetFile, this.differences);
     } catch (error) {
       if (error instanceof PluginPanic) throw error;
-      const message = WORDS.failedToLoadFlannelSubnet({ error: describeError(error) });
+      const message = WORDS.subnetFileLoadFailed({ error: describeError(error) });
       const knowledge = error instanceof CniError ? error.knowledge : "subnet-env-missing";
       throw new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
     }

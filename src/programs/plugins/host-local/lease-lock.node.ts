@@ -40,7 +40,7 @@ const LOCK_FILE_MODE = 0o750;
 const POLL_MS = 5;
 
 function busy(path: string, waitMs: number): LeaseStoreError {
-  return new LeaseStoreError("busy", WORDS.isHeldByAnotherProcess({ path, waitMs }));
+  return new LeaseStoreError("busy", WORDS.leaseLockTimeout({ path, waitMs }));
 }
 
 /** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */

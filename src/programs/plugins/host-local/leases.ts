@@ -70,7 +70,7 @@ export function checkRange(range: RangeSpecification): AddressRange {
   const network = maskIp(subnet.ip, subnet.length);
   if (network !== subnet.ip) {
     throw new AddressRangeError(
-      WORDS.networkHasHostBitsSet({ subnetLength: subnet.length, network: formatIp(network) }),
+      WORDS.subnetHasHostBits({ subnetLength: subnet.length, network: formatIp(network) }),
     );
   }
   const first = addToIp(network, 1) ?? network;

@@ -248,7 +248,7 @@ function exhausted(code: number, message: string): CniError {
 function refuseDamaged(leases: readonly Lease[]): void {
   const damaged = leases.find(({ damage }) => damage !== undefined);
   if (damaged === undefined) return;
-  const advice = WORDS.staysReservedRemoveFileWhen({ ip: formatIp(damaged.ip) });
+  const advice = WORDS.adviceDamagedLease({ ip: formatIp(damaged.ip) });
   throw new CniError(CNI_CODES.ioFailure, `host-local: ${damaged.damage ?? ""}: ${advice}`);
 }
 
@@ -361,7 +361,11 @@ export class HostLocal implements CniPlugin {
       const holds = held.map(({ ip }) => formatIp(ip)).join(", ");
       throw new CniError(
         CNI_CODES.internal,
-        WORDS.hostLocalAddressOfResult({ ip: formatIp(address.ip), containerId: request.containerId, holds }),
+        WORDS.hostLocalAddressNotReserved({
+          ip: formatIp(address.ip),
+          containerId: request.containerId,
+          holds,
+        }),
       );
     }
   }

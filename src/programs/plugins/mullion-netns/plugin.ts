@@ -201,7 +201,7 @@ export class MullionNetns implements CniPlugin {
     const mapping = this.mappingOf(request.netns);
     if (mapping !== undefined && !(await this.namespaces.exists(mapping.namespace))) {
       const { path, namespace } = mapping;
-      throw new CniError(CNI_CODES.internal, WORDS.hnsHasNoNamespaceWhich({ namespace, path }));
+      throw new CniError(CNI_CODES.internal, WORDS.namespaceMissing({ namespace, path }));
     }
     await this.delegate.check(call.configuration.delegateType, forDelegate(call, mapping));
   }

@@ -87,7 +87,7 @@ function checkPorts({ hostPort, containerPort }: PortMapping): void {
 function ofMapping(mapping: PortMapping, flags: SdnFlags): readonly PolicyDocument[] {
   const protocol = parsePortProtocol(mapping.protocol);
   if (protocol === undefined) {
-    throw new CniError(CNI_CODES.internal, WORDS.failedDuringGetEndpointInfoFromNetconf);
+    throw new CniError(CNI_CODES.internal, WORDS.portMappingProtocolInvalid);
   }
   const own = flags.localRoutedPortMapping ? NAT_FLAGS.LocalRoutedVip : 0;
   return [

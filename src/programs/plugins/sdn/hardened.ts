@@ -34,7 +34,7 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
   protected override async reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
     if (await this.endpoints.isAttached(endpoint)) {
-      const message = WORDS.endpointIsInAnotherNamespace({
+      const message = WORDS.endpointInOtherNetns({
         endpointName: target.endpointName,
         netns: target.netns,
       });

@@ -152,7 +152,7 @@ function requireSubnet({ configuration, differences }: Call, view: NetworkView |
     throw new PluginPanic("runtime error: index out of range [0] with length 0");
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    WORDS.networkHasNoSubnetGive({ name: configuration.name }),
+    WORDS.networkSubnetMissing({ name: configuration.name }),
   );
 }
 

@@ -209,7 +209,9 @@ export function addPortMappings(
     if (protocol !== undefined) {
       added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, mapsPortsForNode)));
     } else if (warns) {
-      options.warn(WORDS.portMappingIsLeftOut({ hostPort, containerPort, protocol: mapping.protocol }));
+      options.warn(
+        WORDS.portMappingProtocolUnsupported({ hostPort, containerPort, protocol: mapping.protocol }),
+      );
     }
   }
   return [...policies, ...added];
@@ -264,7 +266,7 @@ function refuse(policy: ConfiguredPolicy, index: number): CniError {
   const why =
     stray === undefined
       ? 'its value must be {"Type": "…", "Settings": {…}}'
-      : WORDS.isNextToTypeWhich({ stray });
+      : WORDS.policyFieldOutsideSettings({ stray });
   return new CniError(CNI_CODES.invalidNetworkConfig, `field "policies[${index}]" cannot be used: ${why}`);
 }
 

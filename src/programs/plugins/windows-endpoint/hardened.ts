@@ -49,7 +49,7 @@ export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
     if (this.endpoints.isAttachedTo(existing, netns)) return { endpoint: existing, isNew: false };
     if (await this.endpoints.isAttached(existing)) {
       const namespace = namespaceOf(existing) ?? "";
-      const message = WORDS.endpointIsInNamespaceAlready({ endpointName, namespace, netns });
+      const message = WORDS.endpointInOtherNamespace({ endpointName, namespace, netns });
       throw new CniError(CNI_CODES.internal, message);
     }
     await this.endpoints.attach(target, existing);

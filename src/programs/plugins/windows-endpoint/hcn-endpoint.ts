@@ -91,7 +91,7 @@ function readAddress(network: StoredNetwork, config: IpConfig): InterfaceAddress
   }
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    WORDS.networkHasNoSubnetThat({ network: network.Name ?? "", address: config.IpAddress ?? "" }),
+    WORDS.networkSubnetWithoutAddress({ network: network.Name ?? "", address: config.IpAddress ?? "" }),
   );
 }
 

@@ -285,7 +285,7 @@ export class IpamSession {
     if (still === undefined) return second;
     throw new CniError(
       CNI_CODES.invalidNetworkConfig,
-      WORDS.ipamGivesWhichIsGateway({ address: formatInterfaceAddress(still.address) }),
+      WORDS.ipamAssignsGateway({ address: formatInterfaceAddress(still.address) }),
       { knowledge: "cni-gateway-is-network-plus-two" },
     );
   }

@@ -94,7 +94,7 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
       const endpoint = await this.endpoints.find(endpointName);
       if (endpoint !== undefined) await this.endpoints.remove(endpoint);
     } catch (error) {
-      throw annotate(error, WORDS.failedToRemoveNewHostComputeEndpoint({ endpointName, netns }));
+      throw annotate(error, WORDS.removeNewEndpointFailed({ endpointName, netns }));
     }
   }
 

@@ -41,7 +41,7 @@ const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
 
 function chooseApi(apiVersion: number, { checksApiVersion }: EndpointDifferences): HnsApiName {
   if (checksApiVersion && ![0, 1, 2].includes(apiVersion)) {
-    throw new CniError(CNI_CODES.unsupportedField, WORDS.unsupportedFieldApiVersionWrite2({ apiVersion }));
+    throw new CniError(CNI_CODES.unsupportedField, WORDS.apiVersionUnsupported({ apiVersion }));
   }
   return apiVersion === 2 ? "hcn" : "hns";
 }

@@ -46,7 +46,7 @@ const MISPLACED: LintRule = {
       if (capabilities !== undefined)
         yield {
           at: { path: capabilities.path },
-          message: WORDS.runtimeLooksForCapabilitiesAt,
+          message: WORDS.capabilitiesInDelegate,
           fix: 'Move "capabilities" out of "delegate".',
         };
     }
@@ -101,7 +101,7 @@ const NAME_MISMATCH: LintRule = {
     yield {
       at: { path: view.name?.path ?? [keyOf(document.value, "name") ?? "name"], part: "value" },
       message: `flanneld makes the network ${[...made].map(shown).join(" or ")}, and the plugin looks for ${shown(name)}`,
-      fix: WORDS.giveBothSameNameName,
+      fix: WORDS.adviceSameNetworkName,
     };
   },
 };

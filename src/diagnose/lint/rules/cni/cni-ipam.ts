@@ -103,7 +103,7 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
   if (range.length > (familyOfPrefix(range) === 4 ? 30 : 126))
     yield {
       at,
-      message: WORDS.isTooSmallHostLocal({ text: shown(field.text) }),
+      message: WORDS.hostLocalRangeTooSmall({ text: shown(field.text) }),
     };
   const start = addressIn(pool, "rangeStart", range);
   const end = addressIn(pool, "rangeEnd", range);
@@ -173,7 +173,7 @@ const PLUS_TWO: LintRule = {
       if (!isGivenOut || third === undefined) continue;
       yield {
         at: start === undefined ? { path: subnet?.path ?? pool.path } : { path: start.path, part: "value" },
-        message: WORDS.hostLocalGivesToPod({ second: formatIp(second) }),
+        message: WORDS.hostLocalAssignsGateway({ second: formatIp(second) }),
         fix: `Write "rangeStart": "${formatIp(third)}".`,
       };
     }
@@ -224,7 +224,7 @@ const ROUTE_GATEWAY: LintRule = {
         const instead = taken === undefined ? "the network address plus one" : formatIp(taken);
         yield {
           at: { path: [...(routes?.path ?? []), index, gateway] },
-          message: WORDS.microsoftsPluginsReadRoutesGateway({ instead }),
+          message: WORDS.routeGatewayFieldIgnored({ instead }),
           fix: 'Write "GW".',
         };
       }

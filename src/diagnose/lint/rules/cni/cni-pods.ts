@@ -35,8 +35,8 @@ const DNS_MISSING: LintRule = {
       if (!connectsPods(plugin) || isServed) continue;
       yield {
         at: { path: plugin.path },
-        message: WORDS.podsGetNoNameServer({ type: plugin.type }),
-        fix: WORDS.declareCapabilitiesDnsTrueAt,
+        message: WORDS.pluginDnsMissing({ type: plugin.type }),
+        fix: WORDS.adviceDnsCapability,
       };
     }
   },
@@ -51,8 +51,8 @@ const DNS_CAPABILITY: LintRule = {
       const field = fieldOf(plugin.value, plugin.path, "dns");
       yield {
         at: { path: field?.path ?? plugin.path },
-        message: WORDS.allPodsGetTheseName,
-        fix: WORDS.declareCapabilitiesDnsTrueSo,
+        message: WORDS.pluginDnsStatic,
+        fix: WORDS.adviceDnsFromRuntime,
       };
     }
   },
@@ -125,7 +125,7 @@ const PORTS_IGNORED: LintRule = {
       const pod = podWithHostPort(context);
       yield {
         at: { path: [...owner.path, keyOf(owner.value, "capabilities") ?? "", "portMappings"] },
-        message: WORDS.winOverlayMapsNoPorts,
+        message: WORDS.portMappingsOnWinOverlay,
         ...(pod === undefined
           ? {}
           : { severity: "warning", fix: `${pod} asks for a hostPort: use a Service of type NodePort.` }),
@@ -146,8 +146,8 @@ const PORTS_MISSING: LintRule = {
       if (pod === undefined) continue;
       yield {
         at: { path: (plugin.owner ?? plugin).path },
-        message: WORDS.asksForHostPortAndCapability({ pod }),
-        fix: WORDS.declareCapabilitiesPortMappingsTrueAt,
+        message: WORDS.portMappingsNotDeclared({ pod }),
+        fix: WORDS.advicePortMappingsCapability,
       };
     }
   },

@@ -53,20 +53,20 @@ function v2Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
   if (flat !== undefined)
     return {
       at: { path: [...policy.bodyPath, keyOf(policy.body, flat) ?? flat] },
-      message: WORDS.readsPoliciesAsTypeSettings({ type: plugin.type, flat: shown(flat) }),
+      message: WORDS.pluginPolicyFieldsDropped({ type: plugin.type, flat: shown(flat) }),
       fix: v2Fix(policy),
     };
   if (old !== undefined && isType(policy, "OutBoundNAT") && listAt(old.value).length > 0)
     return {
       at: { path: old.path },
-      message: WORDS.belowSettingsListIsCalled,
+      message: WORDS.exceptionListInSettings,
       severity: "warning",
     };
   const other = ONLY_V1.get(policy.type.toLowerCase());
   if (other === undefined) return undefined;
   return {
     at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
-    message: WORDS.isTypesNameInHns({ type: shown(policy.type) }),
+    message: WORDS.policyTypeOfV1({ type: shown(policy.type) }),
     fix: `Write "${other}".`,
     severity: "warning",
   };
@@ -94,13 +94,13 @@ function v1Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
   if (list !== undefined && isType(policy, "OutBoundNAT"))
     return {
       at: { path: list.path },
-      message: WORDS.inFlatPolicyListIs,
+      message: WORDS.exceptionsInFlatPolicy,
     };
   const other = ONLY_V2.get(policy.type.toLowerCase());
   if (other === undefined) return undefined;
   return {
     at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
-    message: WORDS.isTypesNameInHcn({ type: shown(policy.type) }),
+    message: WORDS.policyTypeOfV2({ type: shown(policy.type) }),
     fix: `Write "${other}".`,
     severity: "warning",
   };
@@ -123,7 +123,7 @@ const SHAPE: LintRule = {
 };
 
 /** Types of endpoint policies, v1 and v2, in lower case (hcn.md §3.3, §3.6). */
-const ENDPOINT_TYPES = new Set(WORDS.endpointPolicies.split(" "));
+const ENDPOINT_TYPES = new Set(WORDS.endpointPolicyTypes.split(" "));
 
 /** Types of network policies that Microsoft's plugins pass on when they make a network. */
 const NETWORK_NAME = "networkpolicy";
@@ -199,7 +199,7 @@ const HOST_BITS: LintRule = {
           if (meant !== undefined)
             yield {
               at: { path, part: "value" },
-              message: WORDS.hasBitsSetAfterIts({ text: shown(text), title: build.profile.title }),
+              message: WORDS.prefixHasHostBits({ text: shown(text), title: build.profile.title }),
               fix: `Write "${meant}".`,
               // AKS' own files have it with azure-vnet, and the refusal is observed with other plugins, not documented.
               ...(plugin.type === "azure-vnet" && { severity: "info" }),
@@ -232,7 +232,7 @@ const ADDRESS: LintRule = {
         if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
           yield {
             at: provider.path,
-            message: WORDS.isNotAddressOfNode({ text: shown(provider.text) }),
+            message: WORDS.providerAddressForeign({ text: shown(provider.text) }),
           };
       }
       const ipam = plugin.flannel === undefined ? ipamOf(plugin) : undefined;

@@ -146,12 +146,12 @@ const EXTERNAL: LintRule = {
         else if (hosts.some((host) => prefixContains(range, host)))
           yield {
             at: { path, part: "value" },
-            message: WORDS.holdsHostOutsidePacketsThere({ text: shown(text) }),
+            message: WORDS.outboundNatExceptionOutsideHost({ text: shown(text) }),
           };
         else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
           yield {
             at: { path, part: "value" },
-            message: WORDS.isInInternetPacketsThere({ text: shown(text) }),
+            message: WORDS.outboundNatExceptionInternet({ text: shown(text) }),
           };
       }
     }
@@ -185,7 +185,7 @@ const LAN: LintRule = {
         if (node !== undefined)
           yield {
             at: { path: exception.path, part: "value" },
-            message: WORDS.otherMachinesInSeePods({ text: exception.text, node }),
+            message: WORDS.outboundNatExceptionNeedsRoute({ text: exception.text, node }),
           };
       }
     }

@@ -51,8 +51,8 @@ const FOLDER_ORDER: LintRule = {
     if (first === fileName(file)) return;
     yield {
       at: { path: ["name"] },
-      message: WORDS.thisFileIsNeverRead({ first }),
-      fix: WORDS.removeOrGiveThisFile({ first }),
+      message: WORDS.configurationNeverRead({ first }),
+      fix: WORDS.adviceSortFirst({ first }),
     };
   },
 };
@@ -68,14 +68,14 @@ const FILE_ENDING: LintRule = {
     if (ending === "conf" && view.isList)
       yield {
         at: { path: ["plugins"] },
-        message: WORDS.fileThatEndsInConf,
+        message: WORDS.confHoldsList,
         fix: "Rename it to end in .conflist.",
       };
     if (ending === "conflist" && !view.isList)
       yield {
         at: { path: [keyOf(document.value, "type") ?? "type"] },
-        message: WORDS.fileThatEndsInConflist,
-        fix: WORDS.renameItToEndIn,
+        message: WORDS.conflistWithoutPlugins,
+        fix: WORDS.adviceConfOrPluginList,
       };
   },
 };
@@ -96,8 +96,8 @@ const NETWORK_NAME: LintRule = {
     if (view.name === undefined)
       yield {
         at: { path: [] },
-        message: WORDS.configurationHasNoNameSo,
-        fix: WORDS.addNameOnWindowsIt,
+        message: WORDS.networkNameMissing,
+        fix: WORDS.adviceAddNetworkName,
       };
     else if (
       typeof view.name.value !== "string" ||
@@ -105,7 +105,7 @@ const NETWORK_NAME: LintRule = {
     )
       yield {
         at: { path: view.name.path, part: "value" },
-        message: WORDS.isNotNameOfCni({ value: shown(view.name.value) }),
+        message: WORDS.networkNameInvalid({ value: shown(view.name.value) }),
       };
   },
 };
@@ -180,11 +180,8 @@ const LINUX_PLUGIN: LintRule = {
       if (LINUX_PLUGINS.has(type))
         yield {
           at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
-          message: WORDS.pluginDoesNotExistFor({ type }),
-          fix:
-            type === "portmap"
-              ? WORDS.removeItAndDeclarePortMappings
-              : "Remove it from the list for Windows nodes.",
+          message: WORDS.pluginNotOnWindows({ type }),
+          fix: type === "portmap" ? WORDS.adviceReplacePortmap : "Remove it from the list for Windows nodes.",
         };
   },
 };
@@ -209,7 +206,7 @@ const CAPABILITY: LintRule = {
       if (misspelt !== undefined)
         yield {
           at: { path: [...path, misspelt] },
-          message: WORDS.isNotFieldOfPlugin({ misspelt: shown(misspelt) }),
+          message: WORDS.capabilitiesMisspelt({ misspelt: shown(misspelt) }),
           fix: 'Write "capabilities".',
         };
       const capabilities = fieldOf(value, path, "capabilities");
@@ -219,7 +216,7 @@ const CAPABILITY: LintRule = {
         if (meant !== undefined && meant !== name)
           yield {
             at: { path: [...capabilities.path, name] },
-            message: WORDS.noRuntimeKnowsCapabilitySo({ name: shown(name) }),
+            message: WORDS.capabilityUnknown({ name: shown(name) }),
             fix: `Write "${meant}": true.`,
           };
       }
@@ -230,7 +227,7 @@ const CAPABILITY: LintRule = {
 function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonly [string, string]> {
   if (UPSTREAM_PLUGINS.has(type)) {
     yield ["AdditionalArgs", 'Policies are in "policies" here.'];
-    yield ["optionalFlags", WORDS.loopbackDSRIsFieldOfIts];
+    yield ["optionalFlags", WORDS.adviceLoopbackDsrField];
     yield ["HcnPolicyArgs", 'Since version 1.0.0 all policies are in "policies".'];
     yield ["clusterNetworkPrefix", "The range is an exception of the policy OutBoundNAT."];
     if (type === "win-overlay")
@@ -278,7 +275,7 @@ const API_VERSION: LintRule = {
       yield {
         at: field === undefined ? { path } : { path: field.path, part: "value" },
         message: `${type} makes no endpoints for containerd unless its apiVersion is 2`,
-        fix: WORDS.addApiVersion2ToThis,
+        fix: WORDS.adviceApiVersion2,
         severity: isWithoutDocker(context) ? "error" : "warning",
       };
     }

@@ -50,12 +50,12 @@ function isOnLinux(pod: PodView, context: LintContext): boolean {
 
 const WINDOWS_IMAGE = imageRule("windows-image-on-linux-node", ({ image }, pod, context) => {
   if (!isOnLinux(pod, context) || !isWindowsImage(image)) return undefined;
-  return { message: WORDS.runsOnWindowsOnlyAndThis({ image }) };
+  return { message: WORDS.windowsImageOnLinuxNode({ image }) };
 });
 
 const LINUX_IMAGE = imageRule("linux-image-on-windows-node", ({ image }, pod, context) => {
   if (!context.isForWindows(pod) || imagePlatform(image)?.os !== "linux") return undefined;
-  return { message: WORDS.runsOnLinuxOnlyAnd({ image }) };
+  return { message: WORDS.linuxImageOnWindowsNode({ image }) };
 });
 
 interface Host {

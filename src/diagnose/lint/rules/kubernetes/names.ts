@@ -55,7 +55,7 @@ const DOTTED: LintRule = {
         const full = `${name.endsWith(".svc") ? name : `${name}.svc`}.cluster.local`;
         yield {
           at,
-          message: WORDS.windowsTakesForWholeName({ name }),
+          message: WORDS.nameNotCompleted({ name }),
           fix: `Write ${full}, with the domain of your cluster.`,
         };
       }
@@ -142,11 +142,11 @@ function pingRule(code: LintRule["code"], wanted: Target, say: (name: string) =>
 
 /** windows-networking-documentation.md §8, §9 (2); dataplane.md §2.9. */
 const PING_OUTSIDE = pingRule("icmp-outbound-not-translated", "outside", (name) =>
-  WORDS.pingFromWindowsPodTo({ name }),
+  WORDS.pingOutsideUnanswered({ name }),
 );
 
 const PING_SERVICE = pingRule("icmp-to-service-not-balanced", "service", (name) =>
-  WORDS.serviceDoesNotAnswerPing({ name }),
+  WORDS.pingServiceUnanswered({ name }),
 );
 
 /** The names of Services of one namespace that a text asks by address or by full name. */
@@ -186,7 +186,7 @@ const HAIRPIN: LintRule = {
           if (asks(text, name, pod.namespace, name === hostnameOf(pod)))
             yield {
               at,
-              message: WORDS.thisIsPodsOwnService({ name }),
+              message: WORDS.ownServiceWithDsr({ name }),
             };
         }
   },

@@ -40,7 +40,7 @@ const NOT_ENFORCED: LintRule = {
     if (isForWindows)
       yield {
         at: { path: ["kind"] },
-        message: WORDS.thisPolicySelectsPodsOn,
+        message: WORDS.networkPolicyNotJudged,
       };
   },
 };
@@ -68,7 +68,7 @@ const NAMED_PORT = policies("network-policy-named-port", function* (policy) {
     if (port !== undefined && !/^\d+$/.test(port))
       yield {
         at: { path: [...path, "port"] },
-        message: WORDS.portNamedHasNoNumber({ port }),
+        message: WORDS.networkPolicyNamedPort({ port }),
       };
   }
 });
@@ -78,7 +78,7 @@ const SCTP = policies("network-policy-sctp", function* (policy) {
     if (textAt(value, "protocol") === "SCTP")
       yield {
         at: { path: [...path, "protocol"] },
-        message: WORDS.thereIsNoSctpOn,
+        message: WORDS.networkPolicySctp,
       };
 });
 
@@ -91,7 +91,7 @@ const PORT_RANGE = policies("network-policy-wide-port-range", function* (policy)
     if (first === undefined || last === undefined || last - first < PORTS_MANY) continue;
     yield {
       at: { path: [...path, "endPort"] },
-      message: WORDS.azureNpmWritesThesePorts({ last: last - first + 1 }),
+      message: WORDS.networkPolicyPortRange({ last: last - first + 1 }),
     };
   }
 });
@@ -101,7 +101,7 @@ const EXCEPT = policies("network-policy-except", function* (policy) {
     if (listAt(value, "ipBlock", "except").length > 0)
       yield {
         at: { path: [...path, "ipBlock", "except"] },
-        message: WORDS.aCLsOfWindowsKnowNo,
+        message: WORDS.networkPolicyExcept,
       };
 });
 
@@ -111,7 +111,7 @@ const IPV6 = policies("network-policy-ipv6", function* (policy) {
     if (cidr?.includes(":") === true)
       yield {
         at: { path: [...path, "ipBlock", "cidr"] },
-        message: WORDS.noAclIsWrittenFor({ cidr }),
+        message: WORDS.networkPolicyIpv6({ cidr }),
       };
   }
 });
@@ -130,7 +130,7 @@ const SERVICE_ADDRESS = policies("network-policy-service-address", function* (po
     const what = service === undefined ? `the range of Services (${range?.from ?? ""})` : service.title;
     yield {
       at: { path: [...path, "ipBlock", "cidr"] },
-      message: WORDS.thisIsAddressOfAnd({ what }),
+      message: WORDS.networkPolicyAddressTranslated({ what }),
     };
   }
 });

@@ -75,13 +75,13 @@ function revisions(
 const SOCKETS = revisions(
   "windows-update-denies-sockets",
   (build) => concernsBuild("sockets-refused", build),
-  (build) => WORDS.withBuildProgramsInPods({ build }),
+  (build) => WORDS.buildDeniesSockets({ build }),
 );
 
 const DECAP = revisions(
   "windows-update-drops-overlay-rules",
   (build, context) => context.isOverlay && concernsBuild("overlay-decap-lost-at-restart", build),
-  (build) => WORDS.withBuildRestartOfHns({ build }),
+  (build) => WORDS.buildLosesVxlanRules({ build }),
 );
 
 const OVERLAY_UPDATE = revisions(
@@ -98,7 +98,7 @@ const L2BRIDGE_OF_NODES = revisions(
     kubeProxy.enableDSR === true &&
     ["win-bridge", "sdnbridge"].some((plugin) => plugins.has(plugin)) &&
     concernsBuild(DEFECT, build),
-  (build) => WORDS.documentationListsPodToPod({ build }),
+  (build) => WORDS.buildBreaksL2BridgeDsr({ build }),
 );
 
 /** The same over the nodes of a cluster file, which are as they are unless `quirks` says otherwise. */
@@ -121,7 +121,7 @@ const L2BRIDGE: LintRule = {
       if (isOn)
         yield {
           at: { path: ["nodes", index, "name"] },
-          message: WORDS.documentationListsPodToPodOn({ title: build.profile.title }),
+          message: WORDS.releaseBreaksL2BridgeDsr({ title: build.profile.title }),
         };
     }
   },
@@ -147,7 +147,7 @@ const ADDRESS = windowsNodes("node-address-link-local", function* ({ value }) {
     if (LINK_LOCAL !== undefined && prefixContains(LINK_LOCAL, ip))
       yield {
         at: { path },
-        message: WORDS.isNotAddressThatOthers({ ip: formatIp(ip) }),
+        message: WORDS.nodeAddressLinkLocal({ ip: formatIp(ip) }),
       };
 });
 
@@ -212,7 +212,7 @@ const IPV6_ONLY = windowsNodes("node-ipv6-only", function* ({ value }) {
   if (range !== undefined && ranges.every(({ prefix }) => familyOf(prefix.address) === 6))
     yield {
       at: { path: range.path },
-      message: WORDS.podsOfThisWindowsNode,
+      message: WORDS.podCIDRIpv6Only,
     };
 });
 
@@ -226,7 +226,7 @@ const OVERLAY_IPV6 = windowsNodes("overlay-without-ipv6", function* ({ value }, 
   if (second === undefined || ranges.length < 2 || !context.isOverlay || isNew) return;
   yield {
     at: { path: second.path },
-    message: WORDS.overlayNetworksOfWindowsCarry({ prefix: formatPrefix(second.prefix) }),
+    message: WORDS.podCIDRIpv6OnOverlay({ prefix: formatPrefix(second.prefix) }),
   };
 });
 
@@ -253,7 +253,7 @@ const IDENTIFIERS = anyNodes("vxlan-identifiers-differ", function* ({ value }, c
   if (wanted !== undefined && identifier !== wanted)
     yield { at, message: `this node uses VNI ${identifier}, and the Windows nodes use ${wanted}` };
   else if (identifier < IDENTIFIER_MIN)
-    yield { at, message: WORDS.vniIsBelowAndWindows({ identifier, identifierMin: IDENTIFIER_MIN }) };
+    yield { at, message: WORDS.vniBelowMinimum({ identifier, identifierMin: IDENTIFIER_MIN }) };
 });
 
 const PUBLIC_IP: LintPath = ["metadata", "annotations", "flannel.alpha.coreos.com/public-ip"];
@@ -266,7 +266,7 @@ const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ val
   if (textAt(value, "metadata", "annotations", OVERWRITE) !== undefined) return;
   yield {
     at: { path: PUBLIC_IP },
-    message: WORDS.flannelTellsOthersWhichIs({ ip: formatIp(ip) }),
+    message: WORDS.flannelPublicIpForeign({ ip: formatIp(ip) }),
   };
 });
 

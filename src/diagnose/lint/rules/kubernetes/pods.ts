@@ -29,7 +29,7 @@ const HOST_NETWORK = windowsPods("host-network-unsupported", function* (pod) {
   if (pod.isHostProcess || !isTrueAt(pod.spec, "hostNetwork")) return;
   yield {
     at: { path: [...pod.path, "hostNetwork"] },
-    message: WORDS.hostNetworkDoesNotExistFor,
+    message: WORDS.hostNetworkUnsupported,
   };
 });
 
@@ -50,7 +50,7 @@ const HOST_PROCESS_NETWORK = windowsPods("host-process-without-host-network", fu
     at: {
       path: [...pod.path, valueAt(pod.spec, "hostNetwork") === undefined ? "containers" : "hostNetwork"],
     },
-    message: WORDS.hostProcessPodMustSayHostNetwork,
+    message: WORDS.hostProcessWithoutHostNetwork,
   };
 });
 
@@ -70,7 +70,7 @@ const HOST_PROCESS_MIXED = windowsPods("host-process-mixed-with-others", functio
   for (const container of others)
     yield {
       at: { path: [...container.path, "name"] },
-      message: WORDS.containerIsNotHostProcessContainer({ name: container.name }),
+      message: WORDS.hostProcessMixed({ name: container.name }),
     };
 });
 
@@ -159,7 +159,7 @@ const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) 
   if (first !== undefined)
     yield {
       at: { path: first.path },
-      message: WORDS.hostPortIsOnlyOpenedBy({ number: first.number }),
+      message: WORDS.hostPortNeedsPortMapping({ number: first.number }),
       severity: "info",
     };
 });
@@ -175,7 +175,7 @@ const RESOLV_CONF = windowsPods("resolv-conf-mapped", function* (pod) {
       if (isResolvConf(textAt(mount, "mountPath")) || isResolvConf(textAt(mount, "subPath")))
         yield {
           at: { path: [...container.path, "volumeMounts", index, "mountPath"] },
-          message: WORDS.windowsReadsNoResolvConf,
+          message: WORDS.resolvConfIgnored,
         };
 });
 
@@ -197,7 +197,7 @@ const SEARCHES = windowsPods("dns-single-suffix-only", function* (pod) {
   if (unused.length === 0) return;
   yield {
     at: { path: [...pod.path, "dnsConfig", "searches"] },
-    message: WORDS.windowsCompletesNamesWithOne({ unused: unused.slice(0, 2).map(String).join(", ") }),
+    message: WORDS.searchSuffixesUnused({ unused: unused.slice(0, 2).map(String).join(", ") }),
   };
 });
 
@@ -216,7 +216,7 @@ const CAPABILITIES = windowsPods("network-capability-on-windows", function* (pod
       if (typeof name === "string" && /^(?:CAP_)?NET_/i.test(name))
         yield {
           at: { path: [...container.path, "securityContext", "capabilities", "add", index] },
-          message: WORDS.isRightOfLinuxAnd({ name }),
+          message: WORDS.linuxCapabilityIgnored({ name }),
         };
   }
 });
@@ -248,8 +248,8 @@ const NO_SELECTOR: LintRule = {
     yield {
       at: isSaid || image === undefined ? { path: [...pod.path, "os"] } : { path: [...image.path, "image"] },
       message: isSaid
-        ? WORDS.schedulerDoesNotLookAt
-        : WORDS.runsOnWindowsOnlyAnd({ image: image?.image ?? "" }),
+        ? WORDS.osNameWithoutNodeSelector
+        : WORDS.windowsImageWithoutNodeSelector({ image: image?.image ?? "" }),
       fix: "Add nodeSelector: { kubernetes.io/os: windows }.",
     };
   },
@@ -276,7 +276,7 @@ const SAME_PORT: LintRule = {
         else if (owner !== container.name)
           yield {
             at: { path: [...container.path, "ports", index, "containerPort"] },
-            message: WORDS.containerDeclaresTooAndContainers({ owner, key: key.replace(" ", " port ") }),
+            message: WORDS.containerPortDuplicate({ owner, key: key.replace(" ", " port ") }),
           };
       }
   },
@@ -295,7 +295,7 @@ const OS_MISMATCH: LintRule = {
       if (selected !== undefined && selected !== os)
         yield {
           at: { path: [...pod.path, "nodeSelector", label] },
-          message: WORDS.podIsForOsName({ os, selected }),
+          message: WORDS.osNameContradictsNodeSelector({ os, selected }),
         };
     }
   },

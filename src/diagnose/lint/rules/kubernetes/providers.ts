@@ -56,7 +56,7 @@ const SERVICE_RANGES: LintRule = {
     if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
     yield {
       at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
-      message: WORDS.windowsDataplaneHnsNeedsServiceCIDRsIn,
+      message: WORDS.calicoServiceCIDRsMissing,
     };
   },
 };
@@ -69,7 +69,7 @@ const STRICT_AFFINITY: LintRule = {
     if (!context.hasWindows || valueAt(document.value, "spec", "strictAffinity") !== false) return;
     yield {
       at: { path: ["spec", "strictAffinity"] },
-      message: WORDS.windowsNodesNeedStrictAffinityTrue,
+      message: WORDS.calicoStrictAffinityOff,
     };
   },
 };
@@ -86,7 +86,7 @@ const CALICO_IDENTIFIER: LintRule = {
     if (!context.hasWindows || identifier === undefined || identifier >= IDENTIFIER_MIN) return;
     yield {
       at: { path: ["spec", "vxlanVNI"] },
-      message: WORDS.vniIsBelowAndWindows({ identifier, identifierMin: IDENTIFIER_MIN }),
+      message: WORDS.vniBelowMinimum({ identifier, identifierMin: IDENTIFIER_MIN }),
     };
   },
 };
@@ -155,7 +155,7 @@ const EKS: LintRule = {
     if (state === undefined || state === "true") return;
     yield {
       at: { path: ["data", "enable-windows-ipam"] },
-      message: WORDS.enableWindowsIpamIsAnd({ state: JSON.stringify(state) }),
+      message: WORDS.windowsIpamDisabled({ state: JSON.stringify(state) }),
     };
   },
 };

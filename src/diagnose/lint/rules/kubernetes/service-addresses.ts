@@ -18,7 +18,7 @@ const EQUAL_PORTS = anyServices("node-port-equals-port", function* (service, { k
     if (nodePort !== undefined && nodePort === numberAt(port, "port"))
       yield {
         at: { path: ["spec", "ports", index, "nodePort"] },
-        message: WORDS.nodePortEqualsPortWhichKube({ nodePort, minor: kubernetes.minor }),
+        message: WORDS.nodePortEqualsPort({ nodePort, minor: kubernetes.minor }),
       };
   }
 });
@@ -41,14 +41,14 @@ const IPV6 = windowsServices("service-ipv6-unsupported", function* (service, con
     yield {
       at,
       severity,
-      message: WORDS.knowsNoDualStackSo({ title: build.profile.title }),
+      message: WORDS.serviceDualStackUnsupported({ title: build.profile.title }),
       differs: "dual-stack-from-2004",
     };
   else if (context.isOverlay && context.buildWhere((each) => each.profile.build < OVERLAY_IPV6_BUILD))
     yield {
       at,
       severity,
-      message: WORDS.overlayNetworksOfWindowsCarryNo,
+      message: WORDS.serviceIpv6OnOverlay,
     };
 });
 
@@ -62,7 +62,7 @@ const DUAL_NODE_PORT = windowsServices("dual-stack-node-port-missing", function*
   if (families.length !== 2 && !isRequired) return;
   yield {
     at: { path: ["spec", isSaid ? "ipFamilies" : isRequired ? "ipFamilyPolicy" : "clusterIPs"] },
-    message: WORDS.kubeProxy1OnWindowsOpens({
+    message: WORDS.nodePortSingleFamily({
       minor: kubernetes.minor,
       family: families[0] ?? "the first family",
     }),
@@ -77,7 +77,7 @@ const IP_MODE = anyServices("load-balancer-ip-mode-ignored", function* (service,
     if (textAt(ingress, "ipMode") === "Proxy")
       yield {
         at: { path: ["status", "loadBalancer", "ingress", index, "ipMode"] },
-        message: WORDS.kubeProxy1OnWindowsPrograms({ minor: kubernetes.minor }),
+        message: WORDS.ipModeIgnored({ minor: kubernetes.minor }),
       };
 });
 
@@ -89,7 +89,7 @@ const OVERLAY_NODE_PORT = windowsServices("node-port-on-overlay-server-2022", fu
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "type"] },
-    message: WORDS.onThisOverlayNetworkConnections,
+    message: WORDS.nodePortLostOnOverlay,
     fix: "Write externalTrafficPolicy: Local.",
   };
 });
@@ -105,7 +105,7 @@ const PORT_BUDGET: LintRule = {
     if (context.kubeProxy.enableDSR !== false || context.serviceAt(BLOCKS) !== document) return;
     yield {
       at: { path: ["metadata", "name"] },
-      message: WORDS.thisIsThPortOf({ blocks: BLOCKS + 1, blocks2: BLOCKS }),
+      message: WORDS.servicePortBlocksExhausted({ blocks: BLOCKS + 1, blocks2: BLOCKS }),
     };
   },
 };
@@ -139,7 +139,7 @@ const SLICE_PORT: LintRule = {
       if (number === undefined || target === undefined || number === target) continue;
       yield {
         at: { path: ["ports", index, "port"] },
-        message: WORDS.kubeProxy1OnWindowsConnects({
+        message: WORDS.targetPortMismatch({
           minor: context.kubernetes.minor,
           target,
           title: service.title,

@@ -50,8 +50,8 @@ const WITHOUT_BACK_ENDS = anyServices("service-without-back-ends", function* (se
   if (hasSome) return;
   yield {
     at: { path: ["spec", "selector"] },
-    message: slices.length > 0 ? WORDS.endpointSlicesOfThisServiceHave : WORDS.noPodOfInputHas,
-    fix: WORDS.letSelectorNameLabelsOf,
+    message: slices.length > 0 ? WORDS.serviceEndpointsNotReady : WORDS.serviceSelectsNoPod,
+    fix: WORDS.adviceServiceSelector,
   };
 });
 
@@ -69,7 +69,7 @@ const WITHOUT_ADDRESS: LintRule = anyServices("load-balancer-without-address", f
   if (files.some(givesAddresses) || (files.length === 0 && !isDump)) return;
   yield {
     at: { path: ["spec", "type"] },
-    message: isDump ? WORDS.nothingHasGivenThisService : WORDS.clusterFileHasNoAddresses,
+    message: isDump ? WORDS.loadBalancerWithoutAddress : WORDS.loadBalancerPoolMissing,
     ...(isDump ? {} : { fix: "Write loadBalancers.pool in the cluster file." }),
   };
 });
@@ -111,7 +111,7 @@ const LOCAL_EMPTY = anyServices(
     const others = empty.length === 1 ? "" : ` and ${empty.length - 1} more`;
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
-      message: WORDS.noBackEndRunsOn({ first, others }),
+      message: WORDS.localBackEndsMissing({ first, others }),
     };
   },
 );
@@ -125,7 +125,7 @@ const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", fun
   if (build === undefined) return;
   yield {
     at: { path: ["metadata", "name"] },
-    message: WORDS.nodesWithReachNeitherThis({ title: build.profile.title }),
+    message: WORDS.clusterIpUnreachableFromNode({ title: build.profile.title }),
   };
 });
 

@@ -25,7 +25,7 @@ const AFFINITY_TIME = anyServices("session-affinity-timeout-ignored", function* 
   if (!hasAffinity(service) || seconds === undefined || seconds === AFFINITY_DEFAULT_SECONDS) return;
   yield {
     at: { path: ["spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"] },
-    message: WORDS.kubeProxyOnWindowsDoes({ seconds }),
+    message: WORDS.affinityTimeoutIgnored({ seconds }),
   };
 });
 
@@ -35,7 +35,7 @@ const AFFINITY = anyServices("session-affinity-unsupported", function* (service,
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "sessionAffinity"] },
-    message: WORDS.spreadsConnectionsOfOneClient({ title: build.profile.title }),
+    message: WORDS.sessionAffinityIgnored({ title: build.profile.title }),
   };
 });
 
@@ -47,7 +47,7 @@ const LOCAL_WITHOUT_DSR = windowsServices(
     if (build === undefined) return;
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
-      message: WORDS.externalTrafficPolicyLocalHasNoEffect({
+      message: WORDS.externalTrafficPolicyIgnored({
         title: build.profile.title,
         build: build.profile.build,
         revision: build.revision ?? 0,
@@ -63,7 +63,7 @@ const INTERNAL_POLICY = anyServices("internal-traffic-policy-ignored", function*
   if (kubernetes.minor >= INTERNAL_POLICY_MINOR) return;
   yield {
     at: { path: ["spec", "internalTrafficPolicy"] },
-    message: WORDS.kubeProxy1OnWindows({ minor: kubernetes.minor }),
+    message: WORDS.internalTrafficPolicyIgnored({ minor: kubernetes.minor }),
   };
 });
 
@@ -73,7 +73,7 @@ const TERMINATING = windowsServices("terminating-endpoints-not-used", function* 
   if (!isLocal(service) || kubernetes.minor >= TERMINATING_MINOR) return;
   yield {
     at: { path: ["spec", "externalTrafficPolicy"] },
-    message: WORDS.kubeProxy1OnWindowsGives({ minor: kubernetes.minor }),
+    message: WORDS.terminatingEndpointsUnused({ minor: kubernetes.minor }),
   };
 });
 
@@ -83,7 +83,7 @@ const TOPOLOGY_ANNOTATIONS = [
 ] as const;
 
 const DISTRIBUTION = anyServices("traffic-distribution-ignored", function* (service) {
-  const message = WORDS.kubeProxyOnWindowsKnows;
+  const message = WORDS.trafficDistributionIgnored;
   if (textAt(service.value, "spec", "trafficDistribution") !== undefined)
     yield { at: { path: ["spec", "trafficDistribution"] }, message };
   for (const name of TOPOLOGY_ANNOTATIONS) {
@@ -97,7 +97,7 @@ const SOURCE_RANGES = windowsServices("load-balancer-source-ranges-ignored", fun
   if (listAt(service.value, "spec", "loadBalancerSourceRanges").length === 0) return;
   yield {
     at: { path: ["spec", "loadBalancerSourceRanges"] },
-    message: WORDS.kubeProxyOnWindowsDoesNot,
+    message: WORDS.sourceRangesNotEnforced,
   };
 });
 
@@ -178,7 +178,7 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "selector"] },
-    message: WORDS.backEndsAndLoadBalancer({
+    message: WORDS.serviceBackEndsTooMany({
       count,
       title: build.profile.title,
       backEndsMax: backEndsMaxOf(build),
@@ -198,7 +198,7 @@ const SCTP: LintRule = {
       if (textAt(port, "protocol") === "SCTP")
         yield {
           at: { path: ["spec", "ports", index, "protocol"] },
-          message: WORDS.sctpIsNotSupportedOn({ numberAt: numberAt(port, "port") ?? "" }),
+          message: WORDS.serviceSctpUnsupported({ numberAt: numberAt(port, "port") ?? "" }),
           ...(context.isServiceOfWindows(service) ? {} : { severity: "warning" }),
         };
   },
