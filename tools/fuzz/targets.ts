@@ -164,9 +164,9 @@ const CNI: Target = {
     for (const plugin of plugins)
       for (const CNI_COMMAND of ["ADD", "DEL"]) {
         const { status, stdout } = await runWithTexts(plugin, { stdin, env: { CNI_COMMAND } });
-        // An error of ours comes with the code of the specification and a text without a stack.
-        if (status !== 0 && /AssertionError|TypeError|RangeError|\n\s+at /.test(stdout))
-          throw new CniError(999, stdout);
+        // An error of ours comes with the code of the specification and a text without a stack; input may be quoted in it.
+        const fault = /AssertionError|TypeError|RangeError|\n\s+at /.exec(stdout)?.[0];
+        if (status !== 0 && fault !== undefined && !stdin.includes(fault)) throw new CniError(999, stdout);
       }
   },
 };

@@ -132,7 +132,10 @@ export function readyPattern(line: string): RegExp | undefined {
  * for others.
  */
 export function inProcess(line: string): readonly string[] | undefined {
-  const words = (line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, ""));
+  const words = (line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) =>
+    // Of a word in quotes the other kind is part of it.
+    /^(["']).*\1$/.test(word) ? word.slice(1, -1) : word.replaceAll(/["']/g, ""),
+  );
   const [npx, mullion, verb, tool, ...rest] = words;
   if (npx !== "npx" || mullion !== "mullion") return undefined;
   if (verb === "run" && /^(?:hnsdiag|vfpctrl|pktmon)$/.test(tool ?? "") && line.includes("--mullion-file"))
