@@ -26,6 +26,13 @@ import {
   service,
 } from "./session-world.ts";
 
+/**
+ * An uplink's port that sends broadcasts back to the cable disturbs machines that ask others, and no program and no fault makes
+ * it so: the one state of a third machine that is not looked at (`src/cluster/verify/kept/README.md`).
+ */
+const REPEATS = /\.device\.receiver\.port\.sendsToFabric$/;
+const DISTURBS = "a machine repeats what others ask";
+
 const APPS = ["a", "b", "c"] as const;
 const NODES = ["win-1", "win-2", "linux-1"] as const;
 const SERVICE_KINDS: Readonly<Record<string, string>> = {
@@ -140,7 +147,8 @@ async function change(world: SessionWorld, each: Change): Promise<void> {
       return;
     }
     case "fault":
-      deviate(session.cluster, new Prng(each.seed), each.node);
+      if (REPEATS.test(deviate(session.cluster, new Prng(each.seed), each.node).path))
+        throw new Error(DISTURBS);
   }
 }
 
@@ -275,7 +283,8 @@ export async function compareAfterChanges(changes: readonly Change[], fields = "
   for (const each of changes) {
     const [here, there] = [await attempt(again, each), await attempt(whole, each)];
     expect(here, JSON.stringify(each)).toBe(there);
-    if (here === HANGS || !(await compare(JSON.stringify(each)))) break;
+    if (here === HANGS || here === String(new Error(DISTURBS)) || !(await compare(JSON.stringify(each))))
+      break;
     changed++;
   }
   return { changed, cells, kept, mixed };
