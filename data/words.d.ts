@@ -473,6 +473,8 @@ export interface Contracts {
   readonly fieldSelectorUnsupported: Template<"apiVersion" | "plural" | "field">;
   readonly mergeKeyNotMapping: string;
   readonly cniInterfaceSandbox: string;
+  readonly adviceUnknownField: string;
+  readonly adviceUnknownFieldMeant: Template<"meant">;
 }
 export function contracts(): Contracts;
 

@@ -15,6 +15,7 @@ import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
+import { FieldValidation, type Validated, warningHeaders } from "./field-validation.ts";
 import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi.ts";
 import {
   badRequest,
@@ -101,6 +102,7 @@ export class KubeApi {
   private readonly options: KubeApiOptions;
   private readonly source: ServedSource;
   private readonly log: Log;
+  private readonly validation = new FieldValidation();
 
   constructor(options: KubeApiOptions) {
     this.options = options;
@@ -223,37 +225,43 @@ export class KubeApi {
   }
 
   /** What is sent, in its place; the source checks the rest. */
-  private async readObject(context: AppContext, target: RequestTarget): Promise<KubeObject> {
-    const value = placed(parseBody(await readBody(context), context.req.header("content-type")), target);
+  private async readObject(context: AppContext, target: RequestTarget): Promise<Validated<KubeObject>> {
+    const sent = placed(parseBody(await readBody(context), context.req.header("content-type")), target);
+    const { value, warnings } = this.validation.ofObject(sent, context.req.query("fieldValidation") ?? "");
     const { metadata, ...rest } = target.resource.toStored(value) as { readonly metadata: object };
     // Nothing of an object but its place is certain here.
-    return { ...rest, metadata: { namespace: "", ...metadata } } as unknown as KubeObject;
+    return {
+      value: { ...rest, metadata: { namespace: "", ...metadata } } as unknown as KubeObject,
+      warnings,
+    };
   }
 
   private async create(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace } = target;
     if (resource.isNamespaced && namespace === "") throw methodNotAllowed();
-    const draft = await this.readObject(context, target);
+    const { value: draft, warnings } = await this.readObject(context, target);
     const stored = await this.placeOf(context).create(resource.kind, draft);
-    return Response.json(resource.toServed(stored), { status: CREATED });
+    return answerOf(resource.toServed(stored), warnings, CREATED);
   }
 
   private async update(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource } = target;
     const options = writeOptionsOf(target);
-    const object = await this.readObject(context, target);
+    const { value: object, warnings } = await this.readObject(context, target);
     const stored = await this.placeOf(context).update(resource.kind, object, options);
-    return Response.json(resource.toServed(stored));
+    return answerOf(resource.toServed(stored), warnings);
   }
 
   private async patch(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "" } = target;
     const options = writeOptionsOf(target);
-    const patch = readPatch(await readBody(context), context.req.header("content-type"));
+    const sent = readPatch(await readBody(context), context.req.header("content-type"));
+    const directive = context.req.query("fieldValidation") ?? "";
+    const { value: patch, warnings } = this.validation.ofPatch(sent, resource, directive);
     if (resource.group === "events.k8s.io" && patch.type === "json") throw methodNotAllowed();
     const body = patch.type === "json" ? patch : { ...patch, body: eventPatch(target, patch.body) };
     const stored = await this.placeOf(context).patch(resource.kind, { namespace, name }, body, options);
-    return Response.json(resource.toServed(stored));
+    return answerOf(resource.toServed(stored), warnings);
   }
 
   private async scale(
@@ -284,6 +292,12 @@ export class KubeApi {
     await place.delete(resource.kind, { namespace, name }, options);
     return Response.json(successStatus({ name, kind: resource.plural, uid: metadata.uid }));
   }
+}
+
+/** An object, and what the client is warned of. */
+function answerOf(object: object, warnings: readonly string[], status?: number): Response {
+  const headers = new Headers(warningHeaders(warnings).map(([name, value]) => [name, value]));
+  return Response.json(object, { headers, ...(status !== undefined && { status }) });
 }
 
 /** A `Scale` after a patch, without the version that only was read. */

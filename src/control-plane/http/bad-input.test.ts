@@ -33,6 +33,7 @@ afterAll(async () => server.close());
 interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
+  readonly warnings: readonly string[];
 }
 
 interface Ask {
@@ -63,7 +64,11 @@ async function ask(path: string, { method = "GET", headers = {}, body, ...rest }
       answer.setEncoding("utf8");
       answer.on("data", (part: string) => (text += part));
       answer.on("end", () =>
-        resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) as Record<string, unknown> }),
+        resolve({
+          status: answer.statusCode ?? 0,
+          body: JSON.parse(text) as Record<string, unknown>,
+          warnings: answer.headersDistinct["warning"]?.flatMap((line) => line.split(", ")) ?? [],
+        }),
       );
     });
     // A server that has answered does not read the rest of a body that is too long.
@@ -396,5 +401,69 @@ describe("the scale of a workload", () => {
 
   it("is there for workloads only", async () => {
     expect((await ask("/api/v1/nodes/n/scale")).status).toBe(404);
+  });
+});
+
+/** Kubernetes documentation: API concepts, "Field validation"; texts by kube-apiserver 1.34. */
+describe("fields that a kind does not have", () => {
+  const SERVICE = (name: string): object => ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: { ports: [{ port: 80, targetport: 8080 }], externaltrafficpolicy: "Local" },
+  });
+  const send = async (method: string, path: string, body: object, type = "application/json") =>
+    ask(path, { method, body: JSON.stringify(body), headers: { "content-type": type } });
+  const SERVICES = "/api/v1/namespaces/default/services";
+  const WARNINGS = [
+    '299 - "unknown field \\"spec.ports[0].targetport\\""',
+    '299 - "unknown field \\"spec.externaltrafficpolicy\\""',
+  ];
+  const STRICT =
+    'Service in version "v1" cannot be handled as a Service: strict decoding error: unknown field "spec.ports[0].targetport", unknown field "spec.externaltrafficpolicy"';
+
+  it.each([
+    ["", 201, WARNINGS],
+    ["?fieldValidation=Warn", 201, WARNINGS],
+    ["?fieldValidation=Ignore", 201, []],
+  ])("are dropped with%s, and warned of unless ignored", async (query, status, warnings) => {
+    const name = `dropped-${query.slice(-4).toLowerCase().replace("=", "")}x`;
+    const { body, ...answer } = await send("POST", `${SERVICES}${query}`, SERVICE(name));
+    expect(answer).toEqual({ status, warnings });
+    const { spec } = (await ask(`${SERVICES}/${name}`)).body as { spec: { ports: object[] } };
+    expect(spec.ports[0]).toMatchObject({ port: 80, targetPort: 80 });
+    expect(JSON.stringify(body)).not.toMatch(/targetport|externaltrafficpolicy/);
+  });
+
+  it("are refused if the client asks for it, and nothing is stored", async () => {
+    const { status, body } = await send("POST", `${SERVICES}?fieldValidation=Strict`, SERVICE("strict"));
+    expect({ status, reason: body["reason"], message: body["message"] }).toEqual({
+      status: 400,
+      reason: "BadRequest",
+      message: STRICT,
+    });
+    expect((await ask(`${SERVICES}/strict`)).status).toBe(404);
+  });
+
+  it.each([
+    ["application/strategic-merge-patch+json", "?fieldValidation=Strict", 422, []],
+    ["application/merge-patch+json", "?fieldValidation=Strict", 422, []],
+    ["application/merge-patch+json", "", 200, ['299 - "unknown field \\"spec.sessionaffinity\\""']],
+  ])("of a patch %s%s", async (type, query, status, warnings) => {
+    await send("POST", SERVICES, { ...SERVICE("patched"), spec: { ports: [{ port: 80 }] } });
+    const patch = { spec: { sessionaffinity: "ClientIP" } };
+    const answer = await send("PATCH", `${SERVICES}/patched${query}`, patch, type);
+    expect({ status: answer.status, warnings: answer.warnings }).toEqual({ status, warnings });
+    if (status === 422)
+      expect(answer.body["message"]).toMatch(/strict decoding error: unknown field "spec\.sessionaffinity"$/);
+    expect(JSON.stringify((await ask(`${SERVICES}/patched`)).body)).not.toContain("sessionaffinity");
+  });
+
+  it("are handled in three ways, and no other", async () => {
+    const { status, body } = await send("POST", `${SERVICES}?fieldValidation=strict`, SERVICE("odd"));
+    expect(status).toBe(400);
+    expect(body["message"]).toMatch(
+      /fieldValidation: Unsupported value: "strict": supported values: "Ignore", "Strict", "Warn"$/,
+    );
   });
 });

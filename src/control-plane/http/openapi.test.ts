@@ -4,7 +4,7 @@ import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { KubeApi } from "./api-app.node.ts";
 import { fieldDescriptions } from "./openapi.ts";
-import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
+import { readMessages } from "#contracts/kubernetes/messages.ts";
 
 const api = new KubeApi({
   source: new MemoryKubeSource(start("", { clusterCIDRs: [] })),
@@ -130,8 +130,9 @@ describe("descriptions", () => {
   });
 
   it("are short, and none is of a field that is gone", () => {
+    const messages = readMessages();
     for (const [message, fields] of fieldDescriptions()) {
-      const known = (PROTOBUF_MESSAGES[message] ?? "").split(", ").map((field) => field.split(" ")[1]);
+      const known = (messages.get(message) ?? []).map(({ name }) => name);
       expect(
         [...fields.keys()].filter((name) => name !== "" && !known.includes(name)),
         message,

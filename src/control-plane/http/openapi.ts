@@ -1,12 +1,12 @@
 /**
  * The schemas of the served kinds, for `kubectl explain`, `kubectl apply` and clients that check what they send: OpenAPI v3
  * by group and version, and v2 as one document. They say names and types of fields, from the messages in
- * protobuf-schema.ts, and what those that matter for networks are, from data/facts/api-fields.yaml. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
+ * contracts/kubernetes/messages.ts, and what those that matter for networks are, from data/facts/api-fields.yaml. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
  */
 import { encodeUtf8 } from "#core/base/encodings.ts";
 import { apiFields } from "#data/facts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
-import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
+import { readMessages } from "#contracts/kubernetes/messages.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 import { controlPlane } from "#data/words.js";
 
@@ -65,25 +65,6 @@ function schemaName(message: string): string {
   return `${PACKAGES[message.slice(0, dot)] ?? message.slice(0, dot)}${message.slice(dot)}`;
 }
 
-/** A field of a message. */
-interface MessageField {
-  readonly name: string;
-  readonly type: string;
-  readonly form: "single" | "list" | "mapping" | "inline";
-}
-
-const FORMS = { "*": "list", "%": "mapping", "^": "inline" } as const;
-
-function fieldsOf(message: string): readonly MessageField[] {
-  const text = PROTOBUF_MESSAGES[message] ?? "";
-  return text === ""
-    ? []
-    : text.split(", ").map((field) => {
-        const [, name = "", mark = "", type = ""] = /^\d+ (\S+) ([*%^]?)(\S+)$/.exec(field) ?? [];
-        return { name, type, form: FORMS[mark as keyof typeof FORMS] ?? "single" };
-      });
-}
-
 type OpenApiVersion = 2 | 3;
 
 /** Where references look. */
@@ -116,6 +97,7 @@ class Schemas {
   readonly built = new Map<string, OpenApiSchema>();
   private readonly version: OpenApiVersion;
   private readonly descriptions = fieldDescriptions();
+  private readonly messages = readMessages();
 
   constructor(version: OpenApiVersion) {
     this.version = version;
@@ -136,7 +118,7 @@ class Schemas {
   }
 
   private propertiesOf(message: string): readonly (readonly [string, OpenApiSchema])[] {
-    return fieldsOf(message).flatMap(({ name, type, form }) => {
+    return (this.messages.get(message) ?? []).flatMap(({ name, type, form }) => {
       if (form === "inline") return this.propertiesOf(type);
       const value = this.typeOf(type);
       const description = this.describe(message, name);

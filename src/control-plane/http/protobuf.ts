@@ -5,7 +5,7 @@
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
+import { type MessageField, readMessages } from "#contracts/kubernetes/messages.ts";
 
 /** What every message begins with: `k8s` and a zero. */
 const MAGIC: readonly number[] = [0x6b, 0x38, 0x73, 0x00];
@@ -147,27 +147,11 @@ const ZERO_COUNTS: ReadonlySet<string> = new Set([
   "gracePeriodSeconds",
 ]);
 
-interface FieldType {
-  readonly name: string;
-  readonly type: string;
-  readonly mark: "" | "*" | "%" | "^";
-}
-
-function fieldTypes(text: string): ReadonlyMap<number, FieldType> {
-  const fields = new Map<number, FieldType>();
-  for (const row of text === "" ? [] : text.split(", ")) {
-    const [number, name = "", marked = ""] = row.split(" ");
-    const mark = /^[*%^]/.exec(marked)?.[0] ?? "";
-    fields.set(Number(number), { name, type: marked.slice(mark.length), mark: mark as FieldType["mark"] });
-  }
-  return fields;
-}
-
 /** The fields of each message by number. */
-const MESSAGES: ReadonlyMap<string, ReadonlyMap<number, FieldType>> = new Map(
-  Object.entries(PROTOBUF_MESSAGES).map(([name, text]) => [name, fieldTypes(text)]),
+const MESSAGES: ReadonlyMap<string, ReadonlyMap<number, MessageField>> = new Map(
+  [...readMessages()].map(([name, fields]) => [name, new Map(fields.map((field) => [field.number, field]))]),
 );
-const NO_FIELDS: ReadonlyMap<number, FieldType> = new Map();
+const NO_FIELDS: ReadonlyMap<number, MessageField> = new Map();
 
 /** A value as JSON has it; undefined for one that says nothing. */
 function valueOf(name: string, type: string, field: Field, depth: number): unknown {
@@ -201,19 +185,19 @@ class Message {
   private readonly lists = new Map<string, unknown[]>();
   private readonly mappings = new Map<string, Map<string, unknown>>();
 
-  add({ name, type, mark }: FieldType, field: Field, depth: number): void {
-    if (mark === "%") {
+  add({ name, type, form }: MessageField, field: Field, depth: number): void {
+    if (form === "mapping") {
       const entries = this.mappings.get(name) ?? new Map<string, unknown>();
       this.mappings.set(name, entries);
       entries.set(...entryOf(name, type, field.bytes, depth));
       return;
     }
     const value = valueOf(name, type, field, depth);
-    if (mark === "*") {
+    if (form === "list") {
       const items = this.lists.get(name) ?? [];
       this.lists.set(name, items);
       items.push(value ?? (type === "string" ? "" : {}));
-    } else if (mark === "^") {
+    } else if (form === "inline") {
       for (const [inner, each] of Object.entries(value as object)) this.values.set(inner, each);
     } else if (value !== undefined) this.values.set(name, value);
   }

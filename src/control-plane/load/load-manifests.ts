@@ -30,6 +30,7 @@ import { findTemplate, holdsTemplate } from "./helm.ts";
 import { type TextFault, offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
+import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
 import { controlPlane } from "#data/words.js";
@@ -107,6 +108,8 @@ class Loader {
   private readonly places = new Map<string, Origin>();
   private readonly reader = new PlainYamlReader(true);
   private isFull = false;
+  /** Made for the first object that no API server has shown. */
+  private unknownFields: UnknownFields | undefined;
   private readonly namespace: string;
 
   /** `namespace` is that of objects which name none. */
@@ -250,10 +253,9 @@ class Loader {
     const value = this.convert(kind, candidate);
     const faults = new FieldFaults();
     checkObject(kind, value, faults);
-    if (faults.list.length > 0) {
-      this.addFieldFaults(candidate, faults.list);
-      return;
-    }
+    const unknown = this.unknownFieldsOf(candidate);
+    if (faults.list.length + unknown.length > 0) this.addFieldFaults(candidate, [...faults.list, ...unknown]);
+    if (faults.list.length > 0) return;
     this.keep(candidate, normalize(kind, value, this.namespace, { isOwn: true }));
   }
 
@@ -386,6 +388,19 @@ class Loader {
       this.fault(candidate.file, places[index] ?? NO_PLACE, fault, formatPath(fault.path));
     }
     this.report.skip(faults.length - reported.length);
+  }
+
+  /** Fields that are left out of an object, which stays. What an API server has shown, it knows. */
+  private unknownFieldsOf({ value }: Candidate): readonly FieldFault[] {
+    if (isOfServer(value)) return [];
+    this.unknownFields ??= new UnknownFields();
+    return this.unknownFields.find(value).map(({ path, message, meant }) => ({
+      code: "manifest-unknown-field",
+      path,
+      message,
+      advice: adviceUnknownField(meant),
+      text: undefined,
+    }));
   }
 
   private keep(candidate: Candidate, object: KubeObject): void {

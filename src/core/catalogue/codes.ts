@@ -334,6 +334,7 @@ export const KNOWLEDGE_CODES = [
   "manifest-missing-field",
   "manifest-old-version",
   "manifest-too-large",
+  "manifest-unknown-field",
   "manifest-version-unknown",
   // The Kubernetes control plane.
   "cron-job-not-run",

@@ -22,6 +22,10 @@ export const MANIFEST_EXAMPLES: ExampleTable = {
     bad: oneFile("web.yaml", SERVICE("«port: 70000")),
     good: oneFile("web.yaml", SERVICE("port: 7000")),
   },
+  "manifest-unknown-field": {
+    bad: oneFile("web.yaml", SERVICE("port: 80, «targetport: 8080")),
+    good: oneFile("web.yaml", SERVICE("port: 80, targetPort: 8080")),
+  },
   "manifest-old-version": {
     bad: oneFile(
       "job.yaml",

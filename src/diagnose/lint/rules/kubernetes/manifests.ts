@@ -3,6 +3,7 @@ import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
+import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
 import { stepsOf } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
@@ -31,6 +32,25 @@ const INVALID_VALUE: LintRule = {
         yield { at: { path: stepsOf(path) }, message, fix: advice };
   },
 };
+
+/** Fields that an API server drops. What it has shown itself, it knows. */
+const UNKNOWN_FIELD: LintRule = {
+  code: "manifest-unknown-field",
+  applies: ["kubernetes"],
+  objects: Object.keys(KINDS),
+  *check({ value }, context): Iterable<RuleFinding> {
+    if (isOfServer(value)) return;
+    for (const { path, message, meant } of context.once(unknownFields).find(value)) {
+      const steps = stepsOf(path);
+      if (!steps.some((step) => PLACEHOLDER.test(String(step))))
+        yield { at: { path: steps }, message, fix: adviceUnknownField(meant) };
+    }
+  },
+};
+
+function unknownFields(): UnknownFields {
+  return new UnknownFields();
+}
 
 const OLD_VERSION: LintRule = {
   code: "manifest-old-version",
@@ -105,4 +125,10 @@ function offsetIn(text: string, line: number, column: number): number {
   return start + column - 1;
 }
 
-export const MANIFEST_RULES: readonly LintRule[] = [INVALID_VALUE, OLD_VERSION, NO_BREAK_SPACE, CLUSTER_FILE];
+export const MANIFEST_RULES: readonly LintRule[] = [
+  INVALID_VALUE,
+  UNKNOWN_FIELD,
+  OLD_VERSION,
+  NO_BREAK_SPACE,
+  CLUSTER_FILE,
+];
