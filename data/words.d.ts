@@ -55,6 +55,7 @@ export interface ClusterFields {
   readonly nodePodAddresses: string;
   readonly nodeCompat: string;
   readonly nodeQuirks: string;
+  readonly nodeLabels: string;
   readonly nodeMacSpoofing: string;
   readonly nodeIpv6: string;
   readonly outsidePortsPort: string;

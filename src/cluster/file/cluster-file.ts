@@ -71,6 +71,8 @@ export interface NodeSpec {
    * (dataplane.md §2.6).
    */
   readonly hasMacSpoofing: boolean;
+  /** Labels of the Node beside those that its kubelet gives it. */
+  readonly labels: Readonly<Record<string, string>>;
   /** The machine's own name: what programs take that are not told the Node's. */
   readonly hostname: string;
   /** What lies on its disk before anything starts, by path. */

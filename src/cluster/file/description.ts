@@ -103,6 +103,7 @@ export interface NodeFields extends NodeStateFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
+  labels: Readonly<Record<string, string>>;
   ipv6: LocatedFields<NodeIpv6Fields>;
 }
 export interface PortFields {
@@ -210,6 +211,7 @@ const NODE = mapping<NodeFields>("a node", {
   ),
   quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
   macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", "on", WORDS.nodeMacSpoofing),
+  labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, WORDS.nodeLabels),
   ipv6: section(NODE_IPV6, WORDS.nodeIpv6),
   ...NODE_STATE,
 });

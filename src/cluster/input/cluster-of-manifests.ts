@@ -3,9 +3,8 @@
  * without any get Windows nodes of the builds that their pods ask for, else two of Windows Server 2022, and a Linux node.
  */
 import { defined } from "#core/base/assert.ts";
-import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
-import { getProfile, parseProfile } from "#core/catalogue/profiles.ts";
-import { profilesAskedFor } from "#contracts/kubernetes/container-image.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { KubeObject, Node } from "#contracts/kubernetes/objects.ts";
 import {
@@ -25,6 +24,7 @@ import type { AddressRange, KubernetesRelease } from "../file/cluster-file.ts";
 import { CLUSTER_FILE_VERSION, DEFAULTS, KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { isApart } from "./address-ranges.ts";
+import { FIRST_ADDRESS, assumedNodes } from "./assumed-nodes.ts";
 import type { Contradiction } from "./network-account.ts";
 import type { RecognisedNetwork } from "./recognise-network.ts";
 import type { ToldCluster, ToldSetting } from "./told-ranges.ts";
@@ -40,11 +40,6 @@ import { clusterInput } from "#data/words.js";
 
 const WORDS = clusterInput();
 
-/** Beside the Windows nodes of manifests that bring none. */
-const LINUX_NODE: JsonObject = { name: "linux-1", os: "linux", address: "10.0.0.21" };
-
-/** Nodes without any address count up from here. */
-const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
 /** Names that a message lists; the rest is counted. */
 const NAMES_MAX = 3;
 
@@ -301,36 +296,6 @@ function clusterOfDump(
   return { document, assumptions, findings };
 }
 
-/** The specification of the pods that an object makes; undefined: it makes none. */
-function podSpecOf(object: KubeObject): Fields | undefined {
-  const { spec } = object as { readonly spec?: unknown };
-  if (object.kind === "Pod") return isFields(spec) ? spec : undefined;
-  const template = isFields(spec) ? spec["template"] : undefined;
-  return isFields(template) && isFields(template["spec"]) ? template["spec"] : undefined;
-}
-
-/** The machines of manifests that bring none, and what a message says of them. */
-function nodesFor(objects: readonly KubeObject[]): {
-  readonly nodes: readonly JsonObject[];
-  readonly text: string;
-} {
-  const asked = profilesAskedFor(objects.map(podSpecOf).filter((spec) => spec !== undefined));
-  const [first = getProfile("ws2022"), ...others] = asked;
-  const profiles = others.length === 0 ? [first, first] : asked;
-  const nodes = profiles.map(({ name }, index) => ({
-    name: `win-${index + 1}`,
-    os: "windows",
-    build: name,
-    address: formatIp((FIRST_ADDRESS + index) as Ipv4),
-  }));
-  const windows =
-    others.length === 0
-      ? `two ${first.title} nodes`
-      : `one node each of ${profiles.map(({ title }) => title).join(" and ")}`;
-  const reason = asked.length === 0 ? "" : ", which pods ask for by image or selector,";
-  return { nodes: [...nodes, LINUX_NODE], text: `${windows}${reason} and a Linux node` };
-}
-
 /** The subnet of the usual nodes. */
 const OWN_LENGTH = 24;
 /** A range in which each of them has a /24. */
@@ -368,7 +333,7 @@ export function clusterOfManifests(
   const { told } = shown;
   if (nodes.length > 0) return clusterOfDump(nodes, objects, shown);
   const taken = rangesOfDefaultNodes(told);
-  const { nodes: machines, text } = nodesFor(objects);
+  const { nodes: machines, text } = assumedNodes(objects);
   const isAsked = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
   const lack = isAsked ? networkWithoutIpv6(shown.fields) : undefined;
   const isDual = isAsked && lack === undefined;

@@ -84,6 +84,7 @@ describe("what a text is", () => {
     const broken = POD.replace("kind: Pod", "kind: Service");
     expect(read(["t.yaml", `${CLUSTER}---\n${broken}`]).reported).toEqual([
       expect.stringMatching(/^t\.yaml:14 spec\.ports manifest-missing-field$/),
+      expect.stringMatching(/^t\.yaml:14 spec\.containers manifest-unknown-field$/),
     ]);
     const badCluster = CLUSTER.replace("address: 10.0.0.21", "address: 10.0.0.11");
     expect(read(["t.yaml", `${POD}---\n${badCluster}`]).reported).toEqual([
@@ -169,7 +170,7 @@ endpoints: [{ addresses: [10.244.0.77], nodeName: win-1, targetRef: { kind: Pod,
     ],
     [
       "a pod on a node that is not there",
-      "\n" + POD.replace("name: web", "name: lost").replace("spec: {", "spec: { nodeName: wni-1,") + "---",
+      `\n${CLUSTER}---\n${POD.replace("name: web", "name: lost").replace("spec: {", "spec: { nodeName: wni-1,")}---`,
       [/^1\.yaml:\d+ node-without-machine$/],
       [],
     ],

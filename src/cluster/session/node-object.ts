@@ -25,9 +25,10 @@ export function kernelVersionOf(build: WindowsBuild | undefined): string {
   return `10.0.${profile.build}${revision === undefined ? "" : `.${revision}`}`;
 }
 
-/** The labels that kubelet gives its node, the deprecated pair included (well-known labels of Kubernetes). */
+/** Its own labels, and those that kubelet gives its node, the deprecated pair included (well-known labels of Kubernetes). */
 function labelsOf(spec: NodeSpec): Readonly<Record<string, string>> {
   return {
+    ...spec.labels,
     "kubernetes.io/os": spec.os,
     "kubernetes.io/arch": "amd64",
     "kubernetes.io/hostname": spec.name,

@@ -103,11 +103,17 @@ function listIn(fields: Fields, name: string): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
-/** The build that a pod's `nodeSelector` asks for. */
-function selectedBuild({ nodeSelector }: Fields): number | undefined {
-  const label = isFields(nodeSelector) ? nodeSelector["node.kubernetes.io/windows-build"] : undefined;
+/** The build that a label of a Windows node names. */
+function buildOfLabel(label: unknown): number | undefined {
   const match = typeof label === "string" ? /^10\.0\.(\d{5})/.exec(label) : null;
   return match === null ? undefined : Number(match[1]);
+}
+
+const BUILD_LABEL = "node.kubernetes.io/windows-build";
+
+/** The build that a pod's `nodeSelector` asks for. */
+function selectedBuild({ nodeSelector }: Fields): number | undefined {
+  return isFields(nodeSelector) ? buildOfLabel(nodeSelector[BUILD_LABEL]) : undefined;
 }
 
 /** The one build that each image of a pod is made for; HostProcess containers and isolated pods run on any. */
@@ -142,4 +148,20 @@ export function profilesAskedFor(specs: readonly Fields[]): readonly WindowsProf
     if (!isRun) for (const profile of profileOf(build)) asked.add(profile);
   }
   return [...asked].toSorted((a, b) => a.build - b.build);
+}
+
+/** The system of nodes that a pod is for, as far as its selectors and images tell; and their build, if labels name it. */
+export function specPlatform(
+  spec: Fields,
+  labels: ReadonlyMap<string, string>,
+): { readonly os: "windows" | "linux" | undefined; readonly build: WindowsProfile | undefined } {
+  const build = buildOfLabel(labels.get(BUILD_LABEL));
+  const profile = WINDOWS_PROFILES.find((each) => each.build === build);
+  const field = isFields(spec["os"]) ? spec["os"]["name"] : undefined;
+  const told = labels.get("kubernetes.io/os") ?? labels.get("beta.kubernetes.io/os") ?? field;
+  if (told === "windows" || told === "linux") return { os: told, build: profile };
+  const images = listIn(spec, "containers").flatMap(({ image }) =>
+    typeof image === "string" ? (imagePlatform(image)?.os ?? []) : [],
+  );
+  return { os: profile === undefined ? images[0] : "windows", build: profile };
 }

@@ -1,0 +1,126 @@
+// Manifests without Nodes run on nodes that have what their pods ask for: whoever writes a selector has such a node.
+import { describe, expect, it } from "vitest";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { assumedNodes } from "./assumed-nodes.ts";
+
+const SERVERCORE = "mcr.microsoft.com/windows/servercore";
+
+function pod(name: string, spec: string, image = "registry.example/app:1"): string {
+  return `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { ${spec}containers: [{ name: c, image: "${image}" }] }\n---\n`;
+}
+
+function nodesOf(text: string): readonly string[] {
+  const { objects, problems } = loadManifests([{ name: "a.yaml", text }]);
+  expect(problems).toEqual([]);
+  return assumedNodes(objects.map(({ object }) => object)).nodes.map((node) => {
+    const { name, os, build, labels } = node as Record<string, unknown>;
+    const of = typeof build === "string" ? ` ${build}` : "";
+    const having = labels === undefined ? "" : ` ${JSON.stringify(labels)}`;
+    return `${String(name)} ${String(os)}${of}${having}`;
+  });
+}
+
+function affinity(expressions: string): string {
+  return `affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [${expressions}] }] } } }, `;
+}
+
+const WINDOWS = "kubernetes.io/os: windows";
+const LINUX = "kubernetes.io/os: linux";
+
+describe("nodes of manifests that bring none", () => {
+  it.each<readonly [what: string, text: string, nodes: readonly string[]]>([
+    ["without wishes", pod("a", ""), ["win-1 windows ws2022", "win-2 windows ws2022", "linux-1 linux"]],
+    [
+      "a pool of Windows nodes",
+      pod("a", `nodeSelector: { ${WINDOWS}, agentpool: win }, `),
+      [
+        'win-1 windows ws2022 {"agentpool":"win"}',
+        'win-2 windows ws2022 {"agentpool":"win"}',
+        "linux-1 linux",
+      ],
+    ],
+    [
+      "a pool, and an image of Windows",
+      pod("a", "nodeSelector: { agentpool: win }, ", `${SERVERCORE}:ltsc2019`),
+      [
+        'win-1 windows ws2019 {"agentpool":"win"}',
+        'win-2 windows ws2019 {"agentpool":"win"}',
+        "linux-1 linux",
+      ],
+    ],
+    [
+      "a pool, and nothing that names a system",
+      pod("a", "nodeSelector: { pool: a }, "),
+      [
+        'win-1 windows ws2022 {"pool":"a"}',
+        'win-2 windows ws2022 {"pool":"a"}',
+        'linux-1 linux {"pool":"a"}',
+      ],
+    ],
+    [
+      "two pools of one system",
+      pod("a", `nodeSelector: { ${WINDOWS}, pool: a }, `) +
+        pod("b", `nodeSelector: { ${WINDOWS}, pool: b }, `),
+      [
+        'win-1 windows ws2022 {"pool":"a"}',
+        'win-2 windows ws2022 {"pool":"a"}',
+        'win-3 windows ws2022 {"pool":"b"}',
+        "linux-1 linux",
+      ],
+    ],
+    [
+      "a build by its label, with a pool",
+      pod("a", `nodeSelector: { ${WINDOWS}, node.kubernetes.io/windows-build: 10.0.17763, pool: old }, `) +
+        pod("b", `nodeSelector: { ${WINDOWS}, node.kubernetes.io/windows-build: 10.0.20348, pool: new }, `),
+      ['win-1 windows ws2019 {"pool":"old"}', 'win-2 windows ws2022 {"pool":"new"}', "linux-1 linux"],
+    ],
+    [
+      "labels of a required affinity: one of several values, any value, none",
+      pod(
+        "a",
+        affinity(
+          `{ key: kubernetes.io/os, operator: In, values: [linux] }, { key: disk, operator: In, values: [ssd, nvme] }, { key: edge, operator: Exists }, { key: slow, operator: DoesNotExist }`,
+        ),
+      ),
+      ["win-1 windows ws2022", "win-2 windows ws2022", 'linux-1 linux {"disk":"ssd","edge":""}'],
+    ],
+    [
+      "names: of a host, and of the node itself",
+      pod("a", `nodeSelector: { ${WINDOWS}, kubernetes.io/hostname: plc-7 }, `) +
+        pod("b", "nodeName: worker-3, ") +
+        pod("c", "nodeName: worker-3, "),
+      ["plc-7 windows ws2022", "win-2 windows ws2022", "worker-3 linux"],
+    ],
+    [
+      "more names than there are nodes",
+      pod("a", "nodeName: worker-1, ") + pod("b", "nodeName: worker-2, "),
+      ["win-1 windows ws2022", "win-2 windows ws2022", "worker-1 linux", "worker-2 linux"],
+    ],
+    [
+      "the name of the router, which no node has",
+      pod("a", `nodeSelector: { ${LINUX} }, nodeName: router, `),
+      ["win-1 windows ws2022", "win-2 windows ws2022", "linux-1 linux"],
+    ],
+  ])("%s", (_, text, nodes) => {
+    expect(nodesOf(text)).toEqual(nodes);
+  });
+
+  it("are at most ten of a system", () => {
+    const pools = Array.from({ length: 30 }, (_, index) =>
+      pod(`p${index}`, `nodeSelector: { ${WINDOWS}, pool: n${index} }, `),
+    ).join("");
+    expect(nodesOf(pools).filter((node) => node.includes("windows"))).toHaveLength(10);
+  });
+
+  it("are told with what they have", () => {
+    const { objects } = loadManifests([
+      {
+        name: "a.yaml",
+        text: pod("a", `nodeSelector: { ${WINDOWS}, agentpool: win }, `) + pod("b", "nodeName: worker-1, "),
+      },
+    ]);
+    expect(assumedNodes(objects.map(({ object }) => object)).text).toBe(
+      "two Windows Server 2022 nodes and a Linux node, with the names that pods ask for (worker-1) and the labels that selectors ask for (agentpool)",
+    );
+  });
+});

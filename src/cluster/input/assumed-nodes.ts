@@ -1,0 +1,208 @@
+/**
+ * The machines of manifests that bring no Node: of the builds that their pods ask for, under the names and with the labels
+ * that their selectors ask for. Whoever writes `nodeSelector: { agentpool: win }` has such a node.
+ */
+import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
+import { type WindowsProfile, getProfile } from "#core/catalogue/profiles.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
+import { profilesAskedFor, specPlatform } from "#contracts/kubernetes/container-image.ts";
+import type { KubeObject, PodSpec } from "#contracts/kubernetes/objects.ts";
+
+/** Nodes without any address count up from here. */
+export const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
+/** Linux nodes count up from here. */
+const FIRST_LINUX_ADDRESS = (FIRST_ADDRESS + 10) as Ipv4;
+/** As many as have an address between the two. */
+const OF_ONE_SYSTEM_MAX = 10;
+/** Names that a message lists; the rest is counted. */
+const KEYS_MAX = 4;
+
+type NodeOs = "windows" | "linux";
+
+/** A node that nobody described. */
+interface AssumedNode {
+  name: string;
+  readonly os: NodeOs;
+  readonly build: string | undefined;
+  readonly labels: Map<string, string>;
+  /** Its name is one that a pod asks for. */
+  isNamed: boolean;
+}
+
+/** What a pod asks of its node. */
+interface Wish {
+  readonly os: NodeOs | undefined;
+  readonly build: string | undefined;
+  readonly name: string | undefined;
+  readonly labels: readonly (readonly [string, string])[];
+}
+
+/** Labels that every kubelet gives its node by itself. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  "kubernetes.io/hostname",
+  "node.kubernetes.io/windows-build",
+]);
+
+/** Names that no node of a cluster file has. */
+const TAKEN: ReadonlySet<string> = new Set(["router", "outside"]);
+
+/** The specification of the pods that an object makes; undefined: it makes none. */
+function podSpecOf(object: KubeObject): Fields | undefined {
+  const { spec } = object as { readonly spec?: unknown };
+  if (object.kind === "Pod") return isFields(spec) ? spec : undefined;
+  const template = isFields(spec) ? spec["template"] : undefined;
+  return isFields(template) && isFields(template["spec"]) ? template["spec"] : undefined;
+}
+
+/** What the selector and the first term of the required affinity ask for, where one value answers it. */
+function labelsAskedFor(spec: PodSpec): ReadonlyMap<string, string> {
+  const labels = new Map(Object.entries(spec.nodeSelector ?? {}));
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  for (const { key, operator, values } of required?.nodeSelectorTerms[0]?.matchExpressions ?? []) {
+    const value = operator === "In" ? values?.[0] : operator === "Exists" ? "" : undefined;
+    if (value !== undefined && !labels.has(key)) labels.set(key, value);
+  }
+  return labels;
+}
+
+function wishOf(spec: Fields): Wish {
+  // The loader has checked its shape.
+  const asked = labelsAskedFor(spec as unknown as PodSpec);
+  const { os, build } = specPlatform(spec, asked);
+  const told = (spec as Partial<PodSpec>).nodeName ?? asked.get("kubernetes.io/hostname");
+  const name = told !== undefined && isDnsName(told) && !TAKEN.has(told) ? told : undefined;
+  return {
+    // Pods for Windows show it somewhere.
+    os: os ?? (name === undefined ? undefined : "linux"),
+    build: build?.name,
+    name,
+    labels: [...asked].filter(([key]) => !OWN_LABELS.has(key)),
+  };
+}
+
+function suits({ os, build, name, labels }: Wish, node: AssumedNode): boolean {
+  if (os !== undefined && node.os !== os) return false;
+  if (build !== undefined && node.build !== build) return false;
+  if (name !== undefined && node.isNamed && node.name !== name) return false;
+  return labels.every(([key, value]) => (node.labels.get(key) ?? value) === value);
+}
+
+/** The nodes of a cluster whose manifests say nothing of them. */
+class AssumedNodes {
+  readonly nodes: AssumedNode[] = [];
+
+  add(os: NodeOs, build: string | undefined): AssumedNode {
+    const number = this.nodes.filter((node) => node.os === os).length + 1;
+    const prefix = os === "windows" ? "win" : "linux";
+    const node = {
+      name: `${prefix}-${number}`,
+      os,
+      build,
+      labels: new Map<string, string>(),
+      isNamed: false,
+    };
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** Makes room for a pod. More systems of one kind than there are addresses for stay away, and the pod stays Pending. */
+  grant(wish: Wish): void {
+    const { name, labels } = wish;
+    if (name === undefined && labels.length === 0) return;
+    const isThere = name !== undefined && this.nodes.some((node) => node.name === name);
+    const suiting = this.nodes.filter((node) => suits(wish, node) && (!isThere || node.name === name));
+    const chosen = name === undefined ? suiting : suiting.slice(0, 1);
+    const [first] = chosen;
+    const nodes = first === undefined ? this.further(wish) : chosen;
+    for (const node of nodes) {
+      for (const [key, value] of labels) node.labels.set(key, value);
+      if (name !== undefined) {
+        node.name = name;
+        node.isNamed = true;
+      }
+    }
+  }
+
+  private further({ os, build }: Wish): readonly AssumedNode[] {
+    const alike = this.nodes.find(
+      (node) => (os ?? node.os) === node.os && (build ?? node.build) === node.build,
+    );
+    if (alike === undefined) return [];
+    const count = this.nodes.filter((node) => node.os === alike.os).length;
+    return count < OF_ONE_SYSTEM_MAX ? [this.add(alike.os, alike.build)] : [];
+  }
+
+  /** As the cluster file lists them. */
+  written(): readonly JsonObject[] {
+    const counts: Record<NodeOs, number> = { windows: 0, linux: 0 };
+    const first: Record<NodeOs, Ipv4> = { windows: FIRST_ADDRESS, linux: FIRST_LINUX_ADDRESS };
+    return this.nodes
+      .toSorted((a, b) => Number(a.os === "linux") - Number(b.os === "linux"))
+      .map(({ name, os, build, labels }) => ({
+        name,
+        os,
+        ...(build !== undefined && { build }),
+        address: formatIp((first[os] + counts[os]++) as Ipv4),
+        ...(labels.size > 0 && { labels: Object.fromEntries(labels) }),
+      }));
+  }
+
+  /** Keys of the labels, and names, that the nodes have because pods ask for them. */
+  asked(): { readonly keys: readonly string[]; readonly names: readonly string[] } {
+    return {
+      keys: [...new Set(this.nodes.flatMap(({ labels }) => [...labels.keys()]))],
+      names: this.nodes.filter(({ isNamed }) => isNamed).map(({ name }) => name),
+    };
+  }
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, KEYS_MAX).join(", ");
+  return names.length > KEYS_MAX ? `${shown} and ${names.length - KEYS_MAX} more` : shown;
+}
+
+function formatCount(count: number, what: string): string {
+  if (count === 1) return `a ${what}`;
+  return `${count === 2 ? "two" : count} ${what}s`;
+}
+
+/** What a message says of the nodes: how many of which, and what they have because pods ask for it. */
+function describe(nodes: AssumedNodes, profiles: readonly WindowsProfile[], isAsked: boolean): string {
+  const titles = [...new Set(profiles.map(({ title }) => title))];
+  const countOf = (os: NodeOs): number => nodes.nodes.filter((node) => node.os === os).length;
+  const windows =
+    titles.length === 1
+      ? formatCount(countOf("windows"), `${titles[0]} node`)
+      : countOf("windows") === titles.length
+        ? `one node each of ${titles.join(" and ")}`
+        : `${countOf("windows")} nodes of ${titles.join(" and ")}`;
+  const reason = isAsked ? ", which pods ask for by image or selector," : "";
+  const { keys, names } = nodes.asked();
+  const told = [
+    ...(names.length > 0 ? [`the names that pods ask for (${listed(names)})`] : []),
+    ...(keys.length > 0 ? [`the labels that selectors ask for (${listed(keys)})`] : []),
+  ];
+  const having = told.length === 0 ? "" : `, with ${told.join(" and ")}`;
+  return `${windows}${reason} and ${formatCount(countOf("linux"), "Linux node")}${having}`;
+}
+
+/** The machines of manifests that bring none, as a cluster file lists them, and what a message says of them. */
+export function assumedNodes(objects: readonly KubeObject[]): {
+  readonly nodes: readonly JsonObject[];
+  readonly text: string;
+} {
+  const specs = objects.map(podSpecOf).filter((spec) => spec !== undefined);
+  const asked = profilesAskedFor(specs);
+  const [first = getProfile("ws2022"), ...others] = asked;
+  const profiles = others.length === 0 ? [first, first] : asked;
+  const nodes = new AssumedNodes();
+  for (const { name } of profiles) nodes.add("windows", name);
+  nodes.add("linux", undefined);
+  for (const spec of specs) nodes.grant(wishOf(spec));
+  return { nodes: nodes.written(), text: describe(nodes, profiles, asked.length > 0) };
+}
