@@ -28,6 +28,8 @@ spec: { podSelector: {} }
 const REFUSED =
   "\napiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { ports: [{ port: 99999 }] }\n";
 const PASSED = "\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: { name: web }\nspec: {}\n";
+const MISSPELT =
+  "\napiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { selector: { app: web }, ports: [{ port: 80, targetport: 8080 }] }\n";
 const DEFINITION =
   "\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: { name: x.example.org }\n";
 
@@ -38,6 +40,29 @@ kind: Pod
 metadata: { name: far, uid: 5f0c1a52-7d0e-4a0e-9a4e-0d9a5a3e7c11 }
 spec: { nodeName: ${node}, containers: [{ name: c, image: c }] }
 status: ${status}
+`;
+}
+
+function podFor(nodeSelector: string): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: picky }
+spec: { nodeSelector: ${nodeSelector}, containers: [{ name: c, image: c }] }
+`;
+}
+
+function deploymentFor(nodeSelector: string): string {
+  return `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: picky }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: picky } }
+  template:
+    metadata: { labels: { app: picky } }
+    spec: { nodeSelector: ${nodeSelector}, containers: [{ name: c, image: c }] }
 `;
 }
 
@@ -82,10 +107,11 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Everything that was tried came out as expected, denials included.": [
     { texts: [CLUSTER + WRONG_WISH], findings: [undefined] },
   ],
-  "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network.":
+  "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network, and no field of them.":
     [
       { texts: [CLUSTER, REFUSED], findings: ["manifest-invalid-value"] },
       { texts: [CLUSTER, PASSED], findings: ["manifest-kind-not-carried-out"] },
+      { texts: [CLUSTER, MISSPELT], findings: ["manifest-unknown-field"] },
       {
         texts: [CLUSTER, "\napiVersion: v1\nkind: Node\nmetadata: { name: win-2 }\n"],
         findings: ["node-without-machine"],
@@ -96,6 +122,10 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   ],
   "Every pod that the input shows running, or with an address, has a network here.": [
     { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },
+  ],
+  "Every pod that the input asks for has a node here, or another pod of its workload has one.": [
+    { texts: [CLUSTER, podFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
+    { texts: [CLUSTER, deploymentFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
   ],
   "Every flow that was tried is judged: none of them meets a policy that is not carried out.": [
     { texts: [CLUSTER, POLICY], findings: ["network-policy-not-enforced"] },

@@ -343,6 +343,7 @@ export class RunningCluster implements ClusterSession {
       flannel: this.flannel?.listTroubles() ?? [],
       services: this.serviceTroubles(),
       pods: this.pods.listOutcomes(),
+      withoutNode: this.kube.podsWithoutNode(),
     });
   }
 

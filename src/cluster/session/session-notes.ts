@@ -27,6 +27,7 @@ export interface TroubleSources {
   readonly flannel: readonly FlannelTrouble[];
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
+  readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
 }
 
 /**
@@ -38,6 +39,7 @@ export function clusterTroubles({
   flannel,
   services,
   pods,
+  withoutNode,
 }: TroubleSources): readonly ClusterTrouble[] {
   const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
     reference: `node/${node}`,
@@ -59,6 +61,12 @@ export function clusterTroubles({
     ...outsideRange(pods),
     ...nodesThatWait(pods),
     ...pods.flatMap(podTroubles),
+    ...withoutNode.map(({ pod: { metadata }, reason }) => ({
+      reference: `pod/${metadata.namespace}/${metadata.name}`,
+      node: "",
+      code: "pod-unschedulable" as const,
+      text: reason,
+    })),
   ];
 }
 

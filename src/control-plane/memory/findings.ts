@@ -55,18 +55,44 @@ function makerOf(pod: Pod): string {
     : `a pod of ${controller.kind} ${keyOf(namespace, controller.name)}`;
 }
 
+/** What keeps a pod from any node, in the scheduler's words; undefined: it has one, or was never looked at. */
+function unschedulable(pod: Pod): string | undefined {
+  if (pod.spec?.nodeName !== undefined || conditionOf(pod, "PodScheduled") !== "False") return undefined;
+  const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  return `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`;
+}
+
+/**
+ * Pods for which there is no node here, one of each maker, with the reason. A workload that has a pod on some node is
+ * there; what the input itself shows Pending waits here as there.
+ */
+export function podsWithoutNode(
+  plane: ControlPlane,
+): readonly { readonly pod: Pod; readonly reason: string }[] {
+  const pods = plane.store.list("Pod");
+  const placed = new Set(
+    pods.flatMap((pod) => (pod.spec?.nodeName === undefined ? [] : (controllerOf(pod)?.uid ?? []))),
+  );
+  const first = new Map<string, { readonly pod: Pod; readonly reason: string }>();
+  for (const pod of pods) {
+    const reason = plane.settled.has(referenceOf(pod)) ? undefined : unschedulable(pod);
+    const maker = controllerOf(pod)?.uid ?? pod.metadata.uid;
+    if (reason !== undefined && !placed.has(maker) && !first.has(maker)) first.set(maker, { pod, reason });
+  }
+  return [...first.values()];
+}
+
 function findPodTrouble(plane: ControlPlane, found: Findings): void {
   for (const pod of plane.store.list("Pod")) {
     const reference = referenceOf(pod);
-    const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
-    if (pod.spec?.nodeName === undefined && conditionOf(pod, "PodScheduled") === "False") {
+    const waiting = unschedulable(pod);
+    if (waiting !== undefined)
       found.add(reference, {
         code: "pod-unschedulable",
         path: "",
-        message: `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`,
+        message: waiting,
         advice: WORDS.advicePodUnschedulable,
       });
-    }
     const { reason = "", message = "" } = pod.status ?? {};
     if (KUBELET_REFUSALS.includes(reason)) {
       found.add(reference, {

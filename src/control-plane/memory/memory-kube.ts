@@ -14,7 +14,7 @@ import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import { ControlPlane, type MemoryKubeOptions } from "./control-plane.ts";
 import { reconcileAll } from "./reconcile.ts";
-import { findings } from "./findings.ts";
+import { findings, podsWithoutNode } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
 import { type KubeObjectStore, type StoredEvent, keyOf, referenceOf } from "./object-store.ts";
 import { createObject, deleteObject, notFound, replaceObject } from "./admission/write-object.ts";
@@ -164,6 +164,11 @@ export class MemoryKube implements KubeReader {
   /** Whether a pod waits in the dump that brought it, and so waits here: for a node, or for its network. */
   isLeftWaiting(pod: Pod): boolean {
     return this.plane.settled.has(referenceOf(pod));
+  }
+
+  /** Pods for which there is no node here, one of each maker, with the reason; those that the input shows Pending are not among them. */
+  podsWithoutNode(): ReturnType<typeof podsWithoutNode> {
+    return podsWithoutNode(this.plane);
   }
 
   /** What is worth knowing about the cluster as it is: pods without a node, selectors without pods, and so on. */
