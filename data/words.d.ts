@@ -937,6 +937,7 @@ export interface LintRules {
   readonly networkPolicyAddressTranslated: Template<"what">;
   readonly serviceEndpointsNotReady: string;
   readonly serviceSelectsNoPod: string;
+  readonly serviceNearlySelects: Template<"key" | "value" | "name" | "own">;
   readonly adviceServiceSelector: string;
   readonly loadBalancerWithoutAddress: string;
   readonly loadBalancerPoolMissing: string;

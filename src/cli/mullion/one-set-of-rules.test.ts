@@ -299,3 +299,74 @@ spec:
     expect(codes).not.toContain("cluster-ranges-contradict");
   });
 });
+
+describe("what verify leaves out of the input, or finds no place for", () => {
+  const picky = (selector: string): string => `
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: orders }
+spec:
+  replicas: 2
+  selector: { matchLabels: { app: orders } }
+  template:
+    metadata: { labels: { app: orders } }
+    spec:
+      nodeSelector: ${selector}
+      containers: [{ name: c, image: registry.example/orders:1, ports: [{ containerPort: 80 }] }]
+`;
+  const taint =
+    "\n---\napiVersion: v1\nkind: Node\nmetadata: { name: win-1 }\nspec: { taints: [{ key: os, value: windows, effect: NoSchedule }] }\n";
+
+  it.each<readonly [what: string, manifests: string, codes: readonly string[]]>([
+    ["a pool that there is not", picky("{ agentpool: w }"), ["pod-unschedulable"]],
+    ["an answered selector", picky("{ kubernetes.io/os: windows }"), []],
+    ["a taint", picky("{ kubernetes.io/os: windows }") + taint, ["pod-unschedulable"]],
+    [
+      "a field in other letters",
+      service("web", "externaltrafficpolicy: Local") + pod("web", "linux"),
+      ["manifest-unknown-field"],
+    ],
+    [
+      "a port without its number",
+      picky("{ kubernetes.io/os: windows }").replace("containerPort: 80", "name: http"),
+      ["manifest-missing-field"],
+    ],
+    [
+      "a number that is a text",
+      picky("{ kubernetes.io/os: windows }").replace("replicas: 2", "replicas: two"),
+      ["manifest-invalid-value"],
+    ],
+  ])("%s", async (_, manifests, codes) => {
+    const files = { "c.yaml": cluster("ws2022"), "m.yaml": manifests };
+    const { findings } = await verified(files);
+    expect([...new Set(findings.map(({ code }) => code))]).toEqual(codes);
+    expect((await codesOfLint(files)).filter((code) => /^(?:manifest|pod)-/.test(code))).toEqual(codes);
+  });
+
+  it.each([
+    ["a patch of a workload", "spec: { template: { spec: { containers: [{ name: c, resources: {} }] } } }"],
+    ["a patch of labels", "metadata: { name: orders, labels: { tier: back } }"],
+  ])("%s lacks what a whole object has, which lint does not say", async (_, rest) => {
+    const head = "apiVersion: apps/v1\nkind: Deployment\n";
+    const name = rest.startsWith("metadata") ? "" : "metadata: { name: orders }\n";
+    expect(await codesOfLint({ "patch.yaml": `${head}${name}${rest}\n` })).toEqual([]);
+  });
+});
+
+describe("a selector that is spelled nearly as the labels", () => {
+  const CODE = "service-without-back-ends";
+  const deployment = (label: string): string =>
+    pod("shop", "windows").replace("labels: { app: shop }", `labels: { app: ${label} }`);
+
+  it.each([
+    ["shpo", deployment("shop"), true],
+    ["shop-2", deployment("shop-1"), false],
+    ["billing", deployment("shop"), false],
+    // Those pods have a Service already.
+    ["shpo", deployment("shop") + service("shop"), false],
+  ])("app: %s", async (value, manifests, isTold) => {
+    const web = service("web").replace("selector: { app: web }", `selector: { app: ${value} }`);
+    expect((await codesOfLint({ "m.yaml": web + manifests })).includes(CODE)).toBe(isTold);
+  });
+});

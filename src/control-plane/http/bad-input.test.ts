@@ -451,8 +451,8 @@ describe("fields that a kind does not have", () => {
     ["application/merge-patch+json", "", 200, ['299 - "unknown field \\"spec.sessionaffinity\\""']],
   ])("of a patch %s%s", async (type, query, status, warnings) => {
     await send("POST", SERVICES, { ...SERVICE("patched"), spec: { ports: [{ port: 80 }] } });
-    const patch = { spec: { sessionaffinity: "ClientIP" } };
-    const answer = await send("PATCH", `${SERVICES}/patched${query}`, patch, type);
+    const change = { spec: { sessionaffinity: "ClientIP" } };
+    const answer = await send("PATCH", `${SERVICES}/patched${query}`, change, type);
     expect({ status: answer.status, warnings: answer.warnings }).toEqual({ status, warnings });
     if (status === 422)
       expect(answer.body["message"]).toMatch(/strict decoding error: unknown field "spec\.sessionaffinity"$/);

@@ -18,11 +18,13 @@ import { NETWORK_POLICY_RULES } from "./kubernetes/network-policies.ts";
 import { NODE_RULES } from "./kubernetes/nodes.ts";
 import { POD_RULES } from "./kubernetes/pods.ts";
 import { PROVIDER_RULES } from "./kubernetes/providers.ts";
+import { SCHEDULING_RULES } from "./kubernetes/scheduling.ts";
 import { SERVICE_RULES } from "./kubernetes/services.ts";
 import { SUBNET_ENV_RULES } from "./subnet-env.ts";
 
 export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...POD_RULES,
+  ...SCHEDULING_RULES,
   ...NAME_RULES,
   ...SERVICE_RULES,
   ...NETWORK_POLICY_RULES,

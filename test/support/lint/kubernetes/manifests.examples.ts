@@ -22,6 +22,10 @@ export const MANIFEST_EXAMPLES: ExampleTable = {
     bad: oneFile("web.yaml", SERVICE("«port: 70000")),
     good: oneFile("web.yaml", SERVICE("port: 7000")),
   },
+  "manifest-missing-field": {
+    bad: oneFile("web.yaml", SERVICE("name: http").replace("[{", "[«{")),
+    good: oneFile("web.yaml", SERVICE("name: http, port: 80")),
+  },
   "manifest-unknown-field": {
     bad: oneFile("web.yaml", SERVICE("port: 80, «targetport: 8080")),
     good: oneFile("web.yaml", SERVICE("port: 80, targetPort: 8080")),

@@ -53,6 +53,17 @@ ${indent(spec, 6)}      nodeSelector: { kubernetes.io/os: windows }
 `,
   );
 
+/** A pod of a pool, in a cluster that has one Windows node of that pool. */
+function ofPool(selector: string): ExampleInput {
+  const text = `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: shop }
+nodes:
+  - { name: win-1, os: windows, address: 10.0.0.11, labels: { agentpool: orders } }
+`;
+  return { files: [{ name: "cluster.yaml", text }, ...podExample(selector).files] };
+}
+
 const HOST_PROCESS = "securityContext:\n  windowsOptions: { hostProcess: true }";
 
 function imagePod(image: string): string {
@@ -85,6 +96,10 @@ spec:
 }
 
 export const POD_EXAMPLES: ExampleTable = {
+  "pod-unschedulable": {
+    bad: ofPool("«nodeSelector: { agentpool: order }"),
+    good: ofPool("nodeSelector: { agentpool: orders }"),
+  },
   "host-network-unsupported": {
     bad: DAEMON_SET("«hostNetwork: true"),
     good: DAEMON_SET(`hostNetwork: true\n${HOST_PROCESS}`),

@@ -4,11 +4,12 @@ import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
 import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
-import { stepsOf } from "#contracts/kubernetes/text/field-path.ts";
+import { formatPath, stepsOf } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
-import { type LintPath, textAt } from "../../input/fields.ts";
-import { isFields } from "#core/base/json.ts";
+import { type LintPath, listAt, textAt, valueAt } from "../../input/fields.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { podSpecPath } from "../../views/pods.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
@@ -16,8 +17,43 @@ import type { LintRule, RuleFinding } from "../../rule.ts";
 const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]_[A-Z]|^[A-Z_]+$/;
 
 /**
- * Values that an API server refuses. A field that is missing is no fault here: patches and fragments lack most of them.
+ * Whether an object is meant as a whole: a patch, or a fragment, lacks most of what its kind requires. `template`: where
+ * the pods' labels, their containers with images and the selector stand, of which a whole one has two.
  */
+function isWhole(kind: string, value: Fields): boolean {
+  if ((textAt(value, "metadata", "name") ?? "") === "") return false;
+  if (kind === "Service") return valueAt(value, "spec", "ports") !== undefined;
+  const pods = podSpecPath(value);
+  if (pods === undefined) return false;
+  const containers = listAt(value, ...pods, "containers");
+  const hasImages = containers.length > 0 && containers.every((each) => textAt(each, "image") !== undefined);
+  if (kind === "Pod") return hasImages;
+  const hasLabels = isFields(valueAt(value, ...pods.slice(0, -1), "metadata", "labels"));
+  const hasSelector = isFields(valueAt(value, "spec", "selector"));
+  return [hasImages, hasLabels, hasSelector].filter(Boolean).length >= 2;
+}
+
+/** Fields that an object lacks, without which an API server refuses it. */
+const MISSING_FIELD: LintRule = {
+  code: "manifest-missing-field",
+  applies: ["kubernetes"],
+  objects: Object.keys(KINDS),
+  *check({ value }): Iterable<RuleFinding> {
+    const kind = objectTypeOf(value);
+    if (!isKubeKind(kind) || !isWhole(kind, value)) return;
+    const faults = new FieldFaults();
+    checkObject(kind, convertOld(kind, value), faults);
+    for (const { code, path, message, advice } of faults.list)
+      if (code === "manifest-missing-field")
+        yield {
+          at: { path: stepsOf(path?.parent) },
+          message: `${formatPath(path)}: ${message.toLowerCase()}`,
+          fix: advice,
+        };
+  },
+};
+
+/** Values that an API server refuses. */
 const INVALID_VALUE: LintRule = {
   code: "manifest-invalid-value",
   applies: ["kubernetes"],
@@ -127,6 +163,7 @@ function offsetIn(text: string, line: number, column: number): number {
 
 export const MANIFEST_RULES: readonly LintRule[] = [
   INVALID_VALUE,
+  MISSING_FIELD,
   UNKNOWN_FIELD,
   OLD_VERSION,
   NO_BREAK_SPACE,

@@ -2,11 +2,12 @@
  * What keeps a Service from being reached by whom it is for: no back ends, none on a node, no address, a node that cannot
  * ask. Only said where the input decides it: a file of a few manifests does not show what else the cluster has.
  */
+import { editDistance } from "#core/base/nearest-name.ts";
 import { getProfile } from "#core/catalogue/profiles.ts";
 import { type LintContext, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule } from "../../rule.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
 import type { PodView } from "../../views/pods.ts";
 import { anyServices, hasNodePorts, isLocal } from "./service-scope.ts";
 import { lintRules } from "#data/words.js";
@@ -33,8 +34,46 @@ function isWholeCluster({ windows: { origin } }: LintContext): boolean {
   return origin === "nodes" || origin === "cluster-file";
 }
 
+/** Letters by which two values of a label differ that are meant to be one. */
+const LETTERS_MAX = 2;
+
 function mayRun({ document }: PodView): boolean {
   return numberAt(document.value, "spec", "replicas") !== 0;
+}
+
+/** Values that differ in a letter or two; those that differ in a number, `web-1` and `web-2`, are meant to. */
+function isNearly(one: string, other: string): boolean {
+  if (one.replace(/\d+/g, "0") === other.replace(/\d+/g, "0")) return false;
+  return editDistance(one, other, LETTERS_MAX) <= LETTERS_MAX;
+}
+
+function hasService(pod: PodView, context: LintContext): boolean {
+  return context.objects("Service").some((service) => context.podsBehind(service).includes(pod));
+}
+
+/**
+ * Some manifests of a cluster do not show its other pods; but pods that have all labels of a selector except one, whose value
+ * is spelled nearly so, are probably meant.
+ */
+function* nearlySelected(service: LintDocument, context: LintContext): Generator<RuleFinding> {
+  if (context.podsBehind(service).length > 0 || slicesOf(service, context).length > 0) return;
+  const wanted = Object.entries(fieldsAt(service.value, "spec", "selector"));
+  for (const pod of context.podsSelectedBy({}, namespaceOf(service))) {
+    const { labels, document } = pod;
+    const different = wanted.filter(([key, value]) => labels[key] !== value);
+    const [[key, value] = ["", ""]] = different;
+    const own = labels[key];
+    if (different.length !== 1 || typeof own !== "string" || typeof value !== "string") continue;
+    if (!isNearly(own, value) || hasService(pod, context)) continue;
+    const name = `${textAt(document.value, "kind") ?? ""} ${textAt(document.value, "metadata", "name") ?? ""}`;
+    yield {
+      at: { path: ["spec", "selector", key] },
+      severity: "info",
+      message: WORDS.serviceNearlySelects({ name, key, own, value }),
+      fix: WORDS.adviceServiceSelector,
+    };
+    return;
+  }
 }
 
 /** kube-proxy.md §3.9: kube-proxy on Windows makes no load balancer, and clients wait. */
@@ -44,7 +83,11 @@ const WITHOUT_BACK_ENDS = anyServices("service-without-back-ends", function* (se
   if (!hasAddress || Object.keys(fieldsAt(spec, "selector")).length === 0) return;
   const slices = slicesOf(service, context);
   const isShown = slices.length > 0 || context.podsSelectedBy({}, namespaceOf(service)).length > 0;
-  if (!isWholeCluster(context) || !isShown) return;
+  if (!isShown) return;
+  if (!isWholeCluster(context)) {
+    yield* nearlySelected(service, context);
+    return;
+  }
   const hasSome =
     slices.length > 0 ? readyEndpoints(slices).length > 0 : context.podsBehind(service).some(mayRun);
   if (hasSome) return;
