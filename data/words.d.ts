@@ -179,6 +179,7 @@ export interface ClusterInput {
   readonly vxlanIdentifiersDiffer: Template<"linux" | "linux2" | "windows" | "windows2">;
   readonly flannelBackendUnsupported: Template<"kind">;
   readonly limitsAsDocumented: Template<"asDocumented">;
+  readonly nodesOfPods: Template<"names">;
 }
 export function clusterInput(): ClusterInput;
 

@@ -1,6 +1,8 @@
 // Manifests without Nodes run on nodes that have what their pods ask for: whoever writes a selector has such a node.
 import { describe, expect, it } from "vitest";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { ask, openSessionWorld, podsOf, service } from "#test/support/cluster/session-world.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { assumedNodes } from "./assumed-nodes.ts";
 
 const SERVERCORE = "mcr.microsoft.com/windows/servercore";
@@ -121,6 +123,61 @@ describe("nodes of manifests that bring none", () => {
     ]);
     expect(assumedNodes(objects.map(({ object }) => object)).text).toBe(
       "two Windows Server 2022 nodes and a Linux node, with the names that pods ask for (worker-1) and the labels that selectors ask for (agentpool)",
+    );
+  });
+});
+
+/** A pod as kubectl prints one that runs. */
+function runningPod(
+  name: string,
+  at: { node: string; host: string; ip: string },
+  spec = "",
+  image = "i",
+): string {
+  return `apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, uid: u-${name}, labels: { app: ${name} } }
+spec: { nodeName: ${at.node}, ${spec}containers: [{ name: c, image: "${image}", ports: [{ containerPort: 80 }] }] }
+status:
+  phase: Running
+  hostIP: ${at.host}
+  podIP: ${at.ip}
+  podIPs: [{ ip: ${at.ip} }]
+  conditions: [{ type: Ready, status: "True" }]
+  containerStatuses: [{ name: c, ready: true, state: { running: {} } }]
+---
+`;
+}
+
+describe("a dump of pods without their Nodes", () => {
+  const WIN = { node: "akswin000000", host: "10.224.0.40" };
+  const LIN = { node: "aks-pool1-vmss000000", host: "10.224.0.4" };
+  const DUMP =
+    runningPod(
+      "web",
+      { ...WIN, ip: "10.224.0.55" },
+      `nodeSelector: { ${WINDOWS}, agentpool: win }, `,
+      `${SERVERCORE}/iis:windowsservercore-ltsc2019`,
+    ) +
+    runningPod("api", { ...LIN, ip: "10.224.0.12" }) +
+    service("web", "type: ClusterIP, selector: { app: web }, ports: [{ port: 80 }]");
+
+  it("runs on the nodes that its pods name, with the addresses that they have", async () => {
+    const world = await openSessionWorld(DUMP);
+    const { nodes } = world.session.cluster;
+    expect(
+      nodes.map(
+        ({ spec }) => `${spec.name} ${spec.os} ${spec.build?.profile.name ?? ""} ${formatIp(spec.address)}`,
+      ),
+    ).toEqual(["akswin000000 windows ws2019 10.224.0.40", "aks-pool1-vmss000000 linux  10.224.0.4"]);
+    expect(nodes[0]?.spec.labels).toEqual({ agentpool: "win" });
+    expect(
+      podsOf(world, "").map(({ metadata, status }) => `${metadata.name} ${status?.podIP ?? ""}`),
+    ).toContain("web 10.224.0.55");
+    expect(world.session.troubles()).toEqual([]);
+    expect(ask(world, "pod/api", "service/web", { port: 80 })).toMatch(/^web saw 10\.224\.0\.12/);
+    expect([...world.read, ...world.begun.notes].map(({ message }) => message)).toContain(
+      "the dump brings no Node objects: its nodes (akswin000000, aks-pool1-vmss000000) are those that its pods name, with the addresses, systems and labels that the pods show",
     );
   });
 });

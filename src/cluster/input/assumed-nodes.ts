@@ -4,10 +4,11 @@
  */
 import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
 import { type WindowsProfile, getProfile } from "#core/catalogue/profiles.ts";
-import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import { profilesAskedFor, specPlatform } from "#contracts/kubernetes/container-image.ts";
-import type { KubeObject, PodSpec } from "#contracts/kubernetes/objects.ts";
+import type { KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 
 /** Nodes without any address count up from here. */
 export const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
@@ -189,6 +190,52 @@ function describe(nodes: AssumedNodes, profiles: readonly WindowsProfile[], isAs
   ];
   const having = told.length === 0 ? "" : `, with ${told.join(" and ")}`;
   return `${windows}${reason} and ${formatCount(countOf("linux"), "Linux node")}${having}`;
+}
+
+/**
+ * The nodes that pods of a dump stand on, when the dump has no Nodes: by the name and the address that each pod has of its
+ * node, with the system, the build and the labels that its pods show; none without such pods.
+ */
+export function nodesOfPods(objects: readonly KubeObject[]): readonly Node[] {
+  const byNode = new Map<string, Pod[]>();
+  for (const object of objects)
+    if (object.kind === "Pod" && parseIpv4(object.status?.hostIP ?? "") !== undefined)
+      addToList(byNode, object.spec?.nodeName ?? "", object);
+  byNode.delete("");
+  return [...byNode].map(([name, pods]) => nodeOfPods(name, pods));
+}
+
+function nodeOfPods(name: string, pods: readonly Pod[]): Node {
+  const specs = pods.map(podSpecOf).filter((spec) => spec !== undefined);
+  const wishes = specs.map(wishOf);
+  const isWindows = specs.some(
+    (spec) => specPlatform(spec, labelsAskedFor(spec as unknown as PodSpec)).os === "windows",
+  );
+  const asked = profilesAskedFor(specs).at(-1);
+  const build =
+    isWindows && asked !== undefined ? { "node.kubernetes.io/windows-build": `10.0.${asked.build}` } : {};
+  const operatingSystem = isWindows ? "windows" : "linux";
+  const labels = Object.fromEntries(wishes.flatMap((wish) => wish.labels));
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name,
+      namespace: "",
+      uid: "",
+      labels: { ...labels, ...build, "kubernetes.io/os": operatingSystem },
+    },
+    status: {
+      addresses: [{ type: "InternalIP", address: pods[0]?.status?.hostIP ?? "" }],
+      nodeInfo: { operatingSystem },
+    },
+    // What a kubelet tells besides, nothing shows.
+  } as unknown as Node;
+}
+
+/** Labels of a node beside those that every kubelet gives. */
+export function ownLabels({ metadata }: Node): JsonObject {
+  return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !OWN_LABELS.has(key)));
 }
 
 /** The machines of manifests that bring none, as a cluster file lists them, and what a message says of them. */

@@ -24,7 +24,7 @@ import type { AddressRange, KubernetesRelease } from "../file/cluster-file.ts";
 import { CLUSTER_FILE_VERSION, DEFAULTS, KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { isApart } from "./address-ranges.ts";
-import { FIRST_ADDRESS, assumedNodes } from "./assumed-nodes.ts";
+import { FIRST_ADDRESS, assumedNodes, nodesOfPods, ownLabels } from "./assumed-nodes.ts";
 import type { Contradiction } from "./network-account.ts";
 import type { RecognisedNetwork } from "./recognise-network.ts";
 import type { ToldCluster, ToldSetting } from "./told-ranges.ts";
@@ -261,6 +261,8 @@ function clusterOfDump(
     { pods, services, ranges, fields: shown.fields, nodeRanges: told.nodeRanges, minor: minorOf(version) },
     { assumptions, findings },
   );
+  // A Node among the objects has its labels itself.
+  const isTold = objects.some(({ kind }) => kind === "Node");
   const document = {
     apiVersion: CLUSTER_FILE_VERSION,
     kind: "Cluster",
@@ -280,6 +282,7 @@ function clusterOfDump(
         ...(range === undefined ? {} : { podCIDR: formatPrefix(range) }),
         ...(single === undefined ? {} : { podAddresses: single.map(formatAddressRange) }),
         ...(own === undefined ? {} : { ipv6: own }),
+        ...(isTold ? {} : { labels: ownLabels(node) }),
       };
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
@@ -332,6 +335,12 @@ export function clusterOfManifests(
   const nodes = objects.filter((object) => object.kind === "Node");
   const { told } = shown;
   if (nodes.length > 0) return clusterOfDump(nodes, objects, shown);
+  const ofPods = nodesOfPods(objects);
+  if (ofPods.length > 0) {
+    const written = clusterOfDump(ofPods, objects, shown);
+    const message = WORDS.nodesOfPods({ names: listed(ofPods.map(({ metadata }) => metadata.name)) });
+    return { ...written, assumptions: [{ message }, ...written.assumptions] };
+  }
   const taken = rangesOfDefaultNodes(told);
   const { nodes: machines, text } = assumedNodes(objects);
   const isAsked = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
