@@ -20,6 +20,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "k8s.io/api/discovery/v1": "discovery.k8s.io/v1",
   "k8s.io/api/events/v1": "events.k8s.io/v1",
   "k8s.io/api/networking/v1": "networking.k8s.io/v1",
+  "k8s.io/api/node/v1": "node.k8s.io/v1",
   "k8s.io/apimachinery/pkg/apis/meta/v1": "meta/v1",
   "k8s.io/apimachinery/pkg/runtime": "runtime",
   "k8s.io/apimachinery/pkg/util/intstr": "intstr",
@@ -35,6 +36,7 @@ const ROOTS: readonly string[] = [
   "events.k8s.io/v1.Event",
   "networking.k8s.io/v1.NetworkPolicy",
   "networking.k8s.io/v1.ServiceCIDR",
+  "node.k8s.io/v1.RuntimeClass",
   "meta/v1.DeleteOptions",
 ];
 
@@ -92,7 +94,7 @@ function readMessages(text: string, own: string, messages: Map<string, string[]>
     const field = FIELD.exec(line);
     if (field !== null) {
       const [, label, type = "", name = "", number] = field;
-      const mark = label === "repeated" ? "*" : INLINE.has(name) ? "^" : "";
+      const mark = label === "repeated" ? "*" : INLINE.has(name) && type !== "string" ? "^" : "";
       fields?.push(`${number} ${name} ${mark}${resolveType(type, own)}`);
     }
     const map = MAP.exec(line);

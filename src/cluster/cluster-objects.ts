@@ -25,6 +25,7 @@ export const NO_OBJECTS: ClusterObjects = Object.freeze({
   ConfigMap: NONE,
   Lease: NONE,
   ServiceCIDR: NONE,
+  RuntimeClass: NONE,
   Event: NONE,
 });
 
@@ -93,6 +94,7 @@ export function objectsOf(lists: ObjectLists): ClusterObjects {
     ConfigMap: lists.objects("ConfigMap"),
     Lease: lists.objects("Lease"),
     ServiceCIDR: lists.objects("ServiceCIDR"),
+    RuntimeClass: lists.objects("RuntimeClass"),
     Event: lists.objects("Event"),
   });
 }

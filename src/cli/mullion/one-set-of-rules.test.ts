@@ -321,6 +321,18 @@ spec:
   it.each<readonly [what: string, manifests: string, codes: readonly string[]]>([
     ["a pool that there is not", picky("{ agentpool: w }"), ["pod-unschedulable"]],
     ["an answered selector", picky("{ kubernetes.io/os: windows }"), []],
+    [
+      "a class of pods that asks for another build",
+      `
+---
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: { name: windows-2025 }
+handler: runhcs-wcow-process
+scheduling: { nodeSelector: { kubernetes.io/os: windows, node.kubernetes.io/windows-build: 10.0.26100 } }
+${picky("{}").replace("nodeSelector: {}", "runtimeClassName: windows-2025")}`,
+      ["pod-unschedulable"],
+    ],
     ["a taint", picky("{ kubernetes.io/os: windows }") + taint, ["pod-unschedulable"]],
     [
       "a field in other letters",

@@ -29,6 +29,16 @@ function affinity(expressions: string): string {
 const WINDOWS = "kubernetes.io/os: windows";
 const LINUX = "kubernetes.io/os: linux";
 
+/** Kubernetes documentation, "Guide for Running Windows Containers in Kubernetes": RuntimeClass for several versions of Windows. */
+const CLASS = `apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: { name: windows-2019 }
+handler: runhcs-wcow-process
+scheduling:
+  nodeSelector: { ${WINDOWS}, node.kubernetes.io/windows-build: 10.0.17763, agentpool: old }
+  tolerations: [{ effect: NoSchedule, key: os, operator: Equal, value: windows }]
+`;
+
 describe("nodes of manifests that bring none", () => {
   it.each<readonly [what: string, text: string, nodes: readonly string[]]>([
     ["without wishes", pod("a", ""), ["win-1 windows ws2022", "win-2 windows ws2022", "linux-1 linux"]],
@@ -97,6 +107,15 @@ describe("nodes of manifests that bring none", () => {
       "more names than there are nodes",
       pod("a", "nodeName: worker-1, ") + pod("b", "nodeName: worker-2, "),
       ["win-1 windows ws2022", "win-2 windows ws2022", "worker-1 linux", "worker-2 linux"],
+    ],
+    [
+      "a class of pods, as the documentation has it",
+      `${CLASS}---\n${pod("a", "runtimeClassName: windows-2019, ")}`,
+      [
+        'win-1 windows ws2019 {"agentpool":"old"}',
+        'win-2 windows ws2019 {"agentpool":"old"}',
+        "linux-1 linux",
+      ],
     ],
     [
       "the name of the router, which no node has",

@@ -2,13 +2,14 @@
  * The machines of manifests that bring no Node: of the builds that their pods ask for, under the names and with the labels
  * that their selectors ask for. Whoever writes `nodeSelector: { agentpool: win }` has such a node.
  */
-import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { type WindowsProfile, getProfile } from "#core/catalogue/profiles.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import { profilesAskedFor, specPlatform } from "#contracts/kubernetes/container-image.ts";
 import type { KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
+import { podSpecOf, withClassOf } from "#contracts/kubernetes/runtime-class.ts";
 
 /** Nodes without any address count up from here. */
 export const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
@@ -52,12 +53,15 @@ const OWN_LABELS: ReadonlySet<string> = new Set([
 /** Names that no node of a cluster file has. */
 const TAKEN: ReadonlySet<string> = new Set(["router", "outside"]);
 
-/** The specification of the pods that an object makes; undefined: it makes none. */
-function podSpecOf(object: KubeObject): Fields | undefined {
-  const { spec } = object as { readonly spec?: unknown };
-  if (object.kind === "Pod") return isFields(spec) ? spec : undefined;
-  const template = isFields(spec) ? spec["template"] : undefined;
-  return isFields(template) && isFields(template["spec"]) ? template["spec"] : undefined;
+/** The specifications of all pods that objects make, each with what its class asks for. */
+function podSpecsOf(objects: readonly KubeObject[]): readonly PodSpec[] {
+  const classes = new Map(
+    objects.flatMap((object) => (object.kind === "RuntimeClass" ? [[object.metadata.name, object]] : [])),
+  );
+  return objects.flatMap((object) => {
+    const spec = podSpecOf(object);
+    return spec === undefined ? [] : [withClassOf(spec, classes)];
+  });
 }
 
 /** What the selector and the first term of the required affinity ask for, where one value answers it. */
@@ -71,11 +75,10 @@ function labelsAskedFor(spec: PodSpec): ReadonlyMap<string, string> {
   return labels;
 }
 
-function wishOf(spec: Fields): Wish {
-  // The loader has checked its shape.
-  const asked = labelsAskedFor(spec as unknown as PodSpec);
+function wishOf(spec: PodSpec): Wish {
+  const asked = labelsAskedFor(spec);
   const { os, build } = specPlatform(spec, asked);
-  const told = (spec as Partial<PodSpec>).nodeName ?? asked.get("kubernetes.io/hostname");
+  const told = spec.nodeName ?? asked.get("kubernetes.io/hostname");
   const name = told !== undefined && isDnsName(told) && !TAKEN.has(told) ? told : undefined;
   return {
     // Pods for Windows show it somewhere.
@@ -206,11 +209,9 @@ export function nodesOfPods(objects: readonly KubeObject[]): readonly Node[] {
 }
 
 function nodeOfPods(name: string, pods: readonly Pod[]): Node {
-  const specs = pods.map(podSpecOf).filter((spec) => spec !== undefined);
+  const specs = podSpecsOf(pods);
   const wishes = specs.map(wishOf);
-  const isWindows = specs.some(
-    (spec) => specPlatform(spec, labelsAskedFor(spec as unknown as PodSpec)).os === "windows",
-  );
+  const isWindows = specs.some((spec) => specPlatform(spec, labelsAskedFor(spec)).os === "windows");
   const asked = profilesAskedFor(specs).at(-1);
   const build =
     isWindows && asked !== undefined ? { "node.kubernetes.io/windows-build": `10.0.${asked.build}` } : {};
@@ -243,7 +244,7 @@ export function assumedNodes(objects: readonly KubeObject[]): {
   readonly nodes: readonly JsonObject[];
   readonly text: string;
 } {
-  const specs = objects.map(podSpecOf).filter((spec) => spec !== undefined);
+  const specs = podSpecsOf(objects);
   const asked = profilesAskedFor(specs);
   const [first = getProfile("ws2022"), ...others] = asked;
   const profiles = others.length === 0 ? [first, first] : asked;

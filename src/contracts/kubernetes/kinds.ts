@@ -22,7 +22,7 @@ function kind(
   shortNames: readonly string[] = [],
   oldVersions: Readonly<Record<string, string>> = {},
 ): KindInformation {
-  const isNamespaced = !["Node", "Namespace", "ServiceCIDR"].includes(name);
+  const isNamespaced = !["Node", "Namespace", "ServiceCIDR", "RuntimeClass"].includes(name);
   return Object.freeze({ kind: name, apiVersion, oldVersions, isNamespaced, plural, shortNames });
 }
 
@@ -61,6 +61,9 @@ export const KINDS: Readonly<Record<KubeKind, KindInformation>> = Object.freeze(
   ConfigMap: kind("ConfigMap", "v1", "configmaps", ["cm"]),
   Lease: kind("Lease", "coordination.k8s.io/v1", "leases", [], { "coordination.k8s.io/v1beta1": "1.22" }),
   ServiceCIDR: kind("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs"),
+  RuntimeClass: kind("RuntimeClass", "node.k8s.io/v1", "runtimeclasses", [], {
+    "node.k8s.io/v1beta1": "1.25",
+  }),
   Event: kind("Event", "v1", "events", ["ev"]),
 });
 

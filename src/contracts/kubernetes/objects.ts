@@ -21,6 +21,7 @@ import type {
   V1PodSpec,
   V1PodTemplateSpec,
   V1ReplicaSet,
+  V1RuntimeClass,
   V1Service,
   V1ServicePort,
   V1StatefulSet,
@@ -66,6 +67,7 @@ export type NetworkPolicy = Stored<V1NetworkPolicy, "NetworkPolicy">;
 export type ConfigMap = Stored<V1ConfigMap, "ConfigMap">;
 export type Lease = Stored<V1Lease, "Lease">;
 export type ServiceCIDR = Stored<V1ServiceCIDR, "ServiceCIDR">;
+export type RuntimeClass = Stored<V1RuntimeClass, "RuntimeClass">;
 export type KubeEvent = Stored<CoreV1Event, "Event">;
 
 export type PodSpec = Json<V1PodSpec>;
@@ -90,6 +92,7 @@ export interface KubeObjects {
   readonly ConfigMap: ConfigMap;
   readonly Lease: Lease;
   readonly ServiceCIDR: ServiceCIDR;
+  readonly RuntimeClass: RuntimeClass;
   readonly Event: KubeEvent;
 }
 export type KubeKind = keyof KubeObjects;

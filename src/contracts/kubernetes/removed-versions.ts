@@ -44,7 +44,6 @@ const ROWS: readonly Row[] = [
   ["storage.k8s.io/v1beta1", "CSIDriver CSINode StorageClass VolumeAttachment", "1.22", "storage.k8s.io/v1"],
   ["autoscaling/v2beta1", "HorizontalPodAutoscaler", "1.25", "autoscaling/v2"],
   ["events.k8s.io/v1beta1", "Event", "1.25", "events.k8s.io/v1"],
-  ["node.k8s.io/v1beta1", "RuntimeClass", "1.25", "node.k8s.io/v1"],
   ["policy/v1beta1", "PodDisruptionBudget", "1.25", "policy/v1"],
   ["policy/v1beta1", "PodSecurityPolicy", "1.25", undefined],
   ["autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26", "autoscaling/v2"],

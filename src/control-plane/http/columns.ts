@@ -16,6 +16,7 @@ import type {
   KubeObject,
   KubeObjects,
   Lease,
+  RuntimeClass,
   ServiceCIDR,
   Namespace,
   NetworkPolicy,
@@ -446,6 +447,12 @@ const SERVICE_CIDRS: Columns<ServiceCIDR> = [
   AGE,
 ];
 
+const RUNTIME_CLASSES: Columns<RuntimeClass> = [
+  NAME,
+  { name: "Handler", cell: ({ handler }) => handler },
+  AGE,
+];
+
 const EVENTS: Columns<KubeEvent> = [
   {
     name: "Last Seen",
@@ -479,6 +486,7 @@ const COLUMNS: { readonly [Kind in KubeKind]: Columns<KubeObjects[Kind]> } = {
   ConfigMap: CONFIG_MAPS,
   Lease: LEASES,
   ServiceCIDR: SERVICE_CIDRS,
+  RuntimeClass: RUNTIME_CLASSES,
   Event: EVENTS,
 };
 

@@ -53,6 +53,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "discovery.k8s.io/v1": "io.k8s.api.discovery.v1",
   "events.k8s.io/v1": "io.k8s.api.events.v1",
   "networking.k8s.io/v1": "io.k8s.api.networking.v1",
+  "node.k8s.io/v1": "io.k8s.api.node.v1",
   "meta/v1": "io.k8s.apimachinery.pkg.apis.meta.v1",
   intstr: "io.k8s.apimachinery.pkg.util.intstr",
   resource: "io.k8s.apimachinery.pkg.api.resource",

@@ -6,6 +6,7 @@ import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { type Origin, placeInOrigin } from "../load/manifests.ts";
+import { withRuntimeClass } from "#contracts/kubernetes/runtime-class.ts";
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { cascadeOf } from "./garbage.ts";
@@ -305,6 +306,13 @@ export function perform(plane: ControlPlane, { create, update, remove }: WantedC
   }
   for (const object of create) {
     if (object.kind === "Pod" && plane.store.count("Pod") >= LIMITS.podsMax) return;
-    plane.put(object);
+    plane.put(object.kind === "Pod" ? withClass(plane, object) : object);
   }
+}
+
+/** A new pod with what its RuntimeClass asks for. */
+export function withClass(plane: ControlPlane, pod: Pod): Pod {
+  const name = pod.spec?.runtimeClassName;
+  if (pod.spec === undefined || name === undefined) return pod;
+  return { ...pod, spec: withRuntimeClass(pod.spec, plane.store.get("RuntimeClass", "", name)) };
 }

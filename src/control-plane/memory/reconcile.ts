@@ -74,6 +74,7 @@ function changesOf(plane: ControlPlane, workload: KubeObject): WantedChanges | u
     case "ConfigMap":
     case "Lease":
     case "ServiceCIDR":
+    case "RuntimeClass":
     case "Event":
       return undefined;
   }

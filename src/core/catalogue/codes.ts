@@ -353,6 +353,7 @@ export const KNOWLEDGE_CODES = [
   "pod-os-mismatch",
   "pod-unschedulable",
   "resource-version-expired",
+  "runtime-class-unknown",
   "scheduling-rule-ignored",
   "selector-matches-nothing",
   "service-address-refused",

@@ -11,7 +11,7 @@ import { flannelRange, pluginTypeOf } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
-import { type PodView, podView, podsOfCluster } from "./views/pods.ts";
+import { type ClassesOfPods, type PodView, classesOfPods, podView, podsOfCluster } from "./views/pods.ts";
 import { objectTypeOf } from "./input/recognize.ts";
 
 function meets(expression: unknown, labels: Fields): boolean {
@@ -109,7 +109,8 @@ export class LintContext {
   constructor(documents: readonly LintDocument[], options: LintOptions) {
     this.documents = documents;
     this.isKnownWindows = options.isWindows === true;
-    for (const document of documents) this.index(document);
+    const classes = classesOfPods(documents);
+    for (const document of documents) this.index(document, classes);
     for (const { value } of this.ofKind("cluster"))
       for (const node of listAt(value, "nodes")) {
         const [name, os] = [textAt(node, "name"), textAt(node, "os")];
@@ -129,7 +130,7 @@ export class LintContext {
     this.hasWindowsPods = [...this.pods.values()].some((pod) => this.isForWindows(pod) && !pod.isHostProcess);
   }
 
-  private index(document: LintDocument): void {
+  private index(document: LintDocument, classes: ClassesOfPods): void {
     const kind = this.kinds.get(document.kind);
     if (kind === undefined) this.kinds.set(document.kind, [document]);
     else kind.push(document);
@@ -138,7 +139,7 @@ export class LintContext {
     const same = this.types.get(type);
     if (same === undefined) this.types.set(type, [document]);
     else same.push(document);
-    const pod = podView(document);
+    const pod = podView(document, classes);
     if (pod !== undefined) {
       this.pods.set(document, pod);
       this.workloads.add(`${type} ${nameOf(document.value)}`);

@@ -117,6 +117,11 @@ const tolerationFits: Check = (value, path, faults) => {
   }
 };
 
+/** Labels that a node must have. */
+export const NODE_LABELS: Check = mapOf(QUALIFIED_NAME, text(LABEL_VALUE));
+
+export const TOLERATIONS: Check = list(all(TOLERATION, tolerationFits));
+
 const DNS_POLICIES = ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"];
 
 const dnsFits: Check = (value, path, faults) => {
@@ -150,9 +155,9 @@ const SPEC: Check = object({
   containers: required(list(CONTAINER), "Write at least one container."),
   initContainers: list(CONTAINER),
   nodeName: text(DNS_SUBDOMAIN, true),
-  nodeSelector: mapOf(QUALIFIED_NAME, text(LABEL_VALUE)),
+  nodeSelector: NODE_LABELS,
   affinity: object({ nodeAffinity: NODE_AFFINITY }),
-  tolerations: list(all(TOLERATION, tolerationFits)),
+  tolerations: TOLERATIONS,
   hostNetwork: flag,
   hostname: text(DNS_LABEL, true),
   subdomain: text(DNS_LABEL, true),

@@ -1,7 +1,7 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { SELECTOR, metadataOf } from "./check-metadata.ts";
-import { NODE, NO_FIELDS, POD } from "./check-pod.ts";
+import { NODE, NODE_LABELS, NO_FIELDS, POD, TOLERATIONS } from "./check-pod.ts";
 import { SERVICE, notSpecial } from "./check-service.ts";
 import {
   CONFIG_MAP,
@@ -211,6 +211,12 @@ const SERVICE_CIDR: Check = object({
   ),
 });
 
+/** k8s.io/kubernetes, `pkg/apis/node/validation`. */
+const RUNTIME_CLASS: Check = object({
+  handler: required(text(DNS_LABEL), "Write the name of the runtime's handler, such as runhcs-wcow-process."),
+  scheduling: object({ nodeSelector: NODE_LABELS, tolerations: TOLERATIONS }),
+});
+
 /** k8s.io/kubernetes, `pkg/apis/core/validation/events.go`. */
 const EVENT: Check = object({
   involvedObject: required(
@@ -244,6 +250,7 @@ const METADATA: Readonly<Record<KubeKind, Check>> = Object.freeze({
   ConfigMap: metadata("ConfigMap"),
   Lease: metadata("Lease"),
   ServiceCIDR: metadata("ServiceCIDR"),
+  RuntimeClass: metadata("RuntimeClass"),
   Event: metadata("Event"),
 });
 
@@ -264,6 +271,7 @@ const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   ConfigMap: CONFIG_MAP,
   Lease: LEASE,
   ServiceCIDR: SERVICE_CIDR,
+  RuntimeClass: RUNTIME_CLASS,
   Event: EVENT,
 });
 

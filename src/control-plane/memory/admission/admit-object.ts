@@ -1,7 +1,7 @@
 /** What the API server fills in and refuses before it stores an object. */
 import type { EndpointSlice, KubeObject, Node } from "#contracts/kubernetes/objects.ts";
 import { type ServiceRefusal, type Reservations, admitService } from "../services/admit-service.ts";
-import type { ControlPlane } from "../control-plane.ts";
+import { type ControlPlane, withClass } from "../control-plane.ts";
 import { generatedName } from "./names.ts";
 import { keyOf } from "../object-store.ts";
 import { completePodSpec } from "./pod-template.ts";
@@ -75,7 +75,9 @@ export function admitObject(plane: ControlPlane, object: KubeObject, reserved: R
     return { object: object.metadata.uid === "" ? withKubeletLabels(object) : object };
   if (object.kind === "Pod" && object.spec !== undefined) {
     const status = object.status ?? { phase: "Pending" };
-    return { object: { ...object, spec: completePodSpec(object.spec), status } };
+    const complete = { ...object, spec: completePodSpec(object.spec), status };
+    // A pod of a dump shows what its class added.
+    return { object: object.metadata.uid === "" ? withClass(plane, complete) : complete };
   }
   return { object: object.kind === "EndpointSlice" ? completeSlice(object) : object };
 }

@@ -12,6 +12,7 @@ import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";
 import { settle } from "../settle.ts";
+import { runtimeClassOf } from "#contracts/kubernetes/runtime-class.ts";
 import { controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();
@@ -58,10 +59,12 @@ function reservationsOf(objects: readonly LoadedObject[]): Reservations {
   return { addresses, ports };
 }
 
-/** Namespaces come first, then nodes; otherwise the order of the files holds. */
+const FIRST: readonly KubeKind[] = ["Namespace", "Node", "RuntimeClass"];
+
+/** Namespaces come first, then nodes, and the classes of pods; otherwise the order of the files holds. */
 function inOrder(objects: readonly LoadedObject[]): readonly LoadedObject[] {
   const rank = ({ object }: LoadedObject): number =>
-    object.kind === "Namespace" ? 0 : object.kind === "Node" ? 1 : 2;
+    FIRST.includes(object.kind) ? FIRST.indexOf(object.kind) : FIRST.length;
   return objects.toSorted((a, b) => rank(a) - rank(b));
 }
 
@@ -70,6 +73,7 @@ class Application {
   private readonly notes: FileProblem[] = [];
   private readonly report = new LoadReport();
   private readonly made = new Map<string, { readonly first: LoadedObject; count: number }>();
+  private readonly classes = new Map<string, { readonly first: LoadedObject; count: number }>();
   private readonly plane: ControlPlane;
   private readonly reserved: Reservations;
 
@@ -90,6 +94,7 @@ class Application {
       return Object.freeze({ kind: named.kind, namespace, name, change: "refused" as const, problem });
     }
     this.ensureNamespace(loaded, namespace);
+    this.noteClass(loaded);
     const reference = referenceOf(named);
     if (loaded.origin !== undefined) this.plane.origins.set(reference, loaded.origin);
     const isSame = before !== undefined && equalJson(before, withVersionOf(before, admitted.object));
@@ -126,7 +131,34 @@ class Application {
       this.made.set(namespace, { first: loaded, count: 1 });
   }
 
+  /** A class of pods that no manifest describes; pods of a dump show what it asks for. */
+  private noteClass(loaded: LoadedObject): void {
+    const { object } = loaded;
+    const name = object.metadata.uid === "" ? runtimeClassOf(object) : undefined;
+    if (name === undefined || this.plane.store.get("RuntimeClass", "", name) !== undefined) return;
+    const known = this.classes.get(name);
+    if (known === undefined) this.classes.set(name, { first: loaded, count: 1 });
+    else known.count++;
+  }
+
+  private noteClasses(): void {
+    for (const [name, { first, count }] of this.classes) {
+      const { kind, metadata } = first.object;
+      const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");
+      this.notes.push(
+        Object.freeze({
+          code: "runtime-class-unknown" as const,
+          ...place,
+          path: "spec.runtimeClassName",
+          message: WORDS.runtimeClassUnknown({ name, count, ending: count === 1 ? "" : "s" }),
+          advice: WORDS.adviceRuntimeClassUnknown,
+        }),
+      );
+    }
+  }
+
   finish(outcomes: readonly ApplyOutcome[]): KubeApplyReport {
+    this.noteClasses();
     for (const [namespace, { first, count }] of this.made) {
       const { kind, metadata } = first.object;
       const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");

@@ -1,5 +1,9 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import type { PodSpec, RuntimeClass } from "#contracts/kubernetes/objects.ts";
+import { withClassOf } from "#contracts/kubernetes/runtime-class.ts";
+import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
+import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
@@ -137,12 +141,35 @@ function containersOf(spec: Fields, path: LintPath): readonly ContainerView[] {
   );
 }
 
+/** RuntimeClasses of the input by name, as far as an API server would take them. */
+export type ClassesOfPods = ReadonlyMap<string, RuntimeClass>;
+
+export function classesOfPods(documents: readonly LintDocument[]): ClassesOfPods {
+  return new Map(
+    documents.flatMap(({ kind, value }) => {
+      const name = textAt(value, "metadata", "name") ?? "";
+      const isClass = kind === "kubernetes" && textAt(value, "kind") === "RuntimeClass" && name !== "";
+      const faults = new FieldFaults();
+      if (isClass) checkObject("RuntimeClass", value, faults);
+      return isClass && faults.list.length === 0 ? [[name, value as unknown as RuntimeClass] as const] : [];
+    }),
+  );
+}
+
+/** The spec with what its class asks for; one whose own fields have other shapes stays as it is. */
+function withClass(spec: Fields, classes: ClassesOfPods): Fields {
+  const { nodeSelector = {}, tolerations = [] } = spec;
+  if (!classes.has(textAt(spec, "runtimeClassName") ?? "")) return spec;
+  if (!isFields(nodeSelector) || !Array.isArray(tolerations) || !tolerations.every(isFields)) return spec;
+  return { ...withClassOf(spec as unknown as PodSpec, classes) };
+}
+
 /** The pod of a Kubernetes document; undefined when it has none. */
-export function podView(document: LintDocument): PodView | undefined {
+export function podView(document: LintDocument, classes: ClassesOfPods): PodView | undefined {
   if (document.kind !== "kubernetes") return undefined;
   const path = podSpecPath(document.value);
   if (path === undefined) return undefined;
-  const spec = fieldsAt(document.value, ...path);
+  const spec = withClass(fieldsAt(document.value, ...path), classes);
   const containers = containersOf(spec, path);
   const isPod = path.length === 1;
   const labels = isPod
