@@ -442,6 +442,7 @@ export interface Commands {
   readonly wineShimMissing: Template<"from">;
   readonly wineOptionsNeedPrivateService: string;
   readonly vfpctrlUsage: Template<"commands">;
+  readonly launcherWithoutNode: Template<"node">;
 }
 export function commands(): Commands;
 
@@ -536,6 +537,24 @@ export interface ControlPlane {
   readonly jsonPatchTooLong: Template<"operationsMax" | "operationsCount">;
 }
 export function controlPlane(): ControlPlane;
+
+export interface Core {
+  readonly editionTooEarly: Template<"year">;
+  readonly buildWithoutProfile: Template<"build" | "lowerName" | "lowerBuild">;
+  readonly quirkSettingInvalid: Template<"setting" | "quirk">;
+}
+export function core(): Core;
+
+export interface DataPlane {
+  readonly portNotServed: Template<"address">;
+  readonly sentToSwitch: string;
+  readonly discoveryInvalid: Template<"hopLimit">;
+  readonly noAddressToMasqueradeWith: string;
+  readonly podsShareHostMac: string;
+  readonly toPhysicalHost: string;
+  readonly lbnatLost: string;
+}
+export function dataPlane(): DataPlane;
 
 export interface Flannel {
   readonly leaseExpired: Template<"lease">;
@@ -789,6 +808,85 @@ export interface HnsFiles {
 }
 export function hnsFiles(): HnsFiles;
 
+export interface Hresults {
+  readonly HCN_E_NETWORK_NOT_FOUND: string;
+  readonly HCN_E_ENDPOINT_NOT_FOUND: string;
+  readonly HCN_E_LAYER_NOT_FOUND: string;
+  readonly HCN_E_SWITCH_NOT_FOUND: string;
+  readonly HCN_E_SUBNET_NOT_FOUND: string;
+  readonly HCN_E_ADAPTER_NOT_FOUND: string;
+  readonly HCN_E_PORT_NOT_FOUND: string;
+  readonly HCN_E_POLICY_NOT_FOUND: string;
+  readonly HCN_E_VFP_PORTSETTING_NOT_FOUND: string;
+  readonly HCN_E_INVALID_NETWORK: string;
+  readonly HCN_E_INVALID_NETWORK_TYPE: string;
+  readonly HCN_E_INVALID_ENDPOINT: string;
+  readonly HCN_E_INVALID_POLICY: string;
+  readonly HCN_E_INVALID_POLICY_TYPE: string;
+  readonly HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION: string;
+  readonly HCN_E_NETWORK_ALREADY_EXISTS: string;
+  readonly HCN_E_LAYER_ALREADY_EXISTS: string;
+  readonly HCN_E_POLICY_ALREADY_EXISTS: string;
+  readonly HCN_E_PORT_ALREADY_EXISTS: string;
+  readonly HCN_E_ENDPOINT_ALREADY_ATTACHED: string;
+  readonly HCN_E_REQUEST_UNSUPPORTED: string;
+  readonly HCN_E_MAPPING_NOT_SUPPORTED: string;
+  readonly HCN_E_DEGRADED_OPERATION: string;
+  readonly HCN_E_SHARED_SWITCH_MODIFICATION: string;
+  readonly HCN_E_GUID_CONVERSION_FAILURE: string;
+  readonly HCN_E_REGKEY_FAILURE: string;
+  readonly HCN_E_INVALID_JSON: string;
+  readonly HCN_E_INVALID_JSON_REFERENCE: string;
+  readonly HCN_E_ENDPOINT_SHARING_DISABLED: string;
+  readonly HCN_E_INVALID_IP: string;
+  readonly HCN_E_SWITCH_EXTENSION_NOT_FOUND: string;
+  readonly HCN_E_MANAGER_STOPPED: string;
+  readonly GCN_E_MODULE_NOT_FOUND: string;
+  readonly GCN_E_NO_REQUEST_HANDLERS: string;
+  readonly GCN_E_REQUEST_UNSUPPORTED: string;
+  readonly GCN_E_RUNTIMEKEYS_FAILED: string;
+  readonly GCN_E_NETADAPTER_TIMEOUT: string;
+  readonly GCN_E_NETADAPTER_NOT_FOUND: string;
+  readonly GCN_E_NETCOMPARTMENT_NOT_FOUND: string;
+  readonly GCN_E_NETINTERFACE_NOT_FOUND: string;
+  readonly GCN_E_DEFAULTNAMESPACE_EXISTS: string;
+  readonly HCN_E_ICS_DISABLED: string;
+  readonly HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS: string;
+  readonly HCN_E_ENTITY_HAS_REFERENCES: string;
+  readonly HCN_E_INVALID_INTERNAL_PORT: string;
+  readonly HCN_E_NAMESPACE_ATTACH_FAILED: string;
+  readonly HCN_E_ADDR_INVALID_OR_RESERVED: string;
+  readonly HCN_E_INVALID_PREFIX: string;
+  readonly HCN_E_OBJECT_USED_AFTER_UNLOAD: string;
+  readonly HCN_E_INVALID_SUBNET: string;
+  readonly HCN_E_INVALID_IP_SUBNET: string;
+  readonly HCN_E_ENDPOINT_NOT_ATTACHED: string;
+  readonly HCN_E_ENDPOINT_NOT_LOCAL: string;
+  readonly HCN_INTERFACEPARAMETERS_ALREADY_APPLIED: string;
+  readonly HCN_E_VFP_NOT_ALLOWED: string;
+  readonly E_ACCESSDENIED: string;
+  readonly E_NOTIMPL: string;
+  readonly ERROR_WRITE_PROTECT: string;
+  readonly ERROR_WRITE_FAULT: string;
+  readonly ERROR_SHARING_VIOLATION: string;
+  readonly ERROR_WRONG_DISK: string;
+  readonly ERROR_DUP_NAME: string;
+  readonly ERROR_INVALID_PARAMETER: string;
+  readonly ERROR_ALREADY_EXISTS: string;
+  readonly ERROR_DISK_FULL: string;
+  readonly ERROR_FILE_CORRUPT: string;
+  readonly ERROR_NOT_FOUND: string;
+  readonly RPC_S_UNKNOWN_IF: string;
+  readonly RPC_S_SERVER_UNAVAILABLE: string;
+  readonly RPC_S_CALL_FAILED: string;
+  readonly EPT_S_NOT_REGISTERED: string;
+  readonly ERROR_OBJECT_ALREADY_EXISTS: string;
+  readonly HCS_E_SYSTEM_INVALID_CONFIGURATION: string;
+  readonly HCS_E_SYSTEM_ALREADY_EXISTS: string;
+  readonly HCS_E_SYSTEM_NOT_FOUND: string;
+}
+export function hresults(): Hresults;
+
 export interface KubeProxy {
   readonly flagConfig: string;
   readonly flagNetworkName: string;
@@ -997,6 +1095,50 @@ export interface LogAndErrors {
 }
 export function logAndErrors(): LogAndErrors;
 
+export interface Malformed {
+  readonly "ethernet-truncated": string;
+  readonly "vlan-truncated": string;
+  readonly "arp-truncated": string;
+  readonly "arp-not-ethernet-ipv4": string;
+  readonly "ipv4-truncated": string;
+  readonly "ipv4-version": string;
+  readonly "ipv4-header-length": string;
+  readonly "ipv4-total-length": string;
+  readonly "ipv4-option-length": string;
+  readonly "ipv6-truncated": string;
+  readonly "ipv6-version": string;
+  readonly "ipv6-payload-length": string;
+  readonly "ipv6-extension-truncated": string;
+  readonly "ipv6-extension-chain": string;
+  readonly "tcp-truncated": string;
+  readonly "tcp-data-offset": string;
+  readonly "tcp-option-length": string;
+  readonly "udp-truncated": string;
+  readonly "udp-length": string;
+  readonly "icmp-truncated": string;
+  readonly "nd-truncated": string;
+  readonly "nd-not-discovery": string;
+  readonly "nd-option-length": string;
+  readonly "mld-truncated": string;
+  readonly "vxlan-truncated": string;
+  readonly "vxlan-vni-invalid": string;
+  readonly "geneve-truncated": string;
+  readonly "geneve-version": string;
+  readonly "geneve-option-length": string;
+  readonly "geneve-not-ethernet": string;
+  readonly "nvgre-truncated": string;
+  readonly "gre-not-nvgre": string;
+  readonly "stt-truncated": string;
+  readonly "stt-version": string;
+  readonly "stt-segment-length": string;
+  readonly "stt-segment-overlap": string;
+  readonly "dns-truncated": string;
+  readonly "dns-too-long": string;
+  readonly "dns-name": string;
+  readonly "dns-record-length": string;
+}
+export function malformed(): Malformed;
+
 export interface Plugins {
   readonly cnsAddressInvalid: Template<"text" | "length">;
   readonly cnsNicTypeUnknown: Template<"type">;
@@ -1189,5 +1331,15 @@ export interface Reports {
   readonly routeResolve: string;
   readonly routeExec: string;
   readonly routeVerify: string;
+  readonly policyReferenceName: string;
+  readonly provenanceObject: string;
+  readonly problemFile: string;
+  readonly fieldChange: string;
+  readonly listedAbsent: string;
+  readonly listedRuleData: string;
+  readonly listedGroup: string;
+  readonly listedNatRange: string;
+  readonly listedFlow: string;
+  readonly listedAllToExternal: string;
 }
 export function reports(): Reports;

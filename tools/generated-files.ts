@@ -20,7 +20,7 @@ import { hnsOpenApi } from "#hns/http/openapi.ts";
 import { dumpSchema } from "#contracts/hcn/dumps.ts";
 import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/error-documents.ts";
 import { logFindingsSchema, logFolderFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
-import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "#diagnose/catalogue/format-index.ts";
+import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "./format-index.ts";
 import {
   REPORT_SHAPES,
   formatEvents,

@@ -1,6 +1,7 @@
 /**
  * Prose that stands in code: a text of twelve words or more in a file of `src/` that is no test. What Mullion says at
- * length lies in `data/`. A sum of texts counts as one text, a hole of a template as one word.
+ * length lies in `data/`. A sum of texts counts as one text, a hole of a template as one word; a template with more holes
+ * than words of its own is a line of values.
  */
 import { parseAst } from "rolldown/parseAst";
 import { type SourceFile, isTest } from "./source-files.ts";
@@ -14,8 +15,24 @@ export interface Prose {
   readonly text: string;
 }
 
-/** How many texts each file may hold. */
-export type ProseCounts = Readonly<Record<string, number>>;
+/** A file whose long texts are programs in another language, which stand beside what fills them in. */
+export interface ForeignPrograms {
+  readonly count: number;
+  /** What each of them is. */
+  readonly reason: string;
+}
+
+/** By file. */
+export const FOREIGN_PROGRAMS: Readonly<Record<string, ForeignPrograms>> = {
+  "src/cli/mullion/completion/scripts.ts": {
+    count: 4,
+    reason: "what bash, zsh, fish and PowerShell run to complete a line: a function in the language of each",
+  },
+  "src/cli/programs/launchers.ts": {
+    count: 2,
+    reason: "the files that start a program: one for sh, one for Node; what they say comes from data/words",
+  },
+};
 
 interface Node {
   readonly type: string;
@@ -43,8 +60,11 @@ function textOf(node: Node): string | undefined {
   return left === undefined && right === undefined ? undefined : `${left ?? HOLE}${right ?? HOLE}`;
 }
 
-function countWords(text: string): number {
-  return text.split(/\s/u).filter((word) => /\p{L}/u.test(word) || word.includes(HOLE)).length;
+function isProse(text: string): boolean {
+  const words = text.split(/\s/u);
+  const holes = words.filter((word) => word.includes(HOLE)).length;
+  const own = words.filter((word) => !word.includes(HOLE) && /\p{L}/u.test(word)).length;
+  return own + holes >= PROSE_WORDS && own >= holes;
 }
 
 /** Each text of twelve words or more, in the order of the file. */
@@ -52,7 +72,7 @@ export function findProse({ path, text }: SourceFile): readonly Prose[] {
   const found: Prose[] = [];
   const visit = (node: Node): void => {
     const words = textOf(node);
-    if (words !== undefined && countWords(words) >= PROSE_WORDS) {
+    if (words !== undefined && isProse(words)) {
       found.push({ line: text.slice(0, node.start).split("\n").length, text: words });
       return;
     }
@@ -64,13 +84,16 @@ export function findProse({ path, text }: SourceFile): readonly Prose[] {
   return found;
 }
 
-/** Files that do not hold as many texts as the list says, one sentence each: the list gets shorter with every text that moves. */
-export function findNewProse(files: readonly SourceFile[], allowed: ProseCounts): readonly string[] {
+/** What is wrong with the long texts of all files, one sentence each. */
+export function findNewProse(
+  files: readonly SourceFile[],
+  programs: Readonly<Record<string, ForeignPrograms>>,
+): readonly string[] {
   const found = new Map(
     files.filter(({ path }) => !isTest(path)).map((file) => [file.path, findProse(file)] as const),
   );
   const more = [...found].flatMap(([path, texts]) => {
-    const count = allowed[path] ?? 0;
+    const count = programs[path]?.count ?? 0;
     if (texts.length <= count) return [];
     const lines = texts.map(({ line }) => line).join(", ");
     return [
@@ -78,9 +101,9 @@ export function findNewProse(files: readonly SourceFile[], allowed: ProseCounts)
         "put them into data/words, as data/README.md says",
     ];
   });
-  const fewer = Object.entries(allowed).flatMap(([path, count]) => {
+  const fewer = Object.entries(programs).flatMap(([path, { count }]) => {
     const now = found.get(path)?.length ?? 0;
-    return now < count ? [`tools/prose.json: ${path} has ${now} texts, not ${count}: lower its entry`] : [];
+    return now < count ? [`tools/prose.ts: ${path} has ${now} programs, not ${count}: lower its entry`] : [];
   });
   return [...more, ...fewer];
 }

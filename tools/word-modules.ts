@@ -27,7 +27,7 @@ ${openers.join("")}`;
 function formatType(name: string): string {
   const texts = Object.entries(readWords(name)).map(([text, words]) => {
     const holes = holesOf(words).map((hole) => `"${hole}"`);
-    return `  readonly ${text}: ${holes.length === 0 ? "string" : `Template<${holes.join(" | ")}>`};\n`;
+    return `  readonly ${/^\w+$/u.test(text) ? text : `"${text}"`}: ${holes.length === 0 ? "string" : `Template<${holes.join(" | ")}>`};\n`;
   });
   const type = typeOf(name);
   return `export interface ${type} {\n${texts.join("")}}\nexport function ${openerOf(name)}(): ${type};\n`;

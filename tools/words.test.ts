@@ -1,14 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { joinParagraphs, listWords, readWords } from "../data/read-texts.node.ts";
 import { holesOf, textsByName } from "#core/base/words.ts";
+import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
+import { MALFORMED_REASONS } from "#core/wire/malformed.ts";
 import { isTest, readFiles } from "./source-files.ts";
 import { formatWordModule, formatWordTypes, openerOf } from "./word-modules.ts";
 
 const AREAS = listWords();
 const CODE = readFiles("src/**/*.ts").filter(({ path }) => !isTest(path));
 
+/** Areas whose texts go by codes: a text for each, and no other. */
+const CODES_OF: Readonly<Record<string, readonly string[]>> = {
+  hresults: Object.keys(HCN_ERRORS),
+  malformed: MALFORMED_REASONS,
+};
+
 /** What is asked of texts in the files that ask for an area. */
 function usedNames(area: string): ReadonlySet<string> {
+  const codes = CODES_OF[area];
+  if (codes !== undefined) return new Set(codes);
   const asks = new RegExp(`import \\{[^}]*\\b${openerOf(area)}\\b[^}]*\\} from "#data/words\\.js"`, "u");
   const files = CODE.filter(({ text }) => asks.test(text));
   return new Set(files.flatMap(({ text }) => [...text.matchAll(/\.(\w+)/gu)].map(([, name = ""]) => name)));
@@ -21,12 +31,19 @@ describe("the texts of data/words", () => {
   });
 
   it.each(AREAS)("%s has names that code can write", (area) => {
-    expect(Object.keys(readWords(area)).filter((name) => !/^[a-z][A-Za-z0-9]*$/u.test(name))).toEqual([]);
+    const form = area in CODES_OF ? /^[A-Za-z][\w-]*$/u : /^[a-z][A-Za-z0-9]*$/u;
+    expect(Object.keys(readWords(area)).filter((name) => !form.test(name))).toEqual([]);
+  });
+
+  it.each(Object.entries(CODES_OF))("%s has a text for each code", (area, codes) => {
+    const texts = readWords(area);
+    expect(codes.filter((code) => (texts[code] ?? "") === "")).toEqual([]);
   });
 
   it("are known to the compiler with their holes", () => {
     const types = formatWordTypes();
     expect(formatWordModule()).toContain('export const commandLine = () => openWords("command-line");');
+    expect(types).toMatch(/^ {2}readonly "arp-truncated": string;$/mu);
     expect(types).toMatch(/^ {2}readonly exitCodes: string;$/mu);
     expect(types).toMatch(/^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames">;$/mu);
   });

@@ -10,7 +10,7 @@ writeFileSync("data/words.js", formatWordModule());
 writeFileSync("data/words.d.ts", formatWordTypes());
 
 const CODES = "src/core/catalogue/codes.ts";
-const { formatCodes } = await import("#diagnose/catalogue/format-index.ts");
+const { formatCodes } = await import("./format-index.ts");
 const codes = formatCodes();
 
 if (codes === readFileSync(CODES, "utf8")) {

@@ -36,9 +36,21 @@ import { commands } from "#data/words.js";
 const WORDS = commands();
 
 /** Files that a folder is searched for; a file that is named is read whatever it is called. */
-const ENDINGS: ReadonlySet<string> = new Set(
-  ".yaml .yml .json .conf .conflist .env .template .txt .ps1 .psm1 .cmd .bat .sh".split(" "),
-);
+const ENDINGS: ReadonlySet<string> = new Set([
+  ".yaml",
+  ".yml",
+  ".json",
+  ".conf",
+  ".conflist",
+  ".env",
+  ".template",
+  ".txt",
+  ".ps1",
+  ".psm1",
+  ".cmd",
+  ".bat",
+  ".sh",
+]);
 /** Folders that hold other people's files. */
 const NOT_SEARCHED = /(?:^|[\\/])(?:node_modules|\.git|\.hg|\.svn)[\\/]/;
 

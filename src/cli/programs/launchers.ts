@@ -8,6 +8,9 @@ import { packageRoot } from "../installation.ts";
 import { bundleFolder, formatMark, readMark } from "./launcher-mark.ts";
 import { PROGRAMS } from "./table.ts";
 import { quotePosix } from "#core/base/shell-quoting.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 // Launchers: the small files that start a program of this installation from the folder where a runtime looks for it. Each
 // says in a line of its own whose it is, so that it is found again, replaced and taken away, and nothing else is.
@@ -40,7 +43,7 @@ function failureOf(program: string, message: string): { readonly json: string; r
 function formatShellLauncher(options: LauncherOptions): string {
   const { program, start, node, isSource = false } = options;
   const noStart = failureOf(program, `${start} is missing`);
-  const noNode = failureOf(program, `no Node is found: neither MULLION_NODE, nor ${node}, nor one in PATH`);
+  const noNode = failureOf(program, WORDS.launcherWithoutNode({ node }));
   return `#!/bin/sh
 # ${formatMark(options)}
 # ${NOTE}

@@ -130,7 +130,7 @@ const TOOLS: readonly Program[] = [
   {
     name: "pktmon",
     kind: "tool",
-    about: "prints what was counted and dropped on the way through a node",
+    about: "prints what a node counted and dropped on a packet's way",
     start: async () => (await import("../pktmon/program.ts")).startPktmon(),
   },
 ];

@@ -20,7 +20,7 @@ describe("HRESULTs", () => {
   });
 
   it("holds the codes 0x803b0001 to 0x803b0037 without a gap, each once", () => {
-    const values = Object.values(HCN_ERRORS).map((facts) => facts.hresult as number);
+    const values = Object.values(HCN_ERRORS).map((facts) => facts.hresult);
     expect(new Set(values).size).toBe(values.length);
     for (let low = 1; low <= 0x37; low++) expect(values).toContain(0x803b0000 + low);
   });

@@ -55,11 +55,28 @@ function buildsOf(tag: string): readonly number[] {
  * Official images of Docker Hub that have no Windows among their architectures
  * (https://github.com/docker-library/official-images, folder `library`).
  */
-const LINUX_LIBRARY: ReadonlySet<string> = new Set(
-  "almalinux alpine amazonlinux archlinux busybox debian fedora haproxy httpd mariadb memcached mysql nginx node php postgres rabbitmq redis ubuntu wordpress".split(
-    " ",
-  ),
-);
+const LINUX_LIBRARY: ReadonlySet<string> = new Set([
+  "almalinux",
+  "alpine",
+  "amazonlinux",
+  "archlinux",
+  "busybox",
+  "debian",
+  "fedora",
+  "haproxy",
+  "httpd",
+  "mariadb",
+  "memcached",
+  "mysql",
+  "nginx",
+  "node",
+  "php",
+  "postgres",
+  "rabbitmq",
+  "redis",
+  "ubuntu",
+  "wordpress",
+]);
 
 /** Distributions of Linux, as the tags of many images name what they are built on. */
 const LINUX_TAG =

@@ -4,6 +4,9 @@
  */
 
 import type { ValueOf } from "./shape.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Which packet of a trace this is. 0: not followed. 1: the packet asked about. 2: the answer to it. */
 export type PacketTag = 0 | 1 | 2;
@@ -22,7 +25,7 @@ export const POLICY_REFERENCE = {
       text: "A policy by its name.",
       fields: {
         type: "text",
-        name: { is: "text", text: "What a policy of a long list is for: the prefix of a RemoteSubnetRoute." },
+        name: { is: "text", text: (): string => WORDS.policyReferenceName },
       },
     },
   ],
@@ -35,7 +38,7 @@ export const PROVENANCE = {
   fields: {
     object: {
       is: "text",
-      text: "Kind in the words of its own contract: HostComputeEndpoint, HostComputeNetwork, Service, Pod, default …",
+      text: (): string => WORDS.provenanceObject,
     },
     id: "text",
     name: "text",

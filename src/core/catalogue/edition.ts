@@ -1,4 +1,7 @@
 /** Editions of the Kubernetes page "Networking on Windows", by the year that people know them by. */
+import { core } from "#data/words.js";
+
+const WORDS = core();
 
 /** That of Kubernetes 1.2x, and that of mid-2024. Oldest first. */
 export const EDITIONS = ["2021", "2024"] as const;
@@ -19,7 +22,7 @@ export function parseEdition(text: string): Edition | EditionProblem {
   if (found !== undefined) return found;
   const known = `Write one of ${EDITIONS.join(", ")}.`;
   const problem = EARLIER.test(text.trim())
-    ? `the documentation of ${text.trim()} describes nodes that are not carried out here (kubenet, pods with two endpoints, overlays in their first form)`
+    ? WORDS.editionTooEarly({ year: text.trim() })
     : `there is no edition ${JSON.stringify(text)} of the Kubernetes page`;
   return { problem, advice: known };
 }

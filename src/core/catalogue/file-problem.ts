@@ -1,6 +1,9 @@
 /** What is wrong with a file, or worth knowing about it: where, and what to write instead. */
 import type { ValueOf } from "../base/shape.ts";
 import type { KnowledgeCode } from "./codes.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export interface FileProblem {
   readonly code: KnowledgeCode;
@@ -24,7 +27,7 @@ export const PROBLEM_PLACE = {
   fields: {
     file: {
       is: "text",
-      text: "As the user named it; for an object that stands in no file kind/namespace/name.",
+      text: (): string => WORDS.problemFile,
     },
     line: { is: "integer", text: "From 1; 0 for what stands in no file." },
     column: { is: "integer", text: "From 1, in characters; 0 for what stands in no file." },

@@ -2,6 +2,9 @@
  * Windows profiles: what differs by build and update revision (hcn.md §1.6, §7.2; design: a build plus its revision).
  * Behaviour that a profile lacks or has wrong is looked up by the numbers here, never by the profile's name.
  */
+import { core } from "#data/words.js";
+
+const WORDS = core();
 
 /** A service version: what `/globals/version` answers. */
 export interface ServiceVersion {
@@ -155,7 +158,7 @@ function profileOfBuild(build: number): WindowsBuild | undefined {
   const note =
     nearest.build === build
       ? undefined
-      : `build ${build} has no profile; ${nearest.name} (build ${nearest.build}) is used, the next lower one`;
+      : WORDS.buildWithoutProfile({ build, lowerName: nearest.name, lowerBuild: nearest.build });
   return { profile: nearest, revision: undefined, note };
 }
 

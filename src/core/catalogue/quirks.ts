@@ -19,6 +19,9 @@ import {
   hnsVersionOf,
   updateRevision,
 } from "./profiles.ts";
+import { core } from "#data/words.js";
+
+const WORDS = core();
 
 export { QUIRK_NAMES, type QuirkName } from "./codes.ts";
 
@@ -180,6 +183,6 @@ export function parseQuirk(
   const setting = readSetting(wanted);
   if (setting !== undefined) return { name, setting };
   return {
-    problem: `${JSON.stringify(wanted)} is not a setting of ${name}; write on, off, a rate such as 0.1, or a rate and a seed such as 0.1@7`,
+    problem: WORDS.quirkSettingInvalid({ setting: JSON.stringify(wanted), quirk: name }),
   };
 }

@@ -10,6 +10,9 @@ import type { Packet } from "#core/wire/packet.ts";
 import { type Decision, drop, toPort } from "./decision.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { SwitchTables } from "./switch-tables.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 /** Steps 3 to 6: a frame that is in no tunnel, or goes by its outer header. */
 export function forwardByMac(
@@ -100,7 +103,7 @@ function forwardToHostMac(
     return toPort(binding, packet, "by NAT binding of destination address and port");
   const owner = findByAddress(tables, packet, headers);
   if (owner !== undefined && owner !== source)
-    return toPort(owner, packet, "by destination address: its pods share the host's MAC on the wire");
+    return toPort(owner, packet, packet.tag === 0 ? "" : WORDS.podsShareHostMac);
   const host = defined(tables.hostPort, "a frame to the host's MAC needs a host vNIC");
   if (host === source) return drop("mac-not-local", "the host sent a frame to itself");
   return toPort(host, packet, "to the host: its MAC");

@@ -95,7 +95,7 @@ function fromMac(packet: Packet, mac: Mac): Packet {
 function rewriteOption(frame: Packet, mac: Mac): void {
   const headers = headersOf(frame);
   const view = NdView.parse(frame.bytes, headers.transport, frame.end);
-  assert(typeof view !== "string", "a copy of a message can be read as the message was");
+  assert(typeof view !== "string", "a copy of a message reads as the message did");
   for (const type of [NdOptionType.sourceLinkLayer, NdOptionType.targetLinkLayer]) {
     const at = view.findOption(type);
     if (at >= 0 && readU8(frame.bytes, at + 1) === 1) writeU48(frame.bytes, at + 2, mac);

@@ -14,6 +14,9 @@ import type { Packet } from "#core/wire/packet.ts";
 import { CONSUMED, type Decision, toPort } from "./decision.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { SwitchTables } from "./switch-tables.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 /** `SDNRemoteArpMacAddress` (dataplane.md §2.5, Appendix C). */
 export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
@@ -39,7 +42,7 @@ export function forwardTunnelled(
   // The port's rules gave it the node's MAC: it is for a Service, which the node's own port translates.
   const destination = readU48(packet.bytes, packet.start) as Mac;
   if (destination === tables.hostPort?.mac) return undefined;
-  return toPort(uplink, packet, "to the physical host's switch, as every frame of an L2Tunnel pod");
+  return toPort(uplink, packet, packet.tag === 0 ? "" : WORDS.toPhysicalHost);
 }
 
 function answerArp(packet: Packet, headers: Headers): Decision {

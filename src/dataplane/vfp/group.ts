@@ -200,7 +200,7 @@ function checkRule({ action, condition, isStateful, isTerminating }: Rule): void
   }
   assert(
     condition.isSourceTranslated !== true || (isTerminating && !isStateful),
-    "a rule for translated packets ends its layer and keeps no flows",
+    "a rule for translated packets ends its layer, without flows",
   );
 }
 
@@ -208,10 +208,7 @@ function checkRule({ action, condition, isStateful, isTerminating }: Rule): void
 function rankOf(definition: Omit<GroupDefinition, "rules">, rule: Rule): number {
   if (definition.match === "priority") return rule.priority;
   const prefix = onlyDestination(rule);
-  assert(
-    rule.condition.destinationSets === undefined,
-    "an LPM rule is found by its prefix alone, not by sets",
-  );
+  assert(rule.condition.destinationSets === undefined, "an LPM rule has a prefix and no sets");
   assert(prefixFamily(prefix) === definition.family, "an LPM rule has its group's family");
   return -prefix.length;
 }

@@ -87,7 +87,7 @@ export class Layer {
   setGroups(groups: readonly Group[]): void {
     assert(
       groups.every((group) => !group.allocatesPorts) || this.flows !== undefined,
-      `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
+      `dynnat needs a stateful layer to give ports back, not ${this.definition.name}`,
     );
     this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
     this.asksForSyn = groups.some((group) => group.asksForSyn);

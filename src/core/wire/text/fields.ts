@@ -29,6 +29,9 @@ import type { SttSegment, SttView } from "../tunnels/stt.ts";
 import type { TcpView } from "../tcp.ts";
 import { type TcpOption, parseTcpOptions } from "../tcp-options.ts";
 import type { UdpView } from "../udp.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** A header field with its value as text. */
 export interface FieldValue {
@@ -38,7 +41,7 @@ export interface FieldValue {
 
 /** A field that two frames do not have in common. */
 export const FIELD_CHANGE = {
-  text: "A header field that the step changed. Without before it was added, without after it is gone.",
+  text: (): string => WORDS.fieldChange,
   fields: {
     field: { is: "text", text: "As packet tools name it: ip.src, tcp.dstport; inner.… behind a tunnel." },
   },

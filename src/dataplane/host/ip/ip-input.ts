@@ -21,6 +21,9 @@ import type { WindowsFiltering } from "../windows-filtering/windows-filtering.ts
 import type { LocalPacket, StackInterface } from "../stack.ts";
 import { decrementIpTtl } from "#core/wire/ip-view.ts";
 import { formatRoute } from "./route-table.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 /** Who a packet is for. */
 type Audience = "us" | "broadcast" | "multicast" | "others";
@@ -136,7 +139,7 @@ export class IpInput {
   private isClaimed(packet: Packet, view: IpView): boolean {
     const claim = this.compartment.portClaims.ofDestination(packet.bytes, view);
     if (claim === undefined || claim === "switched") return false;
-    const text = `the port of ${formatIp(view.destination)} belongs to a service that this host does not serve`;
+    const text = WORDS.portNotServed({ address: formatIp(view.destination) });
     this.compartment.drop(packet, claim, text);
     return true;
   }

@@ -15,6 +15,9 @@ import { fragmentIpv4, fragmentIpv6 } from "./fragmentation.ts";
 import type { OutgoingPacket, Route, Path, HeaderOptions, StackInterface } from "../stack.ts";
 import { isLinkLocal, isLoopback } from "./address-scope.ts";
 import { type RouteTable, formatRoute } from "./route-table.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 const LIMITED_BROADCAST = 0xffff_ffff as Ipv4;
 const LOOPBACK_ADDRESSES = Object.freeze({ 4: 0x7f00_0001 as Ipv4, 6: 1n as Ipv6 });
@@ -141,8 +144,7 @@ export class IpOutput {
     if (own === undefined) return false;
     const view = viewOfSent(packet);
     if (this.compartment.portClaims.ofDestination(packet.bytes, view) !== "switched") return false;
-    const text =
-      packet.tag === 0 ? "" : "sent to the switch: a load balancer serves this port of an own address";
+    const text = packet.tag === 0 ? "" : WORDS.sentToSwitch;
     own.transmit({ packet, kind: "send", text, inferred: NODE_PORT_SECTION }, own.mac);
     return true;
   }

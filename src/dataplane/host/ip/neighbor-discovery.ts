@@ -12,6 +12,9 @@ import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "#core
 import { readTtl } from "#core/wire/ip-view.ts";
 import { ALL_NODES, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 /** Who asks, and whom. */
 interface Solicitation {
@@ -42,7 +45,7 @@ export function receiveDiscovery(compartment: Stack, local: LocalPacket): void {
   // RFC 4861 §6.1, §7.1: a router cannot have passed it on.
   const hopLimit = readTtl(packet.bytes, headers);
   if (hopLimit !== ND_HOP_LIMIT || readU8(packet.bytes, headers.transport + 1) !== 0) {
-    const text = `neighbour discovery with a hop limit of ${hopLimit}, or an unknown code`;
+    const text = WORDS.discoveryInvalid({ hopLimit });
     compartment.drop(packet, "malformed-frame", text);
     return;
   }

@@ -18,6 +18,9 @@ import { type Side, formatEnd, readTuple, hasPorts } from "./tuple.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 /** Where destinations are translated. */
 export type DestinationHook = "PREROUTING" | "OUTPUT";
@@ -136,11 +139,7 @@ export class Translator {
     const isMasqueraded = verdict?.target.kind === "masquerade";
     const source = isMasqueraded ? address : connection.original.source;
     if (source === undefined) {
-      this.compartment.drop(
-        packet,
-        "no-route",
-        "the interface that it leaves by has no address to masquerade with",
-      );
+      this.compartment.drop(packet, "no-route", WORDS.noAddressToMasqueradeWith);
       return false;
     }
     const reply = claimSource(this.table, connection.reply, source, this.compartment.nowMs);

@@ -6,6 +6,9 @@
 import { TRANSPOSITION_WORDS } from "#core/base/recorder.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import { LAYER_COUNTERS, RULE_COUNTERS, TCP_COUNTERS } from "../counters.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** One line under `Conditions:`. Labels and values are those of the text. */
 export const LISTED_CONDITION = {
@@ -17,7 +20,7 @@ export type ListedCondition = ValueOf<typeof LISTED_CONDITION>;
 /** Of an excerpt of a text: labels of fields that it does not carry, whose values here are none. */
 export const ABSENT = {
   list: "text",
-  text: "Of an excerpt: labels of fields that the text does not carry.",
+  text: (): string => WORDS.listedAbsent,
 } as const;
 /** What may be an excerpt. */
 export interface Excerpt {
@@ -36,7 +39,7 @@ export const LISTED_RULE = {
     ttl: { is: "integer", text: "Seconds that its flows live idle; 0 for rules that keep none." },
     data: {
       list: "text",
-      text: "The lines that the type prints of itself, between Flow TTL and FlagsEx, by four blanks a level.",
+      text: (): string => WORDS.listedRuleData,
     },
     flagsEx: "integer",
   },
@@ -45,7 +48,7 @@ export const LISTED_RULE = {
 export type ListedRule = ValueOf<typeof LISTED_RULE>;
 
 export const LISTED_GROUP = {
-  text: "A group of rules, in the order in which they are tried.",
+  text: (): string => WORDS.listedGroup,
   fields: {
     id: "text",
     name: "text",
@@ -86,7 +89,7 @@ export const LISTED_LAYER = {
 export type ListedLayer = ValueOf<typeof LISTED_LAYER>;
 
 export const LISTED_NAT_RANGE = {
-  text: "A block of ports that a NAT pool has of the node.",
+  text: (): string => WORDS.listedNatRange,
   fields: {
     pool: "text",
     ip: "text",
@@ -124,7 +127,7 @@ export type ListedSpace = ValueOf<typeof LISTED_SPACE>;
 
 /** One direction of a connection that a port remembers. */
 export const LISTED_FLOW = {
-  text: "One direction of a connection, with what all layers together do to it.",
+  text: (): string => WORDS.listedFlow,
   fields: {
     direction: { is: ["OUT", "IN"], text: "OUT: from the vNIC into the switch." },
     protocol: "integer",
@@ -190,7 +193,7 @@ export const LISTED_FORWARDING = {
   text: "What of /get-switch-forwarding-settings differs between switches.",
   fields: {
     innerMac: { is: "boolean", text: "Frames in tunnels go by the MAC inside." },
-    allToExternal: { is: "boolean", text: "What comes from pods goes to the uplink, whoever it is for." },
+    allToExternal: { is: "boolean", text: (): string => WORDS.listedAllToExternal },
     vxlanPort: "integer",
   },
 } as const;

@@ -13,6 +13,9 @@ import type { Action, LbnatBackEnd, EncapDestination, Rule } from "../rule.ts";
 import type { TunnelKind } from "#core/wire/tunnels/tunnel.ts";
 import { parseNumber } from "./conditions.ts";
 import { type ListedRule, TypeFlag } from "./listing.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 const INDENT = "    ";
 const MODIFY = "Modify:";
@@ -283,7 +286,7 @@ function readLbnat(rule: ListedRule, data: DataFields): ReadAction {
   const rewrites = isMacOnly ? "mac" : "address-and-port";
   return {
     action: { type: "lbnat", backEnds, distribution: "5-tuple", rewrites },
-    lost: "session affinity, and the MAC addresses of back ends on this switch",
+    lost: WORDS.lbnatLost,
   };
 }
 

@@ -3,10 +3,10 @@ import { quirks } from "#data/facts.js";
 import { listSubjects } from "#data/texts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { wrap } from "#core/base/text-layout.ts";
-import { listSections, pathOfEntry } from "./catalogue.ts";
-import { nameOf } from "./errors/format-error.ts";
-import { ERROR_ORIGINS, ORIGIN_TITLES } from "./errors/known-error.ts";
-import { KNOWN_ERRORS } from "./errors/table.ts";
+import { listSections, pathOfEntry } from "#diagnose/catalogue/catalogue.ts";
+import { nameOf } from "#diagnose/catalogue/errors/format-error.ts";
+import { ERROR_ORIGINS, ORIGIN_TITLES } from "#diagnose/catalogue/errors/known-error.ts";
+import { KNOWN_ERRORS } from "#diagnose/catalogue/errors/table.ts";
 
 const LINE_WIDTH = 110;
 
