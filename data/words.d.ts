@@ -104,9 +104,9 @@ export interface ClusterFile {
   readonly adviceWinBridgeGateway: string;
   readonly driverWithoutOutboundNat: Template<"driver">;
   readonly driverWithoutDhcp: Template<"driver">;
-  readonly adapterDriverConflict: Template<"driver" | "name" | "driver2">;
+  readonly adapterDriverConflict: Template<"driver" | "name" | "otherDriver">;
   readonly adviceSameDriver: Template<"driver">;
-  readonly buildWithFixedVxlanPort: Template<"name" | "name2">;
+  readonly buildWithFixedVxlanPort: Template<"node" | "build">;
   readonly vniTooLarge: Template<"vni">;
   readonly vniNotAsDocumented: Template<"asDocumented" | "flannelVni" | "vni">;
   readonly adviceDisjointRange: Template<"ip">;
@@ -120,7 +120,7 @@ export interface ClusterFile {
   readonly adviceListItems: Template<"noun">;
   readonly adviceFilesAsText: string;
   readonly adviceNodeCIDRMaskSize: Template<"valueLength">;
-  readonly clusterCIDRExhausted: Template<"value" | "value2">;
+  readonly clusterCIDRExhausted: Template<"length" | "clusterCIDR">;
   readonly adviceQuirkSetting: string;
   readonly adviceQuirkNames: string;
   readonly adviceAddressRange: string;
@@ -130,7 +130,6 @@ export interface ClusterFile {
   readonly adviceRelativePath: string;
   readonly partyNoun: string;
   readonly secondsNoun: string;
-  readonly fileNotUtf8: string;
   readonly adviceOneClusterPerFile: string;
 }
 export function clusterFile(): ClusterFile;
@@ -163,20 +162,19 @@ export interface ClusterInput {
   readonly podsShareSubnetOverridden: string;
   readonly rangeOverridden: Template<"source" | "range" | "what" | "instead">;
   readonly podCIDROverridden: Template<"moved">;
-  readonly podNetworkContradiction: Template<"source" | "network" | "source2" | "title">;
-  readonly networkModeContradiction: Template<"source" | "title" | "mode" | "source2" | "mode2">;
+  readonly podNetworkContradiction: Template<"source" | "network" | "strongerSource" | "strongerNetwork">;
+  readonly networkModeContradiction: Template<"source" | "title" | "mode" | "strongerSource" | "strongerMode">;
   readonly dsrWithGateOff: Template<"source" | "minor">;
-  readonly dsrContradiction: Template<"source" | "said" | "source2" | "done">;
+  readonly dsrContradiction: Template<"source" | "said" | "startScript" | "started">;
   readonly calicoEncapsulationUnsupported: Template<"source" | "encapsulation">;
   readonly calicoServiceCIDRsMissing: Template<"source">;
   readonly calicoDataplaneNotHns: Template<"source">;
   readonly podSubnetIpv4Only: Template<"pods">;
-  readonly azureOverlayDualStackVersion: Template<"minor">;
   readonly ipv6NotEmulated: string;
   readonly podIpv6Reassigned: string;
   readonly dualStackThroughHns: string;
   readonly vniBelowMinimum: Template<"source" | "given">;
-  readonly vxlanIdentifiersDiffer: Template<"linux" | "linux2" | "windows" | "windows2">;
+  readonly vxlanIdentifiersDiffer: Template<"linuxVni" | "linuxPort" | "windowsVni" | "windowsPort">;
   readonly flannelBackendUnsupported: Template<"kind">;
   readonly limitsAsDocumented: Template<"asDocumented">;
   readonly nodesOfPods: Template<"names">;
@@ -221,8 +219,8 @@ export interface ClusterLife {
   readonly sctpNotBalanced: Template<"port">;
   readonly adviceTcpOrUdpForWindows: string;
   readonly endpointsInOtherNetwork: Template<"name" | "podNetwork">;
-  readonly remarkNetworksIsolated: Template<"podNetwork" | "podNetwork2">;
-  readonly remarkBackEndInOtherNetwork: Template<"namespace" | "name" | "podNetwork" | "name2">;
+  readonly remarkNetworksIsolated: Template<"senderNetwork" | "receiverNetwork">;
+  readonly remarkBackEndInOtherNetwork: Template<"namespace" | "pod" | "podNetwork" | "servedNetwork">;
   readonly remarkMacSpoofing: Template<"guard">;
   readonly adviceEnableIpv6: string;
   readonly adviceAskPodOrDns: string;
@@ -383,7 +381,7 @@ export interface Commands {
   readonly cniNotAttached: Template<"containerId" | "ifName" | "name">;
   readonly bringUpNeedsFlannel: Template<"plugin">;
   readonly adviceBringUpFlannel: string;
-  readonly bringUpNetworkNameMismatch: Template<"name" | "name2">;
+  readonly bringUpNetworkNameMismatch: Template<"nameInScripts" | "nameInFile">;
   readonly adviceBringUpAdapters: Template<"address">;
   readonly adviceInstallFolderPermission: string;
   readonly adviceLauncherMissing: string;
@@ -394,8 +392,8 @@ export interface Commands {
   readonly verifyReportInvalid: Template<"file" | "field">;
   readonly adviceVerifyReport: string;
   readonly adviceMoreMemory: string;
-  readonly memoryEstimateExceeded: Template<"nodes" | "pods" | "mebibytes" | "mebibytes2" | "moreMemory">;
-  readonly memoryNearlyFull: Template<"when" | "mebibytes" | "mebibytes2">;
+  readonly memoryEstimateExceeded: Template<"nodes" | "pods" | "neededMebibytes" | "limitMebibytes" | "moreMemory">;
+  readonly memoryNearlyFull: Template<"when" | "usedMebibytes" | "limitMebibytes">;
   readonly beforeClusterCopy: string;
   readonly demoNeedsTwoPods: string;
   readonly demoOwnFiles: string;
@@ -478,6 +476,7 @@ export interface Contracts {
   readonly cniInterfaceSandbox: string;
   readonly adviceUnknownField: string;
   readonly adviceUnknownFieldMeant: Template<"meant">;
+  readonly fileNotUtf8: string;
 }
 export function contracts(): Contracts;
 
@@ -487,7 +486,7 @@ export interface ControlPlane {
   readonly objectUnrecognized: string;
   readonly namespaceMismatch: string;
   readonly nameMismatch: Template<"objectName" | "name">;
-  readonly typeMismatch: Template<"apiVersion" | "kind" | "apiVersion2" | "kind2">;
+  readonly typeMismatch: Template<"apiVersion" | "kind" | "expectedApiVersion" | "expectedKind">;
   readonly orphanUnsupported: string;
   readonly dnsLabelInvalid: string;
   readonly adviceDnsLabel: string;
@@ -496,7 +495,6 @@ export interface ControlPlane {
   readonly dns1035LabelInvalid: string;
   readonly qualifiedNameInvalid: string;
   readonly labelValueInvalid: string;
-  readonly fileNotUtf8: string;
   readonly apiVersionRemoved: Template<"version" | "name" | "removed">;
   readonly objectsTooMany: Template<"manifestObjectsMax">;
   readonly policyKindNotEnforced: Template<"kind" | "version">;
@@ -533,7 +531,6 @@ export interface ControlPlane {
   readonly namespaceCreated: Template<"namespace" | "count" | "ending">;
   readonly podUpdateForbidden: string;
   readonly objectModified: string;
-  readonly patchNameMismatch: Template<"name" | "name2">;
   readonly jsonPatchTooLong: Template<"operationsMax" | "operationsCount">;
 }
 export function controlPlane(): ControlPlane;
@@ -577,7 +574,7 @@ export interface Flannel {
   readonly podCIDRChanged: Template<"nodeName" | "ranges" | "own">;
   readonly ifaceRegexWithoutMatch: Template<"pattern" | "available">;
   readonly defaultInterfaceMissing: Template<"family">;
-  readonly defaultInterfacesDiffer: Template<"name" | "name2">;
+  readonly defaultInterfacesDiffer: Template<"ipv6Interface" | "ipv4Interface">;
   readonly ifaceNotFound: Template<"reasons">;
   readonly vniBelowMinimum: Template<"vni" | "vniMin">;
   readonly vniTooLarge: Template<"vni" | "vniMin" | "vniMax">;
@@ -626,7 +623,7 @@ export interface Hns {
   readonly endpointPortGone: Template<"id">;
   readonly loadBalancerEndpointsTooMany: Template<"count" | "most">;
   readonly frontEndRestoring: string;
-  readonly loadBalancerNetworksDiffer: Template<"id" | "networkId" | "networkId2" | "what">;
+  readonly loadBalancerNetworksDiffer: Template<"id" | "networkId" | "firstNetworkId" | "what">;
   readonly loadBalancerModifyUnsupported: string;
   readonly loadBalancerDegraded: Template<"id">;
   readonly portInvalid: Template<"port" | "portMax">;
@@ -649,7 +646,7 @@ export interface Hns {
   readonly networkIsolationIdImmutable: Template<"name" | "type" | "isolationId">;
   readonly adapterIsHostVNic: Template<"name">;
   readonly adapterIsWireless: Template<"name" | "type">;
-  readonly adapterTaken: Template<"name" | "type" | "name2" | "type2">;
+  readonly adapterTaken: Template<"adapter" | "type" | "network" | "wantedType">;
   readonly noUsableAdapter: Template<"type" | "adapters">;
   readonly requestTooComplex: Template<"marks" | "hnsRequestMarksMax">;
   readonly httpVersionMismatch: Template<"version" | "httpVersion">;
@@ -1020,7 +1017,7 @@ export interface LintRules {
   readonly nodePortSingleFamily: Template<"minor" | "family">;
   readonly ipModeIgnored: Template<"minor">;
   readonly nodePortLostOnOverlay: string;
-  readonly servicePortBlocksExhausted: Template<"blocks" | "blocks2">;
+  readonly servicePortBlocksExhausted: Template<"position" | "most">;
   readonly targetPortMismatch: Template<"minor" | "target" | "title" | "number">;
   readonly pluginDnsMissing: Template<"type">;
   readonly adviceDnsCapability: string;
@@ -1083,7 +1080,6 @@ export interface LogAndErrors {
   readonly layerFlagsInvalid: Template<"shorten">;
   readonly conditionInvalid: Template<"shorten">;
   readonly listingTooLong: Template<"textCount" | "vfpListingCharactersMax">;
-  readonly noteCauseInferred: string;
   readonly errorNumberUnknown: string;
   readonly causeOnSameLine: string;
   readonly causeNeedsCall: string;
@@ -1320,7 +1316,6 @@ export interface Reports {
   readonly lintSubjectInput: string;
   readonly lintShard: string;
   readonly lintShardMissing: string;
-  readonly shownGroup: string;
   readonly listingDifferenceRule: string;
   readonly apiSchemaDescription: string;
   readonly routeServices: string;

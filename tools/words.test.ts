@@ -40,6 +40,22 @@ describe("the texts of data/words", () => {
     expect(codes.filter((code) => (texts[code] ?? "") === "")).toEqual([]);
   });
 
+  it("stand once each, but for those that Windows has twice", () => {
+    const all = AREAS.filter((area) => area !== "hresults").flatMap((area) =>
+      Object.entries(readWords(area)).map(([name, text]) => ({
+        place: `${area} ${name}`,
+        said: text.replace(/\{\w+\}/gu, "{}"),
+      })),
+    );
+    const places = Map.groupBy(all, ({ said }) => said);
+    expect([...places.values()].filter((same) => same.length > 1)).toEqual([]);
+  });
+
+  it.each(AREAS)("%s has holes with names of their own, not numbers", (area) => {
+    const holes = Object.values(readWords(area)).flatMap((text) => holesOf(text));
+    expect(holes.filter((hole) => /\d$/u.test(hole))).toEqual([]);
+  });
+
   it("are known to the compiler with their holes", () => {
     const types = formatWordTypes();
     expect(formatWordModule()).toContain('export const commandLine = () => openWords("command-line");');

@@ -121,7 +121,7 @@ function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
   const [needed, limit] = [bytesOf(size), heapLimit()];
   if (needed < limit) return;
   terminal.stderr(
-    `${WORDS.memoryEstimateExceeded({ nodes: size.nodes, pods: size.pods, mebibytes: mebibytes(needed), mebibytes2: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
+    `${WORDS.memoryEstimateExceeded({ nodes: size.nodes, pods: size.pods, neededMebibytes: mebibytes(needed), limitMebibytes: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
   );
 }
 
@@ -137,7 +137,7 @@ function checkMemory(when: string, more = 0): void {
   if (used * (1 + more) < limit * FULL) return;
   throw new Failure(
     "memory-nearly-full",
-    WORDS.memoryNearlyFull({ when, mebibytes: mebibytes(used), mebibytes2: mebibytes(limit) }),
+    WORDS.memoryNearlyFull({ when, usedMebibytes: mebibytes(used), limitMebibytes: mebibytes(limit) }),
     MORE_MEMORY,
   );
 }

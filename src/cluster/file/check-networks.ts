@@ -264,7 +264,7 @@ function checkNeighbours(all: readonly Located[], reading: Reading): void {
         const message = WORDS.adapterDriverConflict({
           driver: other.driver,
           name: other.name,
-          driver2: network.driver,
+          otherDriver: network.driver,
         });
         const advice = WORDS.adviceSameDriver({ driver: other.driver });
         reading.report("cluster-file-driver-mismatch", driver, message, advice);
@@ -318,7 +318,7 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
         name in network.ranges && build !== undefined && !hasFeature(build.profile.hns, "VxlanPort"),
     );
     if (old === undefined) continue;
-    const message = WORDS.buildWithFixedVxlanPort({ name: old.name, name2: old.build?.profile.name ?? "" });
+    const message = WORDS.buildWithFixedVxlanPort({ node: old.name, build: old.build?.profile.name ?? "" });
     reading.report(
       "hybrid-overlay-port-unsupported",
       vxlanPort,

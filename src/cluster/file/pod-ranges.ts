@@ -76,8 +76,8 @@ export function assignPodRanges(
     const range = node.value.podCIDR.value ?? blocks.take();
     if (range === undefined) {
       const message = WORDS.clusterCIDRExhausted({
-        value: maskSize.value,
-        value2: formatPrefix(clusterCIDR.value),
+        length: maskSize.value,
+        clusterCIDR: formatPrefix(clusterCIDR.value),
       });
       const advice = "Make network.clusterCIDR larger, network.nodeCIDRMaskSize longer, or give podCIDR.";
       reading.reportValue(node.value.podCIDR.place, message, advice);

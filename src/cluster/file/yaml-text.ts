@@ -23,9 +23,10 @@ import {
   tokensOf,
 } from "#contracts/kubernetes/text/yaml-syntax.ts";
 import type { TextFault } from "#contracts/kubernetes/text/yaml-value.ts";
-import { clusterFile } from "#data/words.js";
+import { clusterFile, contracts } from "#data/words.js";
 
 const WORDS = clusterFile();
+const DOCUMENT_WORDS = contracts();
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
 const STRUCTURE_MAX = 2_000_000;
@@ -68,7 +69,7 @@ function checkSize(text: string): TextFault | undefined {
   }
   const binary = text.indexOf("\u0000");
   if (binary >= 0) {
-    const message = WORDS.fileNotUtf8;
+    const message = DOCUMENT_WORDS.fileNotUtf8;
     return { code: "cluster-file-unreadable", offset: binary, message, advice: "Save it as UTF-8 text." };
   }
   const excess = findExcessToken(text, STRUCTURE_MAX);

@@ -110,10 +110,10 @@ function contradictionsOf(
       code: "vxlan-identifiers-differ",
       where: place?.where,
       message: WORDS.vxlanIdentifiersDiffer({
-        linux: vni.linux,
-        linux2: port.linux,
-        windows: vni.windows,
-        windows2: port.windows,
+        linuxVni: vni.linux,
+        linuxPort: port.linux,
+        windowsVni: vni.windows,
+        windowsPort: port.windows,
       }),
     });
   }

@@ -89,8 +89,8 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
       message: WORDS.podNetworkContradiction({
         source: first.source,
         network: TITLES[network],
-        source2: chosen.first.source,
-        title,
+        strongerSource: chosen.first.source,
+        strongerNetwork: title,
       }),
     }),
   );
@@ -107,8 +107,8 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
         source: dissent.source,
         title,
         mode: dissent.mode ?? "",
-        source2: told.source,
-        mode2: told.mode ?? "",
+        strongerSource: told.source,
+        strongerMode: told.mode ?? "",
       }),
     },
   ];
@@ -131,7 +131,12 @@ function proxyContradictions({ enableDSR, ofFiles }: KubeProxySettings): readonl
   if (other === undefined || enableDSR === undefined) return [];
   const word = (isOn: boolean): string => (isOn ? "on" : "off");
   const [said, done] = [word(other.value), word(enableDSR.value)];
-  const message = WORDS.dsrContradiction({ source: other.source, said, source2: enableDSR.source, done });
+  const message = WORDS.dsrContradiction({
+    source: other.source,
+    said,
+    startScript: enableDSR.source,
+    started: done,
+  });
   return [{ code: "kube-proxy-settings-contradict", where: other.where, message }];
 }
 

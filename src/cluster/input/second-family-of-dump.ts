@@ -23,9 +23,10 @@ import {
 import { type ClusterRanges, type DumpedNode, hasAzureOverlay } from "./cluster-ranges.ts";
 import { isApart } from "./address-ranges.ts";
 import type { Contradiction } from "./network-account.ts";
-import { clusterInput } from "#data/words.js";
+import { clusterFile, clusterInput } from "#data/words.js";
 
 const WORDS = clusterInput();
+const FILE_WORDS = clusterFile();
 
 /** What the cluster file says of the second family. */
 export interface DumpedSecondFamily {
@@ -287,7 +288,7 @@ function lackOfSecondFamily(
   if (hasAzureOverlay(machines) && minor < AZURE_MINOR_MIN)
     return {
       code: "service-ipv6-unsupported",
-      reason: WORDS.azureOverlayDualStackVersion({ minor }),
+      reason: FILE_WORDS.azureOverlayDualStackVersion({ minor }),
     };
   const old = nodeWithoutSecondFamily(machines);
   return old === undefined

@@ -149,7 +149,7 @@ function isolationOf(cluster: Cluster, { from, to }: FollowedAttempt, forward: T
   if (forward.steps.some(isAt)) return undefined;
   return {
     code: "pod-networks-isolated",
-    remark: WORDS.remarkNetworksIsolated({ podNetwork: one.spec.podNetwork, podNetwork2: podNetwork }),
+    remark: WORDS.remarkNetworksIsolated({ senderNetwork: one.spec.podNetwork, receiverNetwork: podNetwork }),
   };
 }
 
@@ -183,9 +183,9 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
       code: "service-back-end-in-other-network",
       remark: WORDS.remarkBackEndInOtherNetwork({
         namespace,
-        name,
+        pod: name,
         podNetwork,
-        name2: cluster.file.network.name,
+        servedNetwork: cluster.file.network.name,
       }),
     };
   }

@@ -126,8 +126,8 @@ export function placed(value: unknown, { resource, namespace, name }: RequestTar
       WORDS.typeMismatch({
         apiVersion: showValue(apiVersion),
         kind: showValue(kind),
-        apiVersion2: apiVersionOf(resource),
-        kind2: resource.kind,
+        expectedApiVersion: apiVersionOf(resource),
+        expectedKind: resource.kind,
       }),
     );
   }

@@ -33,9 +33,10 @@ import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
 import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
-import { controlPlane } from "#data/words.js";
+import { contracts, controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();
+const DOCUMENT_WORDS = contracts();
 
 /** A value that should be an object, with what is needed to find its fields again. */
 interface Candidate {
@@ -143,7 +144,7 @@ class Loader {
       const piece: Piece = { format: "yaml", text: content, line: 1, column: 0 };
       this.fault(name, placeOf(piece, zero), {
         code: "manifest-invalid-yaml",
-        message: WORDS.fileNotUtf8,
+        message: DOCUMENT_WORDS.fileNotUtf8,
         advice: "Save it as UTF-8 text.",
       });
       return;

@@ -54,7 +54,7 @@ export function patchedObject<Kind extends KubeKind>(
     throw new KubeError(
       "kubernetes-request-invalid",
       400,
-      WORDS.patchNameMismatch({ name: String(name), name2: before.metadata.name }),
+      WORDS.nameMismatch({ objectName: String(name), name: before.metadata.name }),
     );
   }
   const prepared = isFields(result) ? withoutTypeDependentFields(before, result) : result;

@@ -22,7 +22,7 @@ export const SHOWN_RULE = {
 export type ShownRule = ValueOf<typeof SHOWN_RULE>;
 
 export const SHOWN_GROUP = {
-  text: (): string => WORDS.shownGroup,
+  text: (): string => LISTED_GROUP.text(),
   base: (): typeof LISTED_GROUP => LISTED_GROUP,
   fields: { rules: { list: (): typeof SHOWN_RULE => SHOWN_RULE } },
 } as const;

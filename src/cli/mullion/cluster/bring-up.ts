@@ -53,7 +53,7 @@ function checkNetwork(file: ClusterFile): void {
   if (network.name === name) return;
   throw new Failure(
     "bad-usage",
-    WORDS.bringUpNetworkNameMismatch({ name, name2: network.name }),
+    WORDS.bringUpNetworkNameMismatch({ nameInScripts: name, nameInFile: network.name }),
     `Write network.name: ${name}, or leave it out.`,
   );
 }

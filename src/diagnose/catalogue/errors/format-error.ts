@@ -7,9 +7,10 @@ import type { FoundError } from "./find-error.ts";
 import { shownText } from "./holes.ts";
 import { decidingCommands, unknownCause } from "./judge.ts";
 import { type Certainty, type KnownError, ORIGIN_TITLES, type Standing } from "./known-error.ts";
-import { logAndErrors } from "#data/words.js";
+import { logAndErrors, reports } from "#data/words.js";
 
 const WORDS = logAndErrors();
+const REPORT_WORDS = reports();
 
 const INDENT = "  ";
 const COLUMNS_MIN = 40;
@@ -20,7 +21,9 @@ export type Emphasis = (text: string) => string;
 const PLAIN: Emphasis = (text) => text;
 
 /** Said of causes that no public source tells. */
-export const INFERRED_NOTE: string = WORDS.noteCauseInferred;
+function inferredNote(): string {
+  return REPORT_WORDS.explanationIsInferred;
+}
 
 /** The name that people look for: the symbolic one, else the id. */
 export function nameOf(error: Pick<KnownError, "id" | "names">): string {
@@ -79,7 +82,7 @@ export function formatExplanation(
   if (isUnexplained(error)) return formatUnexplained(error, columns, heading);
   const note =
     error.isInferred === true
-      ? ["", ...wrap(INFERRED_NOTE, columns - INDENT.length).map((line) => INDENT + line)]
+      ? ["", ...wrap(inferredNote(), columns - INDENT.length).map((line) => INDENT + line)]
       : [];
   const related =
     error.related === undefined ? [] : ["", heading("More"), `${INDENT}mullion explain ${error.related}`];

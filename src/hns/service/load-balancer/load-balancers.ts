@@ -186,7 +186,7 @@ export function readBackEndList(
     detail: WORDS.loadBalancerNetworksDiffer({
       id: stranger.id,
       networkId: stranger.networkId,
-      networkId2: first.networkId,
+      firstNetworkId: first.networkId,
       what,
     }),
   });

@@ -104,10 +104,10 @@ function obstacleOn(
   const isShareable = first.type === type && traitsOf(type).sharesSwitch;
   if (isShareable && !first.isIsolated && !applicant.isIsolated) return undefined;
   return WORDS.adapterTaken({
-    name: adapter.name,
+    adapter: adapter.name,
     type: first.type,
-    name2: first.name,
-    type2: type,
+    network: first.name,
+    wantedType: type,
   });
 }
 

@@ -112,7 +112,7 @@ async function byDefaultRoute(search: InterfaceSearch): Promise<Match> {
     const found = interfaces.find((candidate) => candidate.index === index);
     if (found === undefined) throw none(WORDS.defaultInterfaceMissing({ family: family === 6 ? "v6 " : "" }));
     if (match !== undefined && match.index !== found.index)
-      throw none(WORDS.defaultInterfacesDiffer({ name: found.name, name2: match.name }));
+      throw none(WORDS.defaultInterfacesDiffer({ ipv6Interface: found.name, ipv4Interface: match.name }));
     match = found;
   }
   if (match === undefined) throw none("none matched ip stack");

@@ -105,7 +105,7 @@ const PORT_BUDGET: LintRule = {
     if (context.kubeProxy.enableDSR !== false || context.serviceAt(BLOCKS) !== document) return;
     yield {
       at: { path: ["metadata", "name"] },
-      message: WORDS.servicePortBlocksExhausted({ blocks: BLOCKS + 1, blocks2: BLOCKS }),
+      message: WORDS.servicePortBlocksExhausted({ position: BLOCKS + 1, most: BLOCKS }),
     };
   },
 };
