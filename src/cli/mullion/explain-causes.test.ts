@@ -80,6 +80,22 @@ describe("one code in different calls", () => {
       "hcs::System::CreateProcess web: The system cannot find the file specified.: (0x2)",
       "image-command-missing likely",
     ],
+    [
+      "a container that the program calls by its old name",
+      "docker: Error response from daemon: container 21 encountered an error during hcsshim::System::CreateProcess: failure in a Windows system call: The system cannot find the file specified. (0x2)",
+      "image-command-missing likely",
+    ],
+    // microsoft/hcsshim#816: docker's layers were on another drive; no process had been asked for.
+    [
+      "a container that is not made",
+      "hcsshim::CreateComputeSystem 21403649: The system cannot find the file specified.",
+      "error-file-not-found unknown",
+    ],
+    [
+      "a container that is not made, as a shim says it",
+      "failed to create shim task: hcs::CreateComputeSystem web: The system cannot find the file specified.: unknown",
+      "error-file-not-found unknown",
+    ],
     // 5: access is denied.
     ["a file", "open C:\\k\\azure-vnet.json: Access is denied.", "file-denied likely"],
     ["HNS", "hcnEnumerateNetworks failed in Win32: Access is denied. (0x5)", "e-accessdenied likely"],

@@ -29,6 +29,7 @@ export const CALL_IDS = [
   "nat",
   "switch",
   "container",
+  "container-process",
   "layer",
   "socket-listen",
   "socket-connect",
@@ -55,6 +56,10 @@ const SEE_ENDPOINTS = [
 ];
 const SEE_LOAD_BALANCERS = ["hnsdiag list loadbalancers", ...SEE_ENDPOINTS];
 const SEE_NAMESPACES = ["hnsdiag list namespaces", "crictl pods"];
+const SEE_COMPUTE_SYSTEMS = [
+  "hcsdiag list",
+  "Get-WinEvent Microsoft-Windows-Hyper-V-Compute-Admin -MaxEvents 20",
+];
 const SEE_HNS_EVENTS = [
   "Get-WinEvent Microsoft-Windows-Host-Network-Service-Admin -MaxEvents 20 | Format-List TimeCreated, Message",
 ];
@@ -290,7 +295,7 @@ export const CALLS: Readonly<Record<CallId, Call>> = {
     decide: ["Get-VMSwitch | Format-List Name, SwitchType, NetAdapterInterfaceDescription", ...SEE_NETWORKS],
   },
   container: {
-    does: "starts or stops a container of HCS",
+    does: "makes, starts or stops a container of HCS",
     marks: [
       "hcsshim::CreateComputeSystem",
       "hcs::CreateComputeSystem",
@@ -302,7 +307,19 @@ export const CALLS: Readonly<Record<CallId, Call>> = {
       "failed to create shim task",
       "encountered an error during",
     ],
-    decide: ["hcsdiag list", "Get-WinEvent Microsoft-Windows-Hyper-V-Compute-Admin -MaxEvents 20"],
+    decide: SEE_COMPUTE_SYSTEMS,
+  },
+  // The container is there, and its layers and mounts were found (hcsshim `internal/hcs/system.go`).
+  "container-process": {
+    does: "runs a program in a container",
+    marks: [
+      "hcs::System::CreateProcess",
+      "hcsshim::System::CreateProcess",
+      "hcsshim::ComputeSystem::CreateProcess",
+      "error during CreateProcess",
+      "HcsCreateProcess",
+    ],
+    decide: SEE_COMPUTE_SYSTEMS,
   },
   layer: {
     does: "works on the layers of an image",
