@@ -2,6 +2,7 @@
 import { fileNameOf } from "#core/base/text-edges.ts";
 import { cniView } from "../views/cni-view.ts";
 import { isPlaceholder, shown } from "../views/address-ranges.ts";
+import { hnsView } from "../views/hns-view.ts";
 import type { LintDocument } from "../input/document.ts";
 import type { LintPath } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
@@ -84,14 +85,25 @@ function* textsIn(value: unknown, path: LintPath): Generator<FoundText> {
     for (const [key, item] of Object.entries(value)) yield* textsIn(item, [...path, key]);
 }
 
+/** Policies and subnets; names are whatever their owner likes. */
+function* textsOfHns(document: LintDocument): Generator<FoundText> {
+  const { policies, subnets } = hnsView(document);
+  for (const { path, value } of policies) yield* textsIn(value, path);
+  for (const { path, prefix, policies: own } of subnets) {
+    if (prefix !== undefined) yield* textsIn(prefix.value, prefix.path ?? path);
+    for (const policy of own) yield* textsIn(policy.value, policy.path);
+  }
+}
+
 /** containerd#5729: the endpoint is made and degrades; the pod fails later, with another message. */
 const PLACEHOLDER: LintRule = {
   code: "placeholder-left",
-  applies: READ_BY_GO,
+  applies: [...READ_BY_GO, "hns"],
   *check(document, context) {
     if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document, context).isWindows))
       return;
-    for (const { path, text } of textsIn(document.value, []))
+    const texts = document.kind === "hns" ? textsOfHns(document) : textsIn(document.value, []);
+    for (const { path, text } of texts)
       if (isPlaceholder(text))
         yield {
           at: { path, part: "value" },

@@ -39,6 +39,29 @@ it.each(['"Port": "8472"', '"Port": "4789"', '"VNI": "4096", "Port": 4789', '"Po
   },
 );
 
+// containerd/containerd#5729: such a request was in the log of a plugin; HNS made the endpoint, and it degraded.
+describe("a placeholder in what HNS is asked for", () => {
+  const exceptions = '"Exceptions": ["<your service cidr>", "100.244.0.0/16"]';
+  const route =
+    '{ "Type": "SDNROUTE", "Settings": { "DestinationPrefix": "<your service cidr>", "NeedEncap": true } }';
+  it.each([
+    ["a list of policies", `[{ "Type": "OutBoundNAT", "Settings": { ${exceptions} } }, ${route}]`, 2],
+    [
+      "an endpoint",
+      `{ "Name": "web_Calico", "HostComputeNetwork": "7198D0AB-9758-4C83-8CED-311F4DD0CF9C", "Policies": [${route}],
+        "IpConfigurations": [{ "IpAddress": "100.244.206.68" }], "SchemaVersion": { "Major": 2, "Minor": 0 } }`,
+      1,
+    ],
+    ["a policy of v1", '[{ "Type": "OutBoundNAT", "ExceptionList": ["${CLUSTER_CIDR}"] }]', 1],
+    ["a network's subnet", '{ "Name": "a", "Type": "NAT", "Subnets": [{ "AddressPrefix": "__CIDR__" }] }', 1],
+    ["a whole list", '[{ "Type": "OutBoundNAT", "Settings": { "Exceptions": ["10.96.0.0/12"] } }]', 0],
+    ["a name in angle brackets", '{ "Name": "<mine>", "Type": "NAT", "Subnets": [] }', 0],
+  ])("%s", (_, text, count) => {
+    const { findings } = lintExample({ files: [{ name: "request.json", text }], isWindows: true });
+    expect(findings.filter(({ code }) => code === "placeholder-left")).toHaveLength(count);
+  });
+});
+
 describe("JSON that stands in a field of another document", () => {
   const conf = '{ "Network": "10.244.0.0/16", "Backend": { "Type": "vxlan", "VNI": 1, "Port": 4789 } }';
   const map = (data: string): string =>
