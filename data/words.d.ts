@@ -802,6 +802,10 @@ export interface HnsFiles {
   readonly changeOutcomeUnknown: Template<"path" | "message">;
   readonly sqlMarkFormat: Template<"applicationId" | "format">;
   readonly switchIdTaken: string;
+  readonly pasteEndsEarly: Template<"field" | "kind">;
+  readonly pasteBeginsLate: Template<"kind" | "field">;
+  readonly listedWithoutId: Template<"kind">;
+  readonly adviceWholePaste: string;
 }
 export function hnsFiles(): HnsFiles;
 

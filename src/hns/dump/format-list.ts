@@ -90,21 +90,28 @@ function close(open: OpenObject): ListedObject {
 
 /** Fewer fields are a line of somebody's notes. */
 const FIELDS_MIN = 3;
+/** Fields that other cmdlets of Windows do not print. */
+const OF_HNS = ["ActivityId", "AdditionalParams", "MacPools", "SharedContainers", "VirtualNetworkName"];
 
-/** The objects among some lines, and the lines that belong to none. */
+/** The objects among some lines, what looks like one and has no id, and the lines that belong to none. */
 export function readFormatList(lines: readonly TextLine[]): {
   readonly objects: readonly ListedObject[];
+  readonly withoutId: readonly ListedObject[];
   readonly rest: readonly TextLine[];
 } {
   const objects: ListedObject[] = [];
+  const withoutId: ListedObject[] = [];
   const rest: TextLine[] = [];
   let width = 0;
   for (const { text } of lines) width = Math.max(width, text.length);
   let open: OpenObject | undefined;
   const finish = (): void => {
     if (open === undefined) return;
-    if (open.fields.size >= FIELDS_MIN && open.fields.has("ID")) objects.push(close(open));
+    const isObject = open.fields.size >= FIELDS_MIN;
+    if (isObject && open.fields.has("ID")) objects.push(close(open));
     else rest.push(...open.lines);
+    if (isObject && !open.fields.has("ID") && OF_HNS.some((name) => open?.fields.has(name)))
+      withoutId.push(close(open));
     open = undefined;
   };
   for (const line of lines) {
@@ -127,7 +134,7 @@ export function readFormatList(lines: readonly TextLine[]): {
     }
   }
   finish();
-  return { objects, rest: rest.toSorted((a, b) => a.line - b.line) };
+  return { objects, withoutId, rest: rest.toSorted((a, b) => a.line - b.line) };
 }
 
 const DASHES = /^ *-+(?: +-+)* *$/;

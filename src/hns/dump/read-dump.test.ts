@@ -85,6 +85,55 @@ describe("the kind and the dialect of an object", () => {
   });
 });
 
+// projectcalico/calico#8465: Get-HnsNetwork on a screen, of which a thread has the first or the last lines.
+describe("half a paste of Format-List", () => {
+  const FIRST = `ActivityId             : 07D4BE14-BCDF-497C-BE6D-EBE7BC24F598
+AdditionalParams       :
+CurrentEndpointCount   : 0
+Extensions             : {@{Id=E7C3B2F0-F3C5-48DF-AF2B-10FED6D72E7A; IsEnabled=False}, @{Id=430BDADD-BAB0-41AB-A369-94B67FA5BE0A;
+                         IsEnabled=True}}
+Health                 : @{LastErrorCode=0;`;
+  const LAST = `LayeredOn              : 5E1C0F2A-6C0B-4F4E-9A0E-0D3C5B7F0A11
+MacPools               : {@{EndMacAddress=00-15-5D-E0-CF-FF; StartMacAddress=00-15-5D-E0-C0-00}}
+State                  : 1
+Type                   : L2Bridge`;
+  const ENDS =
+    "the text ends in field Health of the Network that begins here, before its ID: the end of the paste is missing";
+  const BEGINS =
+    "the Network here begins with field LayeredOn, behind its ID: the beginning of the paste is missing";
+
+  it.each([
+    ["the first lines", FIRST, ENDS, 1],
+    ["the first lines below a prompt", `PS C:\\> Get-HnsNetwork\n\n${FIRST}`, ENDS, 3],
+    ["the last lines", LAST, BEGINS, 1],
+  ])("is told with its place where it is all that there is: %s", (_, text, message, line) => {
+    const { objects, problems } = read(text);
+    expect(objects).toEqual([]);
+    expect(problems).toMatchObject([{ code: "hns-dump-value-cut", message, where: { line, column: 1 } }]);
+  });
+
+  it("is a note beside whole objects, which are read", () => {
+    const whole = `ActivityId : 07D4BE14-BCDF-497C-BE6D-EBE7BC24F598\nID         : ${NETWORK_ID}\nName       : cbr0\nType       : L2Bridge`;
+    const { objects, problems, notes } = read(`${whole}\n\n${FIRST}`);
+    expect(objects.map(({ kind }) => kind)).toEqual(["Network"]);
+    expect(problems).toEqual([]);
+    expect(notes).toMatchObject([{ code: "hns-dump-value-cut", message: ENDS, where: { line: 6 } }]);
+  });
+
+  it("is not what other cmdlets print", () => {
+    const address =
+      "IPAddress      : 10.0.0.4\nInterfaceIndex : 4\nPrefixLength   : 24\nAddressState   : Preferred";
+    expect(read(address).problems).toMatchObject([{ code: "hns-dump-unreadable" }]);
+  });
+});
+
+it("an endpoint without an ID has its article", () => {
+  const { problems } = read('{"IpConfigurations":[],"HostComputeNamespace":"","Name":"web"}');
+  expect(problems).toMatchObject([
+    { message: expect.stringContaining("is an Endpoint without an ID") as unknown },
+  ]);
+});
+
 describe("what ConvertTo-Json makes of a list", () => {
   const both = [NETWORK, ENDPOINT] as const;
   it.each<[what: string, text: string, expected: readonly JsonObject[]]>([

@@ -52,6 +52,7 @@ const BROKEN_MAX = 20;
 const WRAPPERS_MAX = 4;
 const FIELDS_SHOWN = 5;
 const PATHS_SHOWN = 3;
+const HALVES_SHOWN = 20;
 
 const READABLE = WORDS.adviceDumpSources;
 const DEEPER = WORDS.adviceDumpDepth;
@@ -102,6 +103,7 @@ class DumpReader {
   private readonly problems: DumpProblem[] = [];
   private readonly notes: DumpProblem[] = [];
   private readonly tableRows: ListedObject[] = [];
+  private readonly halves: ListedObject[] = [];
   private linesPassedBy = 0;
   private broken = 0;
   private isNamesOnlyReported = false;
@@ -117,6 +119,7 @@ class DumpReader {
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
     }
+    this.reportHalves();
     if (this.objects.length === 0 && this.problems.length === 0)
       this.problem("hns-dump-unreadable", 0, "", "this file holds no objects of HNS", READABLE);
     const { objects, problems, notes, linesPassedBy } = this;
@@ -327,7 +330,10 @@ class DumpReader {
       return;
     }
     const some = fields.slice(0, FIELDS_SHOWN).join(", ");
-    const what = kind === undefined ? "is not an object of HNS" : `is a ${kind} without an ID`;
+    const what =
+      kind === undefined
+        ? "is not an object of HNS"
+        : `is ${/^[AEIOU]/u.test(kind) ? "an" : "a"} ${kind} without an ID`;
     const message = `what begins here ${what}; it has the fields ${some === "" ? "of nothing" : some}`;
     this.problem("hns-dump-object-unknown", start, "", message, READABLE);
   }
@@ -374,6 +380,7 @@ class DumpReader {
     this.tableRows.push(...tables.objects);
     const listed = readFormatList(tables.rest);
     for (const each of listed.objects) this.addListed(each);
+    this.halves.push(...listed.withoutId);
     const { objects, rest } = readHnsdiagText(listed.rest);
     for (const { kind, document, line, column } of objects) {
       this.reportNamesOnly(line, HNSDIAG);
@@ -403,6 +410,26 @@ class DumpReader {
       keyStart: this.source.offsetAt({ line, column: 1 }),
     }));
     this.addObject({ document, cut, start, members, kind: undefined });
+  }
+
+  /** Half a paste: PowerShell prints fields by the alphabet, so the id stands in the other half. */
+  private reportHalves(): void {
+    const isAllThereIs = this.objects.length === 0 && this.problems.length === 0;
+    for (const { document, lines } of this.halves.slice(0, HALVES_SHOWN)) {
+      const kind = recognizeObject(document)?.kind ?? "object";
+      const fields = Object.keys(document);
+      const [first = "", last = ""] = [fields[0], fields.at(-1)];
+      const isBefore = (field: string): boolean => field.toLowerCase() < "id";
+      const message = fields.every(isBefore)
+        ? WORDS.pasteEndsEarly({ kind, field: last })
+        : fields.some(isBefore)
+          ? WORDS.listedWithoutId({ kind })
+          : WORDS.pasteBeginsLate({ kind, field: first });
+      const offset = this.source.offsetAt({ line: lines[0]?.line ?? 1, column: 1 });
+      if (isAllThereIs) this.problem("hns-dump-value-cut", offset, "", message, WORDS.adviceWholePaste);
+      else if (this.notes.length < LIMITS.hnsDumpProblemsMax)
+        this.note("hns-dump-value-cut", offset, "", message, WORDS.adviceWholePaste);
+    }
   }
 
   /** Once per file. */
