@@ -138,6 +138,7 @@ describe("HNS v1", () => {
 
   it.each([
     ['{"SystemType":"Container","ContainerId":"x"}', 0xc037010e],
+    ['{"SystemType":"Container"}', 0xc037010e],
     ['{"SystemType":"Host","CompartmentId":7}', 0x80070057],
     ["{}", 0xc037010e],
     ["[]", 0x803b001b],

@@ -22,13 +22,15 @@ export interface ComputeSystemRequest {
 }
 
 /** A network adapter that comes or goes. */
-export interface AdapterRequest {
-  readonly requestType: "Add" | "Remove";
-  /** Undefined: the removal names the adapter by its place in the system instead. */
-  readonly endpointId: Guid | undefined;
-  /** The adapter's own id, which schema 2 has in the path. */
-  readonly adapterId: string | undefined;
-}
+export type AdapterRequest =
+  | {
+      readonly requestType: "Add" | "Remove";
+      readonly endpointId: Guid;
+      /** The adapter's own id, which schema 2 has in the path. */
+      readonly adapterId: string | undefined;
+    }
+  // A removal may name the adapter by its place in the system instead.
+  | { readonly requestType: "Remove"; readonly endpointId: undefined; readonly adapterId: string };
 
 const SYSTEM_TYPES = ["Container", "VirtualMachine"] as const satisfies readonly ComputeSystemType[];
 
@@ -136,8 +138,8 @@ export function parseAdapterRequest(document: JsonObject): AdapterRequest {
     throw invalid(WORDS.computeSystemRequestUnsupported);
   }
   const endpointId = endpointOf(reader.raw("Settings"));
-  if (endpointId === undefined && (requestType === "Add" || adapterId === undefined))
-    throw invalid("Settings must name an endpoint");
+  if (endpointId !== undefined) return { requestType, endpointId, adapterId };
+  if (requestType === "Add" || adapterId === undefined) throw invalid("Settings must name an endpoint");
   return { requestType, endpointId, adapterId };
 }
 

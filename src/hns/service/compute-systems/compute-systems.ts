@@ -156,7 +156,8 @@ function findAdapter(context: ServiceContext, machine: ComputeSystemRecord, adap
 export function modifyComputeSystem(context: ServiceContext, id: string, document: JsonObject): void {
   const system = context.computeSystems.require(id);
   const request = parseAdapterRequest(document);
-  const endpointId = request.endpointId ?? findAdapter(context, system, request.adapterId ?? "");
+  const endpointId =
+    request.endpointId === undefined ? findAdapter(context, system, request.adapterId) : request.endpointId;
   const endpoint = requireEndpoint(context, endpointId);
   if (system.systemType === "Container") {
     if (request.requestType === "Add") attachToContainer(context, endpoint, id);

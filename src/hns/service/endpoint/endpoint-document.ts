@@ -212,8 +212,8 @@ function takeFrom({ context, network, pool }: Request, subnets: readonly SubnetR
 }
 
 /** An address out of the block that an entry names without an address (hcn.md §4.2: one block per family). */
-function readBlockConfig(request: Request, config: IpConfig, where: string): IpConfigRecord {
-  const places = blocksOf(request.network, config.IpSubnetId ?? "", where);
+function takeFromBlock(request: Request, block: Guid, where: string): IpConfigRecord {
+  const places = blocksOf(request.network, block, where);
   const subnets = places.map(({ subnet, ipSubnet }) => ({ ...subnet, ipSubnets: [ipSubnet] }));
   return takeFrom(request, subnets);
 }
@@ -289,8 +289,10 @@ export function readIpConfigs(
   return oneOfEachFamily(
     wanted.map((config, index) => {
       const where = `IpConfigurations[${index}]`;
-      const read = (config.IpAddress ?? "") === "" ? readBlockConfig : readIpConfig;
-      return read(request, config, where);
+      const { IpAddress: address, IpSubnetId: block } = config;
+      return (address === undefined || address === "") && block !== undefined
+        ? takeFromBlock(request, block, where)
+        : readIpConfig(request, config, where);
     }),
   );
 }

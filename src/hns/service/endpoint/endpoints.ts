@@ -112,11 +112,11 @@ function networkFor(
   networkId: Guid | undefined,
 ): NetworkRecord {
   // The handle decides, not the document (hcn.md §2.3).
-  const id = networkId ?? document.HostComputeNetwork ?? "";
-  const network = context.state.networks.get(id);
+  const id = networkId ?? document.HostComputeNetwork;
+  const network = id === undefined ? undefined : context.state.networks.get(id);
   if (network !== undefined) return network;
   throw new HcnError("HCN_E_NETWORK_NOT_FOUND", {
-    detail: id === "" ? "The endpoint names no network" : `There is no network ${id}`,
+    detail: id === undefined || id === "" ? "The endpoint names no network" : `There is no network ${id}`,
   });
 }
 

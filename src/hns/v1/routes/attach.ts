@@ -74,8 +74,8 @@ function partsOfNic(name: string): readonly [machine: string, port: string] | un
 /** The machine that a NIC's name begins with. @throws HcnError HCS_E_SYSTEM_INVALID_CONFIGURATION, …_NOT_FOUND. */
 function machineOf({ context, wanted }: Subject): ComputeSystemRecord {
   const name = wanted.VirtualNicName ?? "";
-  const id = partsOfNic(name)?.[0] ?? wanted.ContainerId ?? "";
-  if (id === "") {
+  const id = partsOfNic(name)?.[0] ?? wanted.ContainerId;
+  if (id === undefined || id === "") {
     throw new HcnError("HCS_E_SYSTEM_INVALID_CONFIGURATION", {
       detail: `VirtualNicName is ${JSON.stringify(name)}; it must be "<virtual machine>--<endpoint>"`,
     });
@@ -109,17 +109,21 @@ function detachMachine(subject: Subject): void {
   removeVirtualMachinePort(context, endpoint);
 }
 
+/** The container that the request names. @throws HcnError HCS_E_SYSTEM_NOT_FOUND where it names none. */
+function containerOf({ wanted }: Subject): string {
+  if (wanted.ContainerId !== undefined) return wanted.ContainerId;
+  throw new HcnError("HCS_E_SYSTEM_NOT_FOUND", { detail: "The request names no ContainerId" });
+}
+
 const ATTACH: Readonly<Record<SystemType, (subject: Subject) => void>> = {
   Host: attachHost,
-  Container: ({ context, endpoint, wanted }) =>
-    attachToContainer(context, endpoint, wanted.ContainerId ?? ""),
+  Container: (subject) => attachToContainer(subject.context, subject.endpoint, containerOf(subject)),
   VirtualMachine: attachMachine,
 };
 
 const DETACH: Readonly<Record<SystemType, (subject: Subject) => void>> = {
   Host: detachHost,
-  Container: ({ context, endpoint, wanted }) =>
-    detachFromContainer(context, endpoint, wanted.ContainerId ?? ""),
+  Container: (subject) => detachFromContainer(subject.context, subject.endpoint, containerOf(subject)),
   VirtualMachine: detachMachine,
 };
 

@@ -56,7 +56,7 @@ async function connect(context: AzureContext, call: AzureCall, plan: AzurePlan):
   const known = network.endpoints.get(plan.endpointName);
   if (context.differences.looksAtHns) {
     if (known === undefined) await removeLeftover(call, plan.endpointName);
-    else if (await isAsWanted(context, call, plan, known)) return { plan, record: known, pciId: "" };
+    else if (await isAsWanted(context, call, plan, known)) return { plan, record: known, pciId: undefined };
     else {
       await context.endpoints.remove(call.caller, known);
       network.endpoints.delete(known.id);
@@ -143,8 +143,8 @@ function plainIp({ address, gateway }: CniIp): CniIp {
 interface MadeInterface {
   readonly plan: AzurePlan;
   readonly record: AzureEndpointRecord;
-  /** A device as the runtime hands it to the pod; empty: there is none, or it was handed over before. */
-  readonly pciId: string;
+  /** A device as the runtime hands it to the pod; undefined: there is none, or it was handed over before. */
+  readonly pciId: string | undefined;
 }
 
 /** Devices go to the runtime, which has HNS no part in. */
@@ -154,7 +154,7 @@ function deviceInterfaces(made: readonly MadeInterface[]): readonly CniInterface
     .map(({ plan, pciId }) => ({
       name: plan.master,
       mac: plan.nic.mac,
-      ...(pciId !== "" && { pciId }),
+      ...(pciId !== undefined && { pciId }),
     }));
 }
 

@@ -48,8 +48,8 @@ function shorten(id: string): string {
 
 /** The endpoint's name in HNS, and its key in the state: of the sandbox that `container:ID` names, else of the container. */
 export function azureEndpointName({ containerId, netns }: PluginRequest, ifName: string): string {
-  const parts = netns.split(":");
-  const id = parts.length === 2 ? (parts[1] ?? "") : containerId;
+  const [, sandbox, ...more] = netns.split(":");
+  const id = sandbox === undefined || more.length > 0 ? containerId : sandbox;
   return `${shorten(id)}-${ifName}`;
 }
 

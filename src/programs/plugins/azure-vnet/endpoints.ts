@@ -47,7 +47,7 @@ export class AzureEndpoints {
     network: AzureNetworkRecord,
     plan: AzurePlan,
     isNewNetwork: boolean,
-  ): Promise<{ readonly record: AzureEndpointRecord; readonly pciId: string }> {
+  ): Promise<{ readonly record: AzureEndpointRecord; readonly pciId: string | undefined }> {
     const { nic } = plan;
     const made = await this.make(call, network, plan);
     const gateway = parseIp(made.gateway);
@@ -71,7 +71,7 @@ export class AzureEndpoints {
       allowsHostToContainer: nic.allowsHostToContainer,
       allowsContainerToHost: nic.allowsContainerToHost,
     };
-    return { record, pciId: made.pciId ?? "" };
+    return { record, pciId: made.pciId };
   }
 
   /** What is gone already is no error. @throws CniError */
