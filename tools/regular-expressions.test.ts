@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { PatternFinder, checkAllowed, readPatternFiles } from "./regular-expressions.ts";
+import {
+  type Pattern,
+  PatternFinder,
+  checkAllowed,
+  judgeAll,
+  readPatternFiles,
+} from "./regular-expressions.ts";
 
 describe("patterns", () => {
   it("are known before the program runs, but for those that are allowed", () => {
@@ -30,5 +36,24 @@ describe("patterns", () => {
       { path: "src/a.ts", text: "function f(x: string) {\n  return new RegExp(x);\n}" },
     ]);
     expect(finder.find("src/a.ts").unknown).toEqual(["src/a.ts:2"]);
+  });
+
+  it("that are super-linear are found, by threads that judge one after the other", async () => {
+    const safe = ["^a+$", "b", "^[cd]*$"].map((source): [string, string] => [source, "safe"]);
+    const planted: [string, string][] = [
+      ["^(a|a)*$", "vulnerable, exponential"],
+      ["^([0-9]+(ms|s|m)?)+$", "vulnerable, exponential"],
+      ["\\s+$", "vulnerable, 2nd degree polynomial"],
+    ];
+    const all = [...safe, ...planted];
+    const byKey = new Map(
+      all.map(([source]): [string, Pattern[]] => [source, [{ source, flags: "g", at: "src/a.ts:1" }]]),
+    );
+    const verdicts = new Map<string, string>();
+    let kept = 0;
+    await judgeAll(byKey, verdicts, (done) => (kept = done));
+    expect(kept).toBe(all.length);
+    for (const [source, verdict] of all)
+      expect(verdicts.get(source)?.startsWith(verdict), `${source}: ${verdicts.get(source)}`).toBe(true);
   });
 });

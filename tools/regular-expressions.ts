@@ -239,8 +239,9 @@ type Check = (source: string, flags: string, options: Readonly<Record<string, un
 /** By name: the types of the package are not needed, and what has it not installed reads so. */
 const CHECKER = "recheck";
 const CACHE = "node_modules/.cache/mullion/patterns.json";
-/** Of the proof, and then of the search for an attack. */
-const TIMEOUT_MS = 15_000;
+/** Of the proof: what it finds at all it finds soon. Then of the search for an attack. */
+const PROOF_MS = 3_000;
+const SEARCH_MS = 60_000;
 /** Of both, when the checker does not look at its clock, or a machine does everything else first. */
 const PATTERN_MS_MAX = 300_000;
 /** Attacks count steps, not time: by time, a busy machine would find what is none. */
@@ -265,20 +266,20 @@ function writeCache(verdicts: ReadonlyMap<string, string>): void {
 }
 
 /** Asks again, with more patience, when most of the time went to others: what is judged does not depend on them. */
-async function checkInTime(check: Check, { source, flags }: Pattern, checker: string): Promise<Verdict> {
-  const plain = flags.replace(/[dgv]/g, "");
-  for (let timeout = TIMEOUT_MS; ; timeout *= 2) {
+async function search(check: Check, { source }: Pattern, flags: string): Promise<Verdict> {
+  for (let timeout = SEARCH_MS; ; timeout *= 2) {
     const before = process.threadCpuUsage();
-    const verdict = await check(source, plain, { ...SEARCH, checker, timeout });
+    const verdict = await check(source, flags, { ...SEARCH, checker: "fuzz", timeout });
     const { user, system } = process.threadCpuUsage(before);
-    if (verdict.status !== "unknown" || (user + system) / 1_000 > TIMEOUT_MS / 2) return verdict;
+    if (verdict.status !== "unknown" || (user + system) / 1_000 > SEARCH_MS / 2) return verdict;
   }
 }
 
 /** `safe`, or what is wrong. Where the proof takes too long, a search for an attack decides. */
 async function judge(check: Check, pattern: Pattern): Promise<string> {
-  let verdict = await checkInTime(check, pattern, "auto");
-  if (verdict.status === "unknown") verdict = await checkInTime(check, pattern, "fuzz");
+  const flags = pattern.flags.replace(/[dgv]/g, "");
+  let verdict = await check(pattern.source, flags, { ...SEARCH, checker: "auto", timeout: PROOF_MS });
+  if (verdict.status === "unknown") verdict = await search(check, pattern, flags);
   if (verdict.status === "safe") return "safe";
   if (verdict.status === "unknown") return NO_VERDICT;
   return `${verdict.status}, ${verdict.complexity?.summary ?? ""}: ${verdict.attack?.pattern ?? ""}`;
@@ -309,7 +310,8 @@ class Judge {
       return verdict;
     } finally {
       clearTimeout(limit);
-      worker.removeAllListeners();
+      // One by one: to remove all of them takes away those by which the thread itself is heard.
+      worker.off("message", settle).off("error", reject);
     }
   }
 
@@ -319,13 +321,13 @@ class Judge {
   }
 }
 
-/** Judges what has no verdict yet. */
-async function judgeAll(
+/** Judges what has no verdict yet; `keep` hears now and then, and at the end, how many of them are judged. */
+export async function judgeAll(
   byKey: ReadonlyMap<string, readonly Pattern[]>,
   verdicts: Map<string, string>,
+  keep: (done: number, count: number) => void,
 ): Promise<void> {
   const waiting = [...byKey].filter(([key]) => !verdicts.has(key));
-  const beganMs = performance.now();
   const count = waiting.length;
   let done = 0;
   const work = async (): Promise<void> => {
@@ -334,10 +336,7 @@ async function judgeAll(
       const [key, [pattern]] = next;
       if (pattern !== undefined) verdicts.set(key, await thread.verdictOn(pattern));
       if (++done % TOLD_EACH > 0 && done < count) continue;
-      process.stderr.write(
-        `${done} of ${count} judged, ${((performance.now() - beganMs) / 1_000).toFixed(0)} s\n`,
-      );
-      writeCache(verdicts);
+      keep(done, count);
     }
     await thread.end();
   };
@@ -352,7 +351,12 @@ async function main(): Promise<void> {
   const verdicts = readCache();
   const patterns = paths.flatMap((path) => finder.find(path).patterns);
   const byKey = Map.groupBy(patterns, ({ source, flags }) => `/${source}/${flags}`);
-  await judgeAll(byKey, verdicts);
+  const beganMs = performance.now();
+  await judgeAll(byKey, verdicts, (done, count) => {
+    const seconds = ((performance.now() - beganMs) / 1_000).toFixed(0);
+    process.stderr.write(`${done} of ${count} judged, ${seconds} s\n`);
+    writeCache(verdicts);
+  });
   for (const [key, places] of byKey) {
     const verdict = verdicts.get(key) ?? NO_VERDICT;
     const bad = places.filter(

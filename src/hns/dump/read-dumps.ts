@@ -22,8 +22,9 @@ const NAME_SPAN = 80;
 /** Calls `each` with every number of more digits than a double surely holds; what it returns stands in its place. */
 function replaceLongNumbers(text: string, each: (key: string, digits: string) => string): string {
   return text.replace(/-?\d{16,}/gu, (digits: string, offset: number) => {
-    const before = text.slice(Math.max(0, offset - NAME_SPAN), offset);
-    const name = /(\w{1,64})"?\s{0,8}[:=]\s{0,8}$/u.exec(before)?.[1] ?? "";
+    const before = text.slice(Math.max(0, offset - NAME_SPAN), offset).trimEnd();
+    const named = /[:=]$/u.test(before) ? before.slice(0, -1).trimEnd() : "";
+    const name = (named.endsWith('"') ? named.slice(0, -1) : named).split(/\W/u).at(-1) ?? "";
     return Number.isSafeInteger(Number(digits)) ? digits : each(`${name}=${Number(digits)}`, digits);
   });
 }
