@@ -18,3 +18,30 @@ export function isFields(value: unknown): value is Fields {
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return isFields(value);
 }
+
+function ownField(object: Fields, field: string): unknown {
+  return Object.hasOwn(object, field) ? object[field] : undefined;
+}
+
+/** Whether two JSON values are equal; the order of fields does not matter, and absent and undefined fields are the same. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, index) => equalJson(item, b[index]));
+  }
+  if (!isFields(a) || !isFields(b)) return false;
+  for (const field of Object.keys(a)) if (!equalJson(a[field], ownField(b, field))) return false;
+  return Object.keys(b).every((field) => Object.hasOwn(a, field) || b[field] === undefined);
+}
+
+/** The same fields in the same order: a text by which equal JSON values are known. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isFields(value)) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`);
+  return `{${fields.join(",")}}`;
+}

@@ -15,13 +15,13 @@ import type {
   HostComputeQuery,
   ServiceProperties,
 } from "#contracts/hcn/client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, equalJson } from "#core/base/json.ts";
 import { type Guid, ZERO_GUID, checkGuid, parseGuid, equalGuids } from "#contracts/hcn/guid.ts";
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { type Dialect, dialectOf, readSchemaVersion } from "#contracts/hcn/description/object-json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { JsonReader, checkJsonObject, checkJsonValue, equalJson } from "#contracts/hcn/description/json.ts";
+import { JsonReader, checkJsonObject, checkJsonValue } from "#contracts/hcn/description/json.ts";
 import type {
   PortRangeEntry,
   PortRangeReservation,

@@ -7,9 +7,7 @@
  * the only ones, or by what HNS showed of them; what was kept of an entry goes when the entry goes. An entry that HNS has
  * nothing of, such as a policy of an unknown type, stays as it is; one that only HNS has stays away as long as it is the same.
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { equalJson } from "#contracts/hcn/description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, equalJson, isJsonObject } from "#core/base/json.ts";
 
 /** What is kept of an object, apart for each dialect: the same name may mean something else in the other. */
 export interface KeptFields {

@@ -1,7 +1,7 @@
 /** v1 policy lists as load balancers of v2 (hcn.md §2.12, §3.6, field map): references, and one `ELB` policy per port. */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, equalJson } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, equalJson } from "#contracts/hcn/description/json.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { LOAD_BALANCER_FORM } from "#contracts/hcn/documents/v1-documents.ts";
 import { hns } from "#data/words.js";

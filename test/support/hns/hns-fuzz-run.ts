@@ -1,10 +1,10 @@
 /** Runs of the fuzzer: over a service in memory, and over every path of its HTTP API. */
-import { checkJsonValue, equalJson, parseAnswerText } from "#contracts/hcn/description/json.ts";
+import { checkJsonValue, parseAnswerText } from "#contracts/hcn/description/json.ts";
 import type { StoredObject } from "#hns/store/stored-object.ts";
 import { HnsFuzz, findContradictions } from "./hns-fuzz.ts";
 import { hnsNode } from "./hns-node.ts";
 import { HTTP_OPERATIONS } from "#contracts/hcn/http/http-operations.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, equalJson, isJsonObject } from "#core/base/json.ts";
 import { HnsApp } from "#hns/http/http-app.node.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS } from "./hns-fuzz-corpus.ts";
 

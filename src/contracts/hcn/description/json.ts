@@ -107,18 +107,6 @@ export function parseAnswerText(text: string): JsonValue {
   return checkJsonValue(value);
 }
 
-/** True when both are the same JSON; the order of fields does not matter. */
-export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item: JsonValue, index) => equalJson(item, b[index] as JsonValue));
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const fields = Object.keys(a);
-  return fields.length === Object.keys(b).length && fields.every((field) => equalJson(a[field], b[field]));
-}
-
 /** An enumeration of the schema: names at the index of their number; undefined where a number is not used. */
 export type Enumeration<Name extends string> = readonly (Name | undefined)[];
 

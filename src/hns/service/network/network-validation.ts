@@ -160,31 +160,62 @@ function startsBefore(a: Prefix, b: Prefix): number {
   return a.address === b.address ? a.length - b.length : a.address < b.address ? -1 : 1;
 }
 
+interface WithPrefix {
+  readonly prefix: Prefix;
+}
+
 /** In their order of addresses, what shares some stands beside each other. */
-function shareAddresses(subnets: readonly SubnetRecord[]): boolean {
-  const sorted = subnets.map(({ prefix }) => prefix).toSorted(startsBefore);
+function shareAddresses(entries: readonly WithPrefix[]): boolean {
+  const sorted = entries.map(({ prefix }) => prefix).toSorted(startsBefore);
   return sorted.some((prefix, index) => {
     const before = sorted[index - 1];
     return before !== undefined && prefixesOverlap(before, prefix);
   });
 }
 
-/** A request of 10 MB names 200 000: nothing here looks at each pair. @throws HcnError when two subnets share addresses. */
-export function checkDisjoint(subnets: readonly SubnetRecord[], code: HcnErrorCode): void {
-  if (!shareAddresses(subnets)) return;
-  // The first that shares addresses with one before it: all before `good` do not, with `bad` one does.
-  let [good, bad] = [0, subnets.length];
+/** Those that no other one holds, in their order of addresses. */
+export function outermost<T extends WithPrefix>(entries: readonly T[]): readonly T[] {
+  const kept: T[] = [];
+  for (const entry of entries.toSorted((a, b) => startsBefore(a.prefix, b.prefix))) {
+    const last = kept.at(-1);
+    if (last === undefined || !prefixesOverlap(last.prefix, entry.prefix)) kept.push(entry);
+  }
+  return kept;
+}
+
+interface SharedAddresses<T extends WithPrefix> {
+  readonly entry: T;
+  readonly index: number;
+  /** The first of those before it that has some of its addresses. */
+  readonly other: T;
+}
+
+/** The first that shares addresses with one before it. A request of 10 MB names 200 000: nothing here looks at each pair. */
+export function findSharedAddresses<T extends WithPrefix>(
+  entries: readonly T[],
+): SharedAddresses<T> | undefined {
+  if (!shareAddresses(entries)) return undefined;
+  // All before `good` do not, with `bad` one does.
+  let [good, bad] = [0, entries.length];
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
-    if (shareAddresses(subnets.slice(0, middle))) bad = middle;
+    if (shareAddresses(entries.slice(0, middle))) bad = middle;
     else good = middle;
   }
-  const subnet = defined(subnets[bad - 1], "the subnet that shares addresses");
+  const entry = defined(entries[bad - 1], "the entry that shares addresses");
   const other = defined(
-    subnets.find((earlier) => prefixesOverlap(earlier.prefix, subnet.prefix)),
-    "the subnet before it",
+    entries.find((earlier) => prefixesOverlap(earlier.prefix, entry.prefix)),
+    "the entry before it",
   );
-  throw invalid(code, `The subnets ${formatPrefix(other.prefix)} and ${formatPrefix(subnet.prefix)} overlap`);
+  return { entry, index: bad - 1, other };
+}
+
+/** @throws HcnError when two subnets share addresses. */
+export function checkDisjoint(subnets: readonly SubnetRecord[], code: HcnErrorCode): void {
+  const found = findSharedAddresses(subnets);
+  if (found === undefined) return;
+  const [first, second] = [found.other, found.entry].map(({ prefix }) => formatPrefix(prefix));
+  throw invalid(code, `The subnets ${first} and ${second} overlap`);
 }
 
 /** Checks the ranges of a MAC pool; undefined when the request has none. */

@@ -157,12 +157,12 @@ export class PolicyIndexes {
     removed: readonly NetworkPolicy[],
     added: readonly NetworkPolicy[],
   ): readonly NetworkPolicy[] {
-    const after = [...before];
+    let after = [...before];
     let firstGap = before.length;
     if (removed.length > 1) {
       const leaving = new Set(removed);
       firstGap = before.findIndex((policy) => leaving.has(policy));
-      after.splice(0, after.length, ...before.filter((policy) => !leaving.has(policy)));
+      after = before.filter((policy) => !leaving.has(policy));
     } else if (removed[0] !== undefined) {
       firstGap = before.indexOf(removed[0]);
       after.splice(firstGap, 1);

@@ -10,9 +10,15 @@ import {
   SUBNET_READER,
   type Subnet,
 } from "#contracts/hcn/documents/network.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
+import { type Prefix, bitsOf, familyOf, formatPrefix, prefixOf } from "#core/net/ip.ts";
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
-import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "./network-validation.ts";
+import {
+  checkDisjoint,
+  findSharedAddresses,
+  outermost,
+  readIpSubnetRecord,
+  readSubnetRecord,
+} from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
   blockFlagsOf,
@@ -23,15 +29,26 @@ import {
 } from "./addressing.ts";
 import { traitsOf } from "./type-traits.ts";
 
-/** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when a local endpoint has an address of `prefix`. */
-function checkUnused(context: ServiceContext, network: NetworkRecord, prefix: Prefix): void {
-  const user = [...context.state.membersOf(network.id).local.values()].find((endpoint) =>
-    endpoint.ipConfigs.some((config) => prefixContains(prefix, config.ip)),
-  );
-  if (user === undefined) return;
-  throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
-    detail: `Endpoint ${user.id} has an address of ${formatPrefix(prefix)}; delete it first`,
-  });
+interface Entry {
+  readonly id: Guid;
+  readonly prefix: Prefix;
+}
+
+/** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when a local endpoint has an address of one of them. */
+function checkUnused(context: ServiceContext, network: NetworkRecord, leaving: readonly Entry[]): void {
+  const prefixes = new Set(leaving.map(({ prefix }) => formatPrefix(prefix)));
+  const lengths = new Set(leaving.map(({ prefix }) => prefix.length));
+  for (const endpoint of context.state.membersOf(network.id).local.values()) {
+    for (const { ip } of endpoint.ipConfigs) {
+      const possible = [...lengths].filter((length) => length <= bitsOf(familyOf(ip)));
+      const around = possible.map((length) => formatPrefix(prefixOf(ip, length)));
+      const found = around.find((prefix) => prefixes.has(prefix));
+      if (found === undefined) continue;
+      throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
+        detail: `Endpoint ${endpoint.id} has an address of ${found}; delete it first`,
+      });
+    }
+  }
 }
 
 function checkTakesSubnets({ type, ipamType }: NetworkRecord): void {
@@ -61,15 +78,6 @@ function addSubnets(
   return subnets;
 }
 
-/** The entry that a request names, by its id or by its prefix. */
-function findNamed<R extends { readonly id: Guid; readonly prefix: Prefix }>(
-  entries: readonly R[],
-  { ID, IpAddressPrefix }: IpSubnet,
-): R | undefined {
-  const byId = ID === undefined ? undefined : entries.find((entry) => entry.id === ID);
-  return byId ?? entries.find((entry) => formatPrefix(entry.prefix) === IpAddressPrefix);
-}
-
 function unknownSubnet(name: string): HcnError {
   return new HcnError("HCN_E_SUBNET_NOT_FOUND", { detail: `The network has no subnet ${name}` });
 }
@@ -78,19 +86,21 @@ function unknownSubnet(name: string): HcnError {
  * The entries that a request names, none of them in use. Inferred: one that is not there is told, since clients that
  * remove one hold its id.
  */
-function findLeaving<R extends { readonly id: Guid; readonly prefix: Prefix }>(
+function findLeaving<R extends Entry>(
   context: ServiceContext,
   network: NetworkRecord,
   entries: readonly R[],
   given: readonly IpSubnet[],
-): readonly R[] {
-  const leaving = given.map((named) => {
-    const found = findNamed(entries, named);
-    if (found === undefined) throw unknownSubnet(named.IpAddressPrefix ?? named.ID ?? "without a prefix");
+): ReadonlySet<R> {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const byPrefix = new Map(entries.map((entry) => [formatPrefix(entry.prefix), entry]));
+  const leaving = given.map(({ ID, IpAddressPrefix }) => {
+    const found = byId.get(ID ?? "") ?? byPrefix.get(IpAddressPrefix ?? "");
+    if (found === undefined) throw unknownSubnet(IpAddressPrefix ?? ID ?? "without a prefix");
     return found;
   });
-  for (const { prefix } of leaving) checkUnused(context, network, prefix);
-  return leaving;
+  checkUnused(context, network, leaving);
+  return new Set(leaving);
 }
 
 function removeSubnets(
@@ -99,7 +109,7 @@ function removeSubnets(
   given: readonly Subnet[],
 ): readonly SubnetRecord[] {
   const leaving = findLeaving(context, network, network.subnets, given);
-  return network.subnets.filter((subnet) => !leaving.includes(subnet));
+  return network.subnets.filter((subnet) => !leaving.has(subnet));
 }
 
 /** The subnets of a network after a `Subnet` request. */
@@ -121,18 +131,17 @@ function addBlocks(
   subnet: SubnetRecord,
   given: readonly IpSubnet[],
 ): readonly IpSubnetRecord[] {
-  const blocks = [...subnet.ipSubnets];
-  for (const [index, block] of given.entries()) {
-    const record = readIpSubnetRecord(context, block, subnet.prefix, `IpSubnets[${index}]`);
-    const other = blocks.find((candidate) => prefixesOverlap(candidate.prefix, record.prefix));
-    if (other !== undefined) {
-      throw new HcnError("HCN_E_INVALID_IP_SUBNET", {
-        detail: `IpSubnets[${index}] ${formatPrefix(record.prefix)} overlaps the block ${formatPrefix(other.prefix)}`,
-      });
-    }
-    blocks.push(record);
-  }
-  return blocks;
+  const added = given.map((block, index) =>
+    readIpSubnetRecord(context, block, subnet.prefix, `IpSubnets[${index}]`),
+  );
+  // A network may have been made with blocks within blocks.
+  const present = outermost(subnet.ipSubnets);
+  const found = findSharedAddresses([...present, ...added]);
+  if (found === undefined) return [...subnet.ipSubnets, ...added];
+  const [block, other] = [found.entry, found.other].map(({ prefix }) => formatPrefix(prefix));
+  throw new HcnError("HCN_E_INVALID_IP_SUBNET", {
+    detail: `IpSubnets[${found.index - present.length}] ${block} overlaps the block ${other}`,
+  });
 }
 
 /** Inferred: the last block of a subnet stays, because endpoints bind to one. */
@@ -143,7 +152,7 @@ function removeBlocks(
   given: readonly IpSubnet[],
 ): readonly IpSubnetRecord[] {
   const leaving = findLeaving(context, network, subnet.ipSubnets, given);
-  const blocks = subnet.ipSubnets.filter((block) => !leaving.includes(block));
+  const blocks = subnet.ipSubnets.filter((block) => !leaving.has(block));
   if (blocks.length > 0) return blocks;
   throw new HcnError("HCN_E_INVALID_IP_SUBNET", {
     detail: `${formatPrefix(subnet.prefix)} would have no block left; remove the subnet instead`,

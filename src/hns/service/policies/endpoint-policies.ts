@@ -19,7 +19,7 @@ import { traitsOf } from "../network/type-traits.ts";
 import { mappedProtocols } from "../endpoint/port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkApplies, checkPolicyFeatures } from "./features.ts";
-import { isSamePolicy } from "./match.ts";
+import { PolicyMatches } from "./match.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();
@@ -218,13 +218,16 @@ function withoutRemoved(
   documents: readonly PolicyDocument[],
 ): readonly EndpointPolicy[] {
   const given = parseEndpointPolicies(documents);
-  const missing = given.findIndex((wanted) => !present.some((policy) => isSamePolicy(wanted, policy)));
+  const matches = new PolicyMatches(present);
+  const named = given.map((wanted) => matches.of(wanted));
+  const missing = named.findIndex((found) => found.length === 0);
   if (missing >= 0) {
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
       detail: WORDS.policyToRemoveMissing({ type: given[missing]?.Type ?? "policy", missing }),
     });
   }
-  return present.filter((policy) => !given.some((wanted) => isSamePolicy(wanted, policy)));
+  const leaving = new Set(named.flat());
+  return present.filter((policy) => !leaving.has(policy));
 }
 
 /**

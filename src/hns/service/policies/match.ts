@@ -1,42 +1,63 @@
-/** When a policy of a request is one that an object has: what `Remove` goes by (hcn.md §5.3). */
-import type { EndpointPolicy, PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
-import type { JsonObject } from "#core/base/json.ts";
-import { equalJson } from "#contracts/hcn/description/json.ts";
+/** Which policies of an object a policy of a request names: what `Remove` goes by (hcn.md §5.3). */
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import { type Fields, canonicalJson } from "#core/base/json.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 
-/** Fields that say nothing: a client that writes them out means the same as one that leaves them out. */
-function withoutDefaults(settings: object): JsonObject {
-  const isDefault = (value: unknown): boolean =>
-    value === false || value === 0 || value === "" || (Array.isArray(value) && value.length === 0);
-  const fields = Object.entries(settings as JsonObject).filter(([, value]) => !isDefault(value));
-  return Object.fromEntries(fields);
+type Policy = EndpointPolicy | NetworkPolicy;
+
+/** By which fields a policy is looked for among those of its type: by these alone, or by all but these. */
+interface Lens {
+  readonly by: "these" | "all-but";
+  readonly fields: readonly string[];
 }
 
-/** All of what the request says; a port or an address that the service chose is not in it. */
-function isMapping(wanted: PortMappingPolicySetting, present: PortMappingPolicySetting): boolean {
-  const chosen = {
-    ...((wanted.ExternalPort ?? 0) === 0 && { ExternalPort: 0 }),
-    ...((wanted.VIP ?? "") === "" && { VIP: "" }),
-  };
-  return equalJson(withoutDefaults(wanted), withoutDefaults({ ...present, ...chosen }));
+const BY_ID: Lens = { by: "these", fields: ["Id"] };
+const BY_ROUTE: Lens = { by: "these", fields: ["DestinationPrefix", "ProviderAddress"] };
+
+/** A field that says nothing: a client that writes it out means the same as one that leaves it out. */
+function isDefault(value: unknown): boolean {
+  return value === false || value === 0 || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
 /**
- * True when `present` is what `wanted` names: equal settings, or the fields that clients match on. An ACL is known by
- * its Id, a set by its Id, and a route to a subnet by prefix and provider (hcn.md §3.5, §5.3).
+ * Equal settings, or the fields that clients match on. An ACL is known by its Id, a set by its Id, and a route to a subnet
+ * by prefix and provider (hcn.md §3.5, §5.3). A port or an address that the service chose is not in a mapping of a request.
  */
-export function isSamePolicy<P extends EndpointPolicy | NetworkPolicy>(wanted: P, present: P): boolean {
-  const [a, b]: readonly (EndpointPolicy | NetworkPolicy)[] = [wanted, present];
-  if (a === undefined || b === undefined || a.Type !== b.Type) return false;
-  if (a.Type === "SetPolicy" && b.Type === "SetPolicy") return a.Settings.Id === b.Settings.Id;
-  if (a.Type === "PortMapping" && b.Type === "PortMapping") return isMapping(a.Settings, b.Settings);
-  if (a.Type === "RemoteSubnetRoute" && b.Type === "RemoteSubnetRoute") {
-    return (
-      a.Settings.DestinationPrefix === b.Settings.DestinationPrefix &&
-      a.Settings.ProviderAddress === b.Settings.ProviderAddress
-    );
+function lensOf({ Type, Settings }: Policy): Lens {
+  const settings = Settings as Fields;
+  if (Type === "SetPolicy") return BY_ID;
+  if (Type === "RemoteSubnetRoute") return BY_ROUTE;
+  if ((Type === "ACL" || Type === "NetworkACL") && !isDefault(settings["Id"] ?? "")) return BY_ID;
+  const chosen = Type === "PortMapping" ? ["ExternalPort", "VIP"] : [];
+  return { by: "all-but", fields: chosen.filter((field) => isDefault(settings[field] ?? "")) };
+}
+
+function keyOf({ Settings }: Policy, { by, fields }: Lens): string {
+  const seen = Object.entries(Settings as Fields).filter(
+    ([field, value]) => !isDefault(value) && fields.includes(field) === (by === "these"),
+  );
+  return canonicalJson(Object.fromEntries(seen));
+}
+
+/** The policies of an object by what requests name them by: a request with thousands of policies looks each one up. */
+export class PolicyMatches<P extends Policy> {
+  private readonly present: readonly P[];
+  private readonly byLens = new Map<string, ReadonlyMap<string, readonly P[]>>();
+
+  constructor(present: readonly P[]) {
+    this.present = present;
   }
-  if ((a.Type === "ACL" && b.Type === "ACL") || (a.Type === "NetworkACL" && b.Type === "NetworkACL"))
-    if ((a.Settings.Id ?? "") !== "") return a.Settings.Id === b.Settings.Id;
-  return equalJson(withoutDefaults(a.Settings), withoutDefaults(b.Settings));
+
+  /** Those that `wanted` names, in their order. */
+  of(wanted: P): readonly P[] {
+    const lens = lensOf(wanted);
+    const name = [wanted.Type, lens.by, ...lens.fields].join(" ");
+    let byKey = this.byLens.get(name);
+    if (byKey === undefined) {
+      const ofType = this.present.filter(({ Type }) => Type === wanted.Type);
+      byKey = Map.groupBy(ofType, (policy) => keyOf(policy, lens));
+      this.byLens.set(name, byKey);
+    }
+    return byKey.get(keyOf(wanted, lens)) ?? [];
+  }
 }

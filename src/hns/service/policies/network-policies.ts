@@ -7,7 +7,7 @@ import type { NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts"
 import type { PolicyIndexes } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkPolicyFeatures } from "./features.ts";
-import { isSamePolicy } from "./match.ts";
+import { PolicyMatches } from "./match.ts";
 
 /** Policies of which a network has at most one. Inferred: InterfaceConstraint and AutomaticDNS among them. */
 const SINGLE_POLICIES: readonly NetworkPolicyType[] = [
@@ -44,14 +44,16 @@ export function checkNetworkPolicies(
   return policies;
 }
 
-/** Those of the network that a policy of a request names. */
+/** For each policy of a request those of the network that it names. */
 function matchesOf(
   indexes: PolicyIndexes,
   present: readonly NetworkPolicy[],
-  wanted: NetworkPolicy,
-): readonly NetworkPolicy[] {
-  if (wanted.Type === "RemoteSubnetRoute") return indexes.sameRoutes(present, wanted);
-  return indexes.settingsOf(present).flatMap(({ policy }) => (isSamePolicy(wanted, policy) ? [policy] : []));
+  given: readonly NetworkPolicy[],
+): readonly (readonly NetworkPolicy[])[] {
+  const settings = new PolicyMatches(indexes.settingsOf(present).map(({ policy }) => policy));
+  return given.map((wanted) =>
+    wanted.Type === "RemoteSubnetRoute" ? indexes.sameRoutes(present, wanted) : settings.of(wanted),
+  );
 }
 
 /** Inferred: a second HostRoute, which says nothing new, is taken for the first. A set is known by its id. */
@@ -76,10 +78,10 @@ export function combineNetworkPolicies(
   requestType: ModifyRequestType,
 ): readonly NetworkPolicy[] {
   if (requestType === "Add") {
-    const replaced = given.filter(isReplacing).map((policy) => matchesOf(indexes, present, policy));
+    const replaced = matchesOf(indexes, present, given.filter(isReplacing));
     return indexes.changedPolicies(present, distinct(replaced), given);
   }
-  const matches = given.map((policy) => matchesOf(indexes, present, policy));
+  const matches = matchesOf(indexes, present, given);
   if (requestType === "Remove") {
     const missing = matches.findIndex((found) => found.length === 0);
     if (missing < 0) return indexes.changedPolicies(present, distinct(matches), []);

@@ -37,18 +37,30 @@ function checkMembers(given: readonly SetPolicySetting[], present: readonly SetP
   }
 }
 
+/** For each name the first of those that say it. */
+function firstByName<T>(
+  users: readonly T[],
+  namesOf: (user: T) => readonly string[],
+): ReadonlyMap<string, T> {
+  const pairs = users.flatMap((user) => namesOf(user).map((name): [string, T] => [name, user]));
+  return new Map(pairs.toReversed());
+}
+
 function checkRemovable(
   given: readonly SetPolicySetting[],
   present: readonly SetPolicySetting[],
   users: readonly Naming[],
 ): void {
   const leaving = new Set(given.map((set) => set.Id));
+  const known = new Set(present.map((set) => set.Id));
+  const staying = present.filter((set) => !leaving.has(set.Id));
+  const [setOfMember, aclOfSet] = [firstByName(staying, membersOf), firstByName(users, setsOf)];
   for (const id of leaving) {
-    if (!present.some((set) => set.Id === id))
+    if (!known.has(id))
       throw new HcnError("HCN_E_POLICY_NOT_FOUND", { detail: `There is no set ${id} on the network` });
-    const user = present.find((set) => !leaving.has(set.Id) && membersOf(set).includes(id));
+    const user = setOfMember.get(id);
     if (user !== undefined) throw inUse(`The set ${user.Id} has the member ${id}; remove that one first`);
-    const acl = users.find((setting) => setsOf(setting).includes(id));
+    const acl = aclOfSet.get(id);
     if (acl !== undefined)
       throw inUse(`An ACL names the set ${id}${acl.Id === undefined ? "" : ` (${acl.Id})`}; remove it first`);
   }
@@ -80,8 +92,9 @@ export function aclsOf(context: ServiceContext, network: NetworkRecord): readonl
 
 /** A NetworkACL names sets that are there, as an ACL does. */
 function checkNamed(policies: readonly NetworkPolicy[], present: readonly SetPolicySetting[]): void {
+  const known = new Set(present.map((set) => set.Id));
   for (const id of networkAclsIn(policies).flatMap(setsOf)) {
-    if (present.some((set) => set.Id === id)) continue;
+    if (known.has(id)) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
       detail: WORDS.networkAclSetUnknown({ id: JSON.stringify(id) }),
     });
