@@ -532,6 +532,7 @@ export interface ControlPlane {
   readonly podUpdateForbidden: string;
   readonly objectModified: string;
   readonly jsonPatchTooLong: Template<"operationsMax" | "operationsCount">;
+  readonly jsonPatchCopiesTooLong: Template<"copiedBytes" | "copiedBytesMax">;
 }
 export function controlPlane(): ControlPlane;
 

@@ -3,7 +3,7 @@
  * one set of slices per address family and per set of port numbers. Endpoints that stay keep their slice.
  */
 import type { Prng } from "#core/base/prng.ts";
-import { equalJson } from "../memory/deep.ts";
+import { equalJson } from "#core/base/json.ts";
 import { randomSuffix } from "../memory/admission/names.ts";
 import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";

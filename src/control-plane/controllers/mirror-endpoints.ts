@@ -3,7 +3,7 @@
  * that people or old programs wrote.
  */
 import type { Prng } from "#core/base/prng.ts";
-import { equalJson } from "../memory/deep.ts";
+import { equalJson } from "#core/base/json.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { EndpointSlice, Endpoints, Service } from "#contracts/kubernetes/objects.ts";
 import { type WantedChanges, NO_CHANGES } from "./changes.ts";

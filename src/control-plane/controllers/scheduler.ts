@@ -4,7 +4,7 @@
  * the pod prefers most, then the one with fewest pods, then the first in order: the same one each time.
  */
 import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
-import { canonicalJson } from "../memory/deep.ts";
+import { canonicalJson } from "#core/base/json.ts";
 import { type Taint, matchesNode, nodeNameField, preferenceFor, toleratesTaint } from "./node-fit.ts";
 
 /** Kubelet's default of `maxPods`. */

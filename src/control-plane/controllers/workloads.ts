@@ -1,5 +1,5 @@
 /** The controllers of workloads: what is to be made and deleted so that there are the pods that somebody asked for. */
-import { canonicalJson, equalJson } from "../memory/deep.ts";
+import { canonicalJson, equalJson } from "#core/base/json.ts";
 import { templateHash } from "../memory/admission/names.ts";
 import { completePodSpec, ownerReferenceTo, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type {

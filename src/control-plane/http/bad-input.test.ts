@@ -216,6 +216,13 @@ describe("bodies", () => {
   });
 });
 
+/** Each operation appends a list to itself: 2^count items. */
+function doublings(count: number): string {
+  const fill = { op: "add", path: "/metadata/finalizers", value: ["a/b"] };
+  const copy = { op: "copy", from: "/metadata/finalizers", path: "/metadata/finalizers/-" };
+  return JSON.stringify([fill, ...Array.from({ length: count }, () => copy)]);
+}
+
 describe("patches", () => {
   beforeAll(async () => {
     await post(NODES, NODE);
@@ -232,6 +239,7 @@ describe("patches", () => {
     ["json-patch", '[{"op":"replace","path":"/metadata/name","value":"m"}]', 400],
     ["json-patch", '[{"op":"replace","path":"","value":7}]', 400],
     ["json-patch", `[${Array.from({ length: 10_001 }, () => '{"op":"test","path":""}').join(",")}]`, 413],
+    ["json-patch", doublings(60), 422],
     ["merge-patch", "[]", 400],
     ["merge-patch", "7", 400],
     ["merge-patch", '{"metadata":null}', 400],

@@ -9,7 +9,6 @@ import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
 import { type LabelSelector, SERVICE_NAME_LABEL, matchesSelector } from "#contracts/kubernetes/labels.ts";
 import type { WatchEvent } from "#contracts/kubernetes/source.ts";
 import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
-import { freezeJson } from "./deep.ts";
 
 /** A change, with the object as it was before: a watch with a selector needs both. */
 export interface StoredEvent<Kind extends KubeKind> extends WatchEvent<Kind> {
@@ -26,6 +25,13 @@ interface History {
   changes: Change[];
   /** Changes up to this version are forgotten. */
   forgotten: number;
+}
+
+/** Freezes a JSON value with all it holds. What is frozen already is frozen throughout. */
+function freezeJson<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const child of Object.values(value)) freezeJson(child);
+  return Object.freeze(value);
 }
 
 /** Namespace and name in one text; `/name` for what has no namespace. */

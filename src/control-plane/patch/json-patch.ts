@@ -1,7 +1,6 @@
 /** JSON patches (RFC 6902) on JSON values; nothing that is given is changed. */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, equalJson, isFields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { equalJson } from "../memory/deep.ts";
 import type { JsonPatchOperation } from "#contracts/kubernetes/source.ts";
 import { controlPlane } from "#data/words.js";
 
@@ -9,6 +8,8 @@ const WORDS = controlPlane();
 
 /** As many as the API server takes (k8s.io/apiserver, `maxJSONPatchOperations`). */
 const OPERATIONS_MAX = 10_000;
+/** What all its copies may add to an object, in bytes of JSON (k8s.io/apiserver, `JSONPatchMaxCopyBytes`). */
+const COPIED_BYTES_MAX = 3_145_728;
 
 function refuse(message: string): KubeError {
   return new KubeError("object-refused", 422, message, { reason: "Invalid" });
@@ -34,71 +35,120 @@ function indexOf(list: readonly unknown[], step: string, mayBeEnd: boolean, path
   return index;
 }
 
-function readAt(document: unknown, path: string): unknown {
-  let at = document;
-  for (const step of stepsOf(path)) {
-    if (Array.isArray(at)) at = at[indexOf(at, step, false, path)];
-    else if (isFields(at) && Object.hasOwn(at, step)) at = at[step];
-    else throw refuse(`${path}: there is nothing`);
-  }
-  return at;
-}
-
 type Change = { readonly kind: "add" | "replace"; readonly value: unknown } | { readonly kind: "remove" };
 
-function changeList(list: readonly unknown[], step: string, change: Change, path: string): unknown[] {
+function changeList(list: unknown[], step: string, change: Change, path: string): void {
   const index = indexOf(list, step, change.kind === "add", path);
-  if (change.kind === "add") return list.toSpliced(index, 0, change.value);
-  return change.kind === "remove" ? list.toSpliced(index, 1) : list.with(index, change.value);
+  if (change.kind === "add") list.splice(index, 0, change.value);
+  else if (change.kind === "remove") list.splice(index, 1);
+  else list[index] = change.value;
 }
 
-function changeMapping(mapping: Fields, step: string, change: Change, path: string): Fields {
+/** A field of its own, whatever its name: `__proto__` is one. */
+function setField(mapping: Fields, field: string, value: unknown): void {
+  Object.defineProperty(mapping, field, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function changeMapping(mapping: Fields, step: string, change: Change, path: string): void {
   if (change.kind !== "add" && !Object.hasOwn(mapping, step)) throw refuse(`${path}: there is nothing`);
-  if (change.kind !== "remove") return { ...mapping, [step]: change.value };
-  return Object.fromEntries(Object.entries(mapping).filter(([name]) => name !== step));
+  if (change.kind === "remove") Reflect.deleteProperty(mapping, step);
+  else setField(mapping, step, change.value);
 }
 
-/** The document with one value changed; what lies beside the path is shared. */
-function changeAt(at: unknown, steps: readonly string[], change: Change, path: string): unknown {
-  const [step, ...rest] = steps;
-  if (step === undefined) {
-    if (change.kind === "remove") throw refuse("the whole object cannot be removed by a patch");
-    return change.value;
-  }
-  if (Array.isArray(at)) {
-    if (rest.length === 0) return changeList(at, step, change, path);
-    const index = indexOf(at, step, false, path);
-    return at.with(index, changeAt(at[index], rest, change, path));
-  }
-  if (!isFields(at)) throw refuse(`${path}: ${step} is in neither a mapping nor a list`);
-  if (rest.length === 0) return changeMapping(at, step, change, path);
-  if (!Object.hasOwn(at, step)) throw refuse(`${path}: there is no ${step}`);
-  return { ...at, [step]: changeAt(at[step], rest, change, path) };
-}
+/** A document on its way through a patch. What an operation changes is copied once; what none changes is shared. */
+class PatchedDocument {
+  private root: unknown;
+  /** Lists and mappings that only this document has. */
+  private readonly own = new Set<unknown>();
+  private copiedBytes = 0;
 
-function perform(document: unknown, operation: JsonPatchOperation): unknown {
-  const { op, path, from = "", value } = operation;
-  if (typeof path !== "string" || typeof from !== "string") throw refuse("path and from are JSON pointers");
-  const change = (where: string, what: Change): unknown => changeAt(document, stepsOf(where), what, where);
-  switch (op) {
-    case "add":
-    case "replace":
-      return change(path, { kind: op, value });
-    case "remove":
-      return change(path, { kind: "remove" });
-    case "copy":
-      return change(path, { kind: "add", value: readAt(document, from) });
-    case "move": {
-      if (path.startsWith(`${from}/`)) throw refuse(`${from} cannot be moved into itself`);
-      const moved = readAt(document, from);
-      const without = changeAt(document, stepsOf(from), { kind: "remove" }, from);
-      return changeAt(without, stepsOf(path), { kind: "add", value: moved }, path);
+  constructor(document: unknown) {
+    this.root = document;
+  }
+
+  get value(): unknown {
+    return this.root;
+  }
+
+  perform({ op, path, from = "", value }: JsonPatchOperation): void {
+    if (typeof path !== "string" || typeof from !== "string") throw refuse("path and from are JSON pointers");
+    switch (op) {
+      case "add":
+      case "replace":
+        return this.change(path, { kind: op, value });
+      case "remove":
+        return this.change(path, { kind: "remove" });
+      case "copy":
+        return this.change(path, { kind: "add", value: this.copyOf(from) });
+      case "move": {
+        if (path.startsWith(`${from}/`)) throw refuse(`${from} cannot be moved into itself`);
+        const moved = this.read(from);
+        this.change(from, { kind: "remove" });
+        return this.change(path, { kind: "add", value: moved });
+      }
+      case "test":
+        if (!equalJson(this.read(path), value)) throw refuse(`testing value ${path} failed`);
+        return;
+      default:
+        throw refuse(`there is no operation ${JSON.stringify(op) ?? "nothing"}`);
     }
-    case "test":
-      if (!equalJson(readAt(document, path), value)) throw refuse(`testing value ${path} failed`);
-      return document;
-    default:
-      throw refuse(`there is no operation ${JSON.stringify(op) ?? "nothing"}`);
+  }
+
+  private read(path: string): unknown {
+    let at = this.root;
+    for (const step of stepsOf(path)) {
+      if (Array.isArray(at)) at = at[indexOf(at, step, false, path)];
+      else if (isFields(at) && Object.hasOwn(at, step)) at = at[step];
+      else throw refuse(`${path}: there is nothing`);
+    }
+    return at;
+  }
+
+  private copyOf(path: string): unknown {
+    const text = JSON.stringify(this.read(path)) ?? "null";
+    this.copiedBytes += new TextEncoder().encode(text).length;
+    if (this.copiedBytes > COPIED_BYTES_MAX) {
+      throw refuse(
+        WORDS.jsonPatchCopiesTooLong({ copiedBytes: this.copiedBytes, copiedBytesMax: COPIED_BYTES_MAX }),
+      );
+    }
+    return JSON.parse(text);
+  }
+
+  private change(path: string, change: Change): void {
+    const steps = stepsOf(path);
+    const last = steps.at(-1);
+    if (last === undefined) {
+      if (change.kind === "remove") throw refuse("the whole object cannot be removed by a patch");
+      this.root = change.value;
+      return;
+    }
+    this.root = this.owned(this.root);
+    let at = this.root;
+    for (const step of steps.slice(0, -1)) at = this.ownChild(at, step, path);
+    if (Array.isArray(at)) changeList(at, last, change, path);
+    else if (isFields(at)) changeMapping(at, last, change, path);
+    else throw refuse(`${path}: ${last} is in neither a mapping nor a list`);
+  }
+
+  /** The value at a step, in a list or a mapping of this document, and from now on its own as well. */
+  private ownChild(at: unknown, step: string, path: string): unknown {
+    if (Array.isArray(at)) {
+      const index = indexOf(at, step, false, path);
+      return (at[index] = this.owned(at[index]));
+    }
+    if (!isFields(at)) throw refuse(`${path}: ${step} is in neither a mapping nor a list`);
+    if (!Object.hasOwn(at, step)) throw refuse(`${path}: there is no ${step}`);
+    const child = this.owned(at[step]);
+    setField(at, step, child);
+    return child;
+  }
+
+  private owned(value: unknown): unknown {
+    if (this.own.has(value) || (!Array.isArray(value) && !isFields(value))) return value;
+    const copy: unknown = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+    this.own.add(copy);
+    return copy;
   }
 }
 
@@ -114,8 +164,10 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
       }),
     );
   }
-  return operations.reduce<unknown>((at, operation) => {
+  const patched = new PatchedDocument(document);
+  for (const operation of operations) {
     if (!isFields(operation)) throw refuse("each item of a JSON patch is a mapping");
-    return perform(at, operation);
-  }, document);
+    patched.perform(operation);
+  }
+  return patched.value;
 }

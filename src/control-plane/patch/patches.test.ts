@@ -81,6 +81,27 @@ describe("a JSON patch", () => {
     expect(() => applyJsonPatch(document, patch)).toThrow(KubeError);
   });
 
+  it("changes nothing of what it has copied when the copy changes", () => {
+    const before = { a: { b: [1] } };
+    const patch: JsonPatchOperation[] = [
+      { op: "add", path: "/a/b/-", value: 2 },
+      { op: "copy", from: "/a", path: "/c" },
+      { op: "add", path: "/c/b/-", value: 3 },
+      { op: "remove", path: "/a/b/0" },
+    ];
+    expect(applyJsonPatch(before, patch)).toEqual({ a: { b: [2] }, c: { b: [1, 2, 3] } });
+    expect(before).toEqual({ a: { b: [1] } });
+  });
+
+  // k8s.io/apiserver: JSONPatchMaxCopyBytes, with the message of evanphx/json-patch.
+  it("may copy three mebibytes of JSON in all", () => {
+    const half = "x".repeat(1_572_862);
+    const copies = (count: number): JsonPatchOperation[] =>
+      Array.from({ length: count }, (_, index) => ({ op: "copy", from: "/a", path: `/${index}` }));
+    expect(applyJsonPatch({ a: half }, copies(2))).toEqual({ a: half, 0: half, 1: half });
+    expect(() => applyJsonPatch({ a: half }, copies(3))).toThrow("is 4718592, exceeding the limit 3145728");
+  });
+
   it("whatever it holds, is done or refused with a code", () => {
     const op = fc.constantFrom("add", "remove", "replace", "move", "copy", "test", "fly");
     const path = fc.oneof(
@@ -233,5 +254,64 @@ describe("a strategic merge patch", () => {
         }
       }),
     );
+  });
+});
+
+describe("a patch of many operations costs what they are", () => {
+  const COUNT = 10_000;
+  /** Ten times what each takes; looking at each pair takes several seconds. */
+  const SECONDS_MAX = 0.5;
+  const listOf = <T>(item: (index: number) => T): T[] =>
+    Array.from({ length: COUNT }, (_, index) => item(index));
+  const labels = Object.fromEntries(listOf((index) => [`k${index}`, "v"]));
+  const finalizers = listOf((index) => `a/${index}`);
+  const containersOf = (items: readonly object[]): object => ({
+    spec: { template: { spec: { containers: items } } },
+  });
+  const containers = containersOf(listOf((index) => ({ name: `c${index}` })));
+  const others = listOf((index) => `b/${index}`);
+  const byJson = (document: object, operation: (index: number) => JsonPatchOperation) => (): unknown =>
+    applyJsonPatch(document, listOf(operation));
+  const strategic = (document: object, patch: object) => (): unknown =>
+    applyStrategicMerge("Deployment", document, patch);
+
+  it.each<[title: string, work: () => unknown, result: object]>([
+    [
+      "fields that come",
+      byJson({ labels: {} }, (index) => ({ op: "add", path: `/labels/k${index}`, value: "v" })),
+      { labels },
+    ],
+    [
+      "fields that go",
+      byJson({ labels }, (index) => ({ op: "remove", path: `/labels/k${index}` })),
+      { labels: {} },
+    ],
+    [
+      "values of a set that come",
+      strategic({ metadata: { finalizers } }, { metadata: { finalizers: others } }),
+      { metadata: { finalizers: [...finalizers, ...others] } },
+    ],
+    [
+      "values of a set that go",
+      strategic(
+        { metadata: { finalizers } },
+        { metadata: { "$deleteFromPrimitiveList/finalizers": finalizers.toReversed() } },
+      ),
+      { metadata: { finalizers: [] } },
+    ],
+    [
+      "items that go, in another order",
+      strategic(
+        containers,
+        containersOf(listOf((index) => ({ name: `c${COUNT - 1 - index}`, $patch: "delete" }))),
+      ),
+      containersOf([]),
+    ],
+  ])("%s", (_title, work, expected) => {
+    const before = process.cpuUsage();
+    const result = work();
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1e6).toBeLessThan(SECONDS_MAX);
+    expect(result).toEqual(expected);
   });
 });

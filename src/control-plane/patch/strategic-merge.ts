@@ -2,9 +2,9 @@
  * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
  * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, canonicalJson, isFields } from "#core/base/json.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { equalJson } from "../memory/deep.ts";
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 
 // By which field the items of a list are known, for strategic merge patches: the tags `patchMergeKey` and
@@ -115,6 +115,11 @@ function withoutDirectives(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutDirectives(field)]));
 }
 
+function without(list: readonly unknown[], gone: readonly unknown[]): readonly unknown[] {
+  const ids = new Set(gone.map(canonicalJson));
+  return list.filter((item) => !ids.has(canonicalJson(item)));
+}
+
 class StrategicMerge {
   private readonly kind: KubeKind;
 
@@ -155,8 +160,7 @@ class StrategicMerge {
   }
 
   private joinSet(before: readonly unknown[], added: readonly unknown[]): readonly unknown[] {
-    const fresh = added.filter((value) => !before.some((old) => equalJson(old, value)));
-    return [...before, ...fresh];
+    return [...before, ...without(added, before)];
   }
 
   private joinItems(
@@ -170,34 +174,39 @@ class StrategicMerge {
       throw refuse(`${path}: expected a list of mappings`);
     });
     if (items.some((item) => item[DIRECTIVE] === "replace")) return withoutDirectives(items) as unknown[];
-    let result = [...before];
+    // What is deleted leaves a gap until the end: no item is looked for one by one.
+    const result: unknown[] = [...before];
+    const placesOf = new Map<string, number[]>();
+    for (const [place, old] of before.entries())
+      if (isFields(old) && old[key] !== undefined) addToList(placesOf, canonicalJson(old[key]), place);
     for (const item of items) {
-      const id = item[key];
-      if (id === undefined) throw refuse(`map: ${path} does not contain declared merge key: ${key}`);
-      const at = result.findIndex((old) => isFields(old) && equalJson(old[key], id));
+      if (item[key] === undefined) throw refuse(`map: ${path} does not contain declared merge key: ${key}`);
+      const id = canonicalJson(item[key]);
+      const places = placesOf.get(id) ?? [];
+      const [at = result.length] = places;
       if (item[DIRECTIVE] === "delete") {
-        result = result.filter((old) => !isFields(old) || !equalJson(old[key], id));
-      } else if (at < 0) result.push(this.mapping({}, item, path));
-      else result[at] = this.mapping(result[at] as Fields, item, path);
+        for (const place of places) result[place] = undefined;
+        placesOf.delete(id);
+        continue;
+      }
+      if (places.length === 0) placesOf.set(id, [at]);
+      result[at] = this.mapping((result[at] ?? {}) as Fields, item, path);
     }
-    return result;
+    return result.filter((item) => item !== undefined);
   }
 
   /** The directives that stand beside the fields they are about. */
   private shrinkAndOrder(fields: Map<string, unknown>, patch: Fields, path: string): void {
     for (const [directive, value] of Object.entries(patch)) {
       if (directive === RETAIN_KEYS) {
-        const kept = listOf(value, directive);
-        for (const name of fields.keys()) if (!kept.includes(name)) fields.delete(name);
+        const kept = new Set(listOf(value, directive));
+        for (const name of fields.keys()) if (!kept.has(name)) fields.delete(name);
       }
       if (directive.startsWith(DELETE_FROM)) {
         const name = directive.slice(DELETE_FROM.length);
         const gone = listOf(value, directive);
         const list = fields.get(name);
-        if (Array.isArray(list)) {
-          const kept = list.filter((item) => !gone.some((one) => equalJson(one, item)));
-          fields.set(name, kept);
-        }
+        if (Array.isArray(list)) fields.set(name, without(list, gone));
       }
     }
     for (const [directive, value] of Object.entries(patch)) {
@@ -216,9 +225,10 @@ class StrategicMerge {
 
 /** The items that `order` names come in its order; each other one stays behind the item that it stood behind. */
 function inOrder(list: readonly unknown[], order: readonly unknown[], key: string | undefined): unknown[] {
-  const idOf = (item: unknown): unknown => (key !== undefined && isFields(item) ? item[key] : item);
-  const rankOf = (item: unknown): number => order.findIndex((one) => equalJson(idOf(one), idOf(item)));
-  const ranked = list.map((item, index) => ({ item, index, rank: rankOf(item) }));
+  const idOf = (item: unknown): string =>
+    canonicalJson(key !== undefined && isFields(item) ? item[key] : item);
+  const ranks = new Map(order.map((one, index): [string, number] => [idOf(one), index]).toReversed());
+  const ranked = list.map((item, index) => ({ item, index, rank: ranks.get(idOf(item)) ?? -1 }));
   let rank = -1;
   const placed = ranked.map((entry) => {
     if (entry.rank >= 0) rank = entry.rank;

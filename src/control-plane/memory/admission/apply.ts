@@ -7,7 +7,7 @@ import type { KubeObject, KubeKind } from "#contracts/kubernetes/objects.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
 import type { ServiceRefusal, Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
-import { equalJson } from "../deep.ts";
+import { equalJson } from "#core/base/json.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";

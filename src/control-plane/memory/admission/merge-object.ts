@@ -4,7 +4,7 @@
  */
 import type { KubeObject, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import type { ServiceRefusal } from "../services/admit-service.ts";
-import { equalJson } from "../deep.ts";
+import { equalJson } from "#core/base/json.ts";
 import { completePodSpec } from "./pod-template.ts";
 import type { ServiceSpec } from "../services/service-defaults.ts";
 import { controlPlane } from "#data/words.js";

@@ -12,7 +12,7 @@ import type { DeleteOptions, WriteOptions } from "#contracts/kubernetes/source.t
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
 import type { Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
-import { equalJson } from "../deep.ts";
+import { equalJson } from "#core/base/json.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { controlPlane } from "#data/words.js";

@@ -2,9 +2,8 @@
  * A Service that changes its type keeps no field that only the old type has, as long as nobody has touched the field
  * (k8s.io/kubernetes, `dropTypeDependentFields` of `pkg/registry/core/service/strategy.go`).
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, equalJson, isFields } from "#core/base/json.ts";
 import type { KubeObject, Service } from "#contracts/kubernetes/objects.ts";
-import { equalJson } from "../deep.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
