@@ -51,7 +51,7 @@ export function readCorpus(name: string): readonly Uint8Array[] {
 
 function writeCorpus(name: string, inputs: readonly Uint8Array[]): void {
   mkdirSync(CORPORA, { recursive: true });
-  const lines = inputs.map((bytes) => JSON.stringify(Buffer.from(bytes).toString("base64")));
+  const lines = inputs.map((bytes) => `  ${JSON.stringify(Buffer.from(bytes).toString("base64"))}`);
   writeFileSync(join(CORPORA, `${name}.json`), `[\n${lines.join(",\n")}\n]\n`);
 }
 
