@@ -1,7 +1,7 @@
 /** What azure-vnet asks of this machine beside HNS. */
-import { replaceFile } from "#core/base/owner-only.node.ts";
+import { readPlainFile, replaceFile } from "#core/base/owner-only.node.ts";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
@@ -77,7 +77,7 @@ const PENDING_RELEASES: PendingReleases = {
 const TEMPORARY_FILES: TemporaryFiles = {
   read: async (name) => {
     try {
-      return readFileSync(join(tmpdir(), name), "utf8");
+      return readPlainFile(join(tmpdir(), name)).toString("utf8");
     } catch {
       return undefined;
     }

@@ -1,10 +1,10 @@
 /** The control API on a Unix socket that only its owner can open. */
 import { createAdaptorServer } from "@hono/node-server";
-import { lstatSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { lstatSync, renameSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hono } from "hono";
-import { linkOrCopy, replaceFile, writeOwnerFile } from "#core/base/owner-only.node.ts";
+import { linkOrCopy, readPlainFile, replaceFile, writeOwnerFile } from "#core/base/owner-only.node.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { ApiError } from "./error-details.ts";
@@ -57,7 +57,7 @@ function isAlive(pid: number): boolean {
 
 function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readPlainFile(path).toString("utf8");
   } catch {
     // Its owner removed it in this moment.
     return undefined;

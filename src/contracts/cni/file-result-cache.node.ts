@@ -4,9 +4,9 @@
  *
  * A file appears with all its content or not at all: it is written beside its place and renamed.
  */
-import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "#core/base/owner-only.node.ts";
+import { readPlainFile, replaceFile } from "#core/base/owner-only.node.ts";
 import { type SealMarks, isSealBroken, seal } from "#core/base/seal.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -159,7 +159,7 @@ export class FileResultCache implements ResultCache {
 
   private read(path: string): string | undefined {
     try {
-      const text = readFileSync(path, "utf8");
+      const text = readPlainFile(path).toString("utf8");
       if (text.length > LIMITS.jsonBytesMax) throw new Error(`longer than ${LIMITS.jsonBytesMax} characters`);
       return text;
     } catch (error) {

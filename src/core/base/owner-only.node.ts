@@ -18,6 +18,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -183,6 +184,29 @@ export function createFile(path: string, content: string, mode: number): boolean
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/**
+ * Reads a file where others may have put something else: what waits for a writer or never ends, as a pipe or a device, is
+ * refused. A link is followed.
+ * @throws ForeignFileError; errors of the system.
+ */
+export function readPlainFile(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) throw new ForeignFileError(`${path} is not a file`);
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * As `readPlainFile`, for what another library opens, whose locks a second descriptor would take away.
+ * @throws ForeignFileError; errors of the system.
+ */
+export function checkPlainFile(path: string): void {
+  if (!statSync(path).isFile()) throw new ForeignFileError(`${path} is not a file`);
 }
 
 /** Windows has no such flag: links there need rights that users do not have. */

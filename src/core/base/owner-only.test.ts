@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   lstatSync,
@@ -20,6 +21,7 @@ import {
   createFile,
   openInPlace,
   openOwnerFile,
+  readPlainFile,
   removeDrafts,
   replaceFile,
   replaceOwnerFile,
@@ -163,6 +165,17 @@ describe("where others have put something", () => {
     // The user's own result may be led anywhere.
     writeNamedFile(link, "result");
     expect(readFileSync(victim, "utf8")).toBe("result");
+  });
+
+  it("what is read is a file: nothing that waits, never ends, or is a folder", () => {
+    const [pipe, link] = [join(folder, "pipe"), join(folder, "zeros")];
+    execFileSync("mkfifo", [pipe]);
+    symlinkSync("/dev/zero", link);
+    expect(() => readPlainFile(pipe)).toThrowError(/pipe is not a file/);
+    expect(() => readPlainFile(link)).toThrowError(/zeros is not a file/);
+    expect(() => readPlainFile(folder)).toThrowError("is not a file");
+    expect(() => readPlainFile(join(folder, "none"))).toThrowError(/ENOENT/);
+    expect(readPlainFile(victim).toString("utf8")).toBe("precious");
   });
 
   it("drafts of processes that died are removed, of one file or of all, and nothing else", () => {

@@ -41,13 +41,17 @@ export interface RepairReport extends FolderReport {
   readonly kept: string | undefined;
 }
 
+function unreadable(path: string, error: unknown): StateFolderError {
+  return new StateFolderError(`The state folder ${path} cannot be read: ${messageOf(error)}.`);
+}
+
 /** @throws StateFolderError for a folder that is not there, or holds no store. */
 function storeNames(disk: StoreDisk, path: string): readonly string[] {
   let names: readonly string[] | undefined;
   try {
     names = disk.list(path);
   } catch (error) {
-    throw new StateFolderError(`The state folder ${path} cannot be read: ${messageOf(error)}.`);
+    throw unreadable(path, error);
   }
   if (names === undefined) throw new StateFolderError(WORDS.folderMissing({ path }));
   if (names.includes(MARKER) || names.includes(POSITION) || generationsAmong(names).length > 0) return names;
@@ -85,6 +89,8 @@ export function checkFolder(path: string, disk: StoreDisk = MACHINE_DISK): Folde
   try {
     const report = reportOf(path, inspectFolder(disk, path, lock));
     return problem === undefined ? report : { ...report, recoveries: [...report.recoveries, problem] };
+  } catch (error) {
+    throw error instanceof StateFolderError ? error : unreadable(path, error);
   } finally {
     lock.close();
   }

@@ -11,7 +11,6 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -20,7 +19,14 @@ import {
 import type * as Sqlite from "node:sqlite";
 import type { DatabaseSync } from "node:sqlite";
 import { assert } from "#core/base/assert.ts";
-import { linkOrCopy, openInPlace, openNewFile, restrictToOwner } from "#core/base/owner-only.node.ts";
+import {
+  checkPlainFile,
+  linkOrCopy,
+  openInPlace,
+  openNewFile,
+  readPlainFile,
+  restrictToOwner,
+} from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { hnsFiles } from "#data/words.js";
 
@@ -121,6 +127,7 @@ class SqliteLock implements StoreLock {
     const { DatabaseSync } = loadSqlite();
     // With these rights before SQLite opens it; its other files get the same.
     if (access === "writing") closeSync(openInPlace(path, "made", FILE_MODE));
+    else checkPlainFile(path);
     this.database = new DatabaseSync(path, { readOnly: access === "reading" });
     try {
       // Exclusive before anything is read: SQLite takes the lock with the first access and keeps it until the end.
@@ -237,7 +244,7 @@ export const MACHINE_DISK: StoreDisk = Object.freeze<StoreDisk>({
   },
   read(path) {
     try {
-      return readFileSync(path);
+      return readPlainFile(path);
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;

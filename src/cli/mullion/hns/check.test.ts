@@ -1,4 +1,5 @@
 /** `mullion hns check` and `repair` on folders of this machine, as a person calls them. */
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -170,6 +171,21 @@ describe("mullion hns check and repair", () => {
     }
     expect(existsSync(join(folder, "hns.db"))).toBe(false);
   });
+
+  it.each(["position", "changes-1.log", "hns.db"])(
+    "refuse a pipe in the place of %s, and do not wait for it",
+    async (name) => {
+      await leaveNetworks();
+      rmSync(join(folder, name));
+      execFileSync("mkfifo", [join(folder, name)]);
+      for (const verb of ["check", "repair"]) {
+        const { code, err } = await run(verb, folder);
+        expect({ verb, code }).toEqual({ verb, code: 2 });
+        expect(err).toContain(`${join(folder, name)} is not a file`);
+      }
+      expect(() => openStateFolder(folder, OPTIONS)).toThrow(/is not a file/);
+    },
+  );
 
   it("refuse a folder that a service has open", async () => {
     const opened = openStateFolder(folder, OPTIONS);

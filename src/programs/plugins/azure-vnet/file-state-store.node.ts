@@ -1,7 +1,7 @@
 /** The state as a file beside its lock, named as upstream names them (cni.md §5.8). */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
+import { readPlainFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
@@ -52,7 +52,7 @@ export class FileStateStore implements StateStore {
   private async read(): Promise<string | undefined> {
     await Promise.resolve();
     try {
-      return readFileSync(this.path, "utf8");
+      return readPlainFile(this.path).toString("utf8");
     } catch (error) {
       if (errorCode(error) === "ENOENT") return undefined;
       throw new Error(describeSystemError(error), { cause: error });

@@ -1,7 +1,7 @@
 /** Scratch files on the disk, in the layout of upstream (cni.md §3.3). */
-import { mkdirSync, readFileSync, readdirSync, unlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "#core/base/owner-only.node.ts";
+import { readPlainFile, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import type { ScratchStore } from "./scratch-files.ts";
@@ -21,7 +21,7 @@ function whenThere<T>(work: () => T): T | undefined {
 
 export class FileScratchStore implements ScratchStore {
   read(folder: string, name: string): Promise<string | undefined> {
-    return Promise.resolve().then(() => whenThere(() => readFileSync(join(folder, name), "utf8")));
+    return Promise.resolve().then(() => whenThere(() => readPlainFile(join(folder, name)).toString("utf8")));
   }
 
   async write(folder: string, name: string, text: string): Promise<void> {

@@ -5,9 +5,9 @@
  * A lease appears with its content, never empty, and not when the address is taken, by whatever process. On file systems
  * without links a crash can leave an empty file, as upstream does.
  */
-import { mkdirSync, readFileSync, readdirSync, unlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
+import { createFile, readPlainFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode, messageOf } from "#core/base/thrown.ts";
 import type { PathRules } from "#core/base/path-rules.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
@@ -56,7 +56,7 @@ class FileLeases implements Leases {
 
   lastReserved(rangeIndex: number): Ip | undefined {
     try {
-      return parseIp(readFileSync(this.pathOf(`last_reserved_ip.${rangeIndex}`), "utf8"));
+      return parseIp(readPlainFile(this.pathOf(`last_reserved_ip.${rangeIndex}`)).toString("utf8"));
     } catch {
       return undefined;
     }
@@ -86,7 +86,7 @@ class FileLeases implements Leases {
   private readLease(name: string): Omit<Lease, "ip"> | undefined {
     const path = join(this.folder, name);
     try {
-      const content = readFileSync(path, "utf8").trim();
+      const content = readPlainFile(path).toString("utf8").trim();
       const [containerId = "", ifName] = content.split(LINE_BREAK, 2);
       if (content === "" || RECORD.test(content)) return { containerId, ifName };
       return { containerId, ifName, damage: `${path} holds no container and interface` };

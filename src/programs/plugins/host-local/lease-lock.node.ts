@@ -19,9 +19,9 @@
  * A wait is bounded; it ends with an error that names the file.
  */
 import { spawnSync } from "node:child_process";
-import { closeSync, readFileSync, unlinkSync } from "node:fs";
+import { closeSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { createFile, openInPlace } from "#core/base/owner-only.node.ts";
+import { createFile, openInPlace, readPlainFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LeaseStoreError } from "./leases.ts";
 import { plugins } from "#data/words.js";
@@ -70,7 +70,7 @@ function createExclusively(path: string): boolean {
 function isHolderDead(path: string): boolean {
   let holder: number;
   try {
-    holder = Number.parseInt(readFileSync(path, "utf8"), 10);
+    holder = Number.parseInt(readPlainFile(path).toString("utf8"), 10);
   } catch {
     return false;
   }
