@@ -243,7 +243,7 @@ const CACHE = "node_modules/.cache/mullion/patterns.json";
 const PROOF_MS = 3_000;
 const SEARCH_MS = 60_000;
 /** Of both, when the checker does not look at its clock, or a machine does everything else first. */
-const PATTERN_MS_MAX = 300_000;
+const PATTERN_MS_MAX = 900_000;
 /** Attacks count steps, not time: by time, a busy machine would find what is none. */
 const SEARCH = { incubationTimeout: null, attackTimeout: null, attackLimit: 20_000_000 };
 const AT_ONCE = 2;
@@ -271,7 +271,7 @@ async function search(check: Check, { source }: Pattern, flags: string): Promise
     const before = process.threadCpuUsage();
     const verdict = await check(source, flags, { ...SEARCH, checker: "fuzz", timeout });
     const { user, system } = process.threadCpuUsage(before);
-    if (verdict.status !== "unknown" || (user + system) / 1_000 > SEARCH_MS / 2) return verdict;
+    if (verdict.status !== "unknown" || (user + system) / 1_000 > SEARCH_MS) return verdict;
   }
 }
 
