@@ -7,7 +7,7 @@
  * the only ones, or by what HNS showed of them; what was kept of an entry goes when the entry goes. An entry that HNS has
  * nothing of, such as a policy of an unknown type, stays as it is; one that only HNS has stays away as long as it is the same.
  */
-import { type JsonObject, type JsonValue, equalJson, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, canonicalJson, equalJson, isJsonObject } from "#core/base/json.ts";
 
 /** What is kept of an object, apart for each dialect: the same name may mean something else in the other. */
 export interface KeptFields {
@@ -39,15 +39,21 @@ function typeOf(entry: JsonValue): string | undefined {
   return typeof type === "string" ? type.toLowerCase() : undefined;
 }
 
-/** True for the same entry of two lists; ids are written in either letter case. */
-function isSameEntry(a: JsonValue, b: JsonValue): boolean {
-  if (typeof a === "string" && typeof b === "string") return a.toLowerCase() === b.toLowerCase();
-  return equalJson(a, b);
+/** The same for the same entry of two lists; ids are written in either letter case. */
+function entryKey(entry: JsonValue): string {
+  return canonicalJson(typeof entry === "string" ? entry.toLowerCase() : entry);
 }
 
-/** True when what both have is equal. */
-function agrees(a: JsonObject, b: JsonObject): boolean {
-  return Object.keys(a).every((field) => b[field] === undefined || equalJson(a[field], b[field]));
+function keysOf(entries: readonly JsonValue[]): ReadonlySet<string> {
+  return new Set(entries.map(entryKey));
+}
+
+/** True when two entries have the same type, and what else both have is equal. */
+function isAlike(a: JsonObject, b: JsonObject): boolean {
+  if (typeOf(a) !== typeOf(b)) return false;
+  return Object.keys(a).every(
+    (field) => field === "Type" || b[field] === undefined || equalJson(a[field], b[field]),
+  );
 }
 
 interface Partner {
@@ -55,28 +61,39 @@ interface Partner {
   readonly key: Key;
 }
 
-/** Finds for entries of an original list what HNS shows of them. */
+/** Finds for entries of an original list what HNS shows of them. Lists are long: each is gone through once. */
 class Partners {
-  private readonly original: readonly JsonValue[];
-  private readonly shown: readonly JsonValue[];
-  private readonly free: Set<JsonValue>;
+  /** The only entries of both lists. */
+  private readonly only: JsonObject | undefined;
+  private readonly free: Set<JsonObject>;
+  private readonly byIdentity = new Map<string, JsonObject>();
+  private readonly originalsByType: ReadonlyMap<string | undefined, readonly JsonObject[]>;
+  private readonly shownByType: ReadonlyMap<string | undefined, readonly JsonObject[]>;
+  /** The position of an entry among those of its type. */
+  private readonly places = new Map<JsonObject, number>();
 
   constructor(original: readonly JsonValue[], shown: readonly JsonValue[]) {
-    this.original = original;
-    this.shown = shown;
-    this.free = new Set(shown.filter((entry) => !original.some((other) => isSameEntry(entry, other))));
+    const known = keysOf(original);
+    const objects = shown.filter(isJsonObject);
+    this.only = original.length === 1 && shown.length === 1 ? objects[0] : undefined;
+    this.free = new Set(objects.filter((entry) => !known.has(entryKey(entry))));
+    for (const entry of objects.toReversed()) {
+      const identity = identityOf(entry);
+      if (identity !== undefined) this.byIdentity.set(identity, entry);
+    }
+    this.originalsByType = Map.groupBy(original.filter(isJsonObject), typeOf);
+    this.shownByType = Map.groupBy(objects, typeOf);
+    for (const entries of this.originalsByType.values())
+      for (const [place, entry] of entries.entries()) this.places.set(entry, place);
   }
 
   find(entry: JsonObject): Partner | undefined {
     const identity = identityOf(entry);
-    const objects = this.shown.filter(isJsonObject);
     if (identity !== undefined) {
-      const shown = objects.find((other) => identityOf(other) === identity);
+      const shown = this.byIdentity.get(identity);
       return shown && { shown, key: identity };
     }
-    const [only] = objects;
-    if (this.original.length === 1 && this.shown.length === 1 && only !== undefined)
-      return { shown: only, key: ONLY };
+    if (this.only !== undefined) return { shown: this.only, key: ONLY };
     const shown = this.alike(entry) ?? this.ofSameType(entry);
     if (shown === undefined) return undefined;
     this.free.delete(shown);
@@ -84,21 +101,17 @@ class Partners {
   }
 
   private alike(entry: JsonObject): JsonObject | undefined {
-    return [...this.free]
-      .filter(isJsonObject)
-      .find(
-        (other) =>
-          typeOf(other) === typeOf(entry) && agrees({ ...entry, Type: null }, { ...other, Type: null }),
-      );
+    for (const other of this.free) if (isAlike(entry, other)) return other;
+    return undefined;
   }
 
   /** HNS keeps the order of policies: the n-th of a type is the n-th there, when it took them all. */
   private ofSameType(entry: JsonObject): JsonObject | undefined {
     const type = typeOf(entry);
     if (type === undefined) return undefined;
-    const originals = this.original.filter((other) => typeOf(other) === type);
-    const shown = this.shown.filter(isJsonObject).filter((other) => typeOf(other) === type);
-    return originals.length === shown.length ? shown[originals.indexOf(entry)] : undefined;
+    const shown = this.shownByType.get(type) ?? [];
+    if (this.originalsByType.get(type)?.length !== shown.length) return undefined;
+    return shown[this.places.get(entry) ?? -1];
   }
 }
 
@@ -115,9 +128,10 @@ function keptOfEntries(original: readonly JsonValue[], shown: readonly JsonValue
   const partners = new Partners(original, shown);
   const parts: { key: Key; kept: JsonObject }[] = [];
   const whole: JsonValue[] = [];
-  const added = new Set(shown.filter((entry) => !original.some((other) => isSameEntry(entry, other))));
+  const [known, there] = [keysOf(original), keysOf(shown)];
+  const added = new Set(shown.filter((entry) => !known.has(entryKey(entry))));
   for (const entry of original) {
-    if (shown.some((other) => isSameEntry(entry, other))) continue;
+    if (there.has(entryKey(entry))) continue;
     const partner = isJsonObject(entry) ? partners.find(entry) : undefined;
     if (partner === undefined || !isJsonObject(entry)) {
       whole.push(entry);
@@ -167,9 +181,18 @@ function overridden(kept: JsonValue): Overridden | undefined {
   return given === undefined || own === undefined ? undefined : { given, own };
 }
 
-function isEntry(shown: JsonObject, key: Key, isOnly: boolean): boolean {
-  if (key === ONLY) return isOnly;
-  return typeof key === "string" ? identityOf(shown) === key : equalJson(shown, key);
+/** Finds what is kept of an entry: by its identity, by all of it, or as the only one. */
+function partFinder(
+  parts: KeptEntries["parts"],
+  isOnly: boolean,
+): (entry: JsonObject) => JsonObject | undefined {
+  const nameOf = (key: Key): string => (typeof key === "string" ? `id ${key}` : canonicalJson(key));
+  const places = new Map(parts.map(({ key }, index): [string, number] => [nameOf(key), index]).toReversed());
+  return (entry) => {
+    const keys = [identityOf(entry) ?? "", entry, ...(isOnly ? [ONLY] : [])];
+    const found = keys.flatMap((key) => places.get(nameOf(key)) ?? []);
+    return found.length === 0 ? undefined : parts[Math.min(...found)]?.kept;
+  };
 }
 
 function mergeList(
@@ -178,14 +201,16 @@ function mergeList(
   own: readonly JsonValue[],
 ): readonly JsonValue[] {
   const { parts, whole, added } = keptOfEntries(given, own);
+  const away = new Set(added.map(canonicalJson));
+  const partOf = partFinder(parts, shown.length === 1);
   const merged = shown
-    .filter((entry) => !added.some((other) => equalJson(entry, other)))
+    .filter((entry) => !away.has(canonicalJson(entry)))
     .map((entry) => {
-      if (!isJsonObject(entry)) return entry;
-      const part = parts.find(({ key }) => isEntry(entry, key, shown.length === 1));
-      return part === undefined ? entry : withKept(entry, part.kept);
+      const kept = isJsonObject(entry) ? partOf(entry) : undefined;
+      return kept === undefined || !isJsonObject(entry) ? entry : withKept(entry, kept);
     });
-  return [...merged, ...whole.filter((entry) => !shown.some((other) => isSameEntry(entry, other)))];
+  const there = keysOf(shown);
+  return [...merged, ...whole.filter((entry) => !there.has(entryKey(entry)))];
 }
 
 /** A kept value whose field HNS shows no more: what HNS had nothing of stays. */
