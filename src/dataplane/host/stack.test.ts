@@ -440,6 +440,18 @@ describe("resolve, as VFP asks it", () => {
     expect(client.compartment.resolve(ip(destination), waiter)).toEqual(hop);
   });
 
+  it.each([
+    ["10.0.1.1", "an answer"],
+    ["10.0.1.99", "no answer"],
+  ])("tells once who has asked for %s before each frame that waits: %s", (destination) => {
+    const { env, client } = makeRoutedPair();
+    const [waiter, other] = [new Waiter(), new Waiter()];
+    for (const asking of [waiter, waiter, other, waiter])
+      expect(client.compartment.resolve(ip(destination), asking)).toBe("pending");
+    env.clock.runUntil(env.clock.nowMs + 3_000);
+    expect([waiter.reported, other.reported]).toEqual([1, 1]);
+  });
+
   it("says unreachable without a route, and after nobody answered", () => {
     const { env, client } = makeRoutedPair();
     const waiter = new Waiter();

@@ -133,7 +133,8 @@ export class NeighborTable {
     if (known?.state === "failed" && this.compartment.nowMs < known.untilMs) return "unreachable";
     const entry = this.pendingEntry(ip);
     if (entry === undefined) return "unreachable";
-    entry.waiters.push(waiter);
+    // Each frame that waits asks anew when another one may go on; whoever is told looks at all of its frames.
+    if (!entry.waiters.includes(waiter)) entry.waiters.push(waiter);
     return "pending";
   }
 
