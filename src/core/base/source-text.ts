@@ -97,10 +97,12 @@ export function withoutPrompts(text: string): string {
     const found = text.indexOf("\n", start);
     const end = found < 0 ? text.length : found;
     // No prompt begins with a blank, and nearly all lines of a dump do.
-    const line = text.charCodeAt(start) === 32 ? "" : text.slice(start, end);
-    if (PROMPT.test(line)) {
-      shown += text.slice(copied, start) + line.replaceAll(/[^\r]/g, " ");
-      copied = end;
+    if (text.charCodeAt(start) !== 32) {
+      const line = text.slice(start, end);
+      if (PROMPT.test(line)) {
+        shown += text.slice(copied, start) + line.replaceAll(/[^\r]/g, " ");
+        copied = end;
+      }
     }
     start = end + 1;
   }

@@ -16,6 +16,7 @@ import {
   isSeparatorAlone,
   nextSeparator,
   piecesOfDocument,
+  skipDeeper,
 } from "./yaml-pieces.ts";
 
 /** Bytes of a text, as often as it is read. */
@@ -93,6 +94,13 @@ class Window {
 
   get isFull(): boolean {
     return this.text.length >= this.heldMax;
+  }
+
+  /** Where the next line begins that could end an item of a list at `indent`, or the one where no more is held. */
+  skipDeeper(start: number, indent: number): number {
+    const { text, heldMax } = this;
+    const found = skipDeeper(text, start, indent);
+    return found <= heldMax ? found : Math.max(start, text.indexOf("\n", heldMax - 1) + 1);
   }
 
   /** The offset behind the line of `at`; undefined when more must be read first. */
@@ -217,7 +225,7 @@ function* yamlItems(window: Window, indent: number): Generator<Piece> {
       item++;
       isCut = false;
     }
-    at = next;
+    at = window.skipDeeper(next, indent);
   }
 }
 

@@ -90,6 +90,25 @@ export function isHyphen(text: string, at: number): boolean {
   return text.charCodeAt(at) === 45 && (Number.isNaN(next) || next === 32 || next === 10 || next === 13);
 }
 
+function isDeeper(text: string, start: number, indent: number): boolean {
+  for (let at = start; at <= start + indent; at++) if (text.charCodeAt(at) !== 32) return false;
+  return true;
+}
+
+/**
+ * Where the next line begins that is indented by no more than `indent`, from the line that begins at `start` on; behind the
+ * last line end where all are deeper. Nearly all lines of a dump are an item's own, and need no other look.
+ */
+export function skipDeeper(text: string, start: number, indent: number): number {
+  let at = start;
+  while (isDeeper(text, at, indent)) {
+    const next = text.indexOf("\n", at);
+    if (next < 0) return at;
+    at = next + 1;
+  }
+  return at;
+}
+
 /** The items of a block list that begins in the line at `start`; undefined when there is none. */
 function findItems(text: string, start: number): ItemLines | undefined {
   const starts: number[] = [];
@@ -108,6 +127,7 @@ function findItems(text: string, start: number): ItemLines | undefined {
     }
     const next = text.indexOf("\n", first);
     at = next < 0 ? text.length : next + 1;
+    if (indent >= 0) at = skipDeeper(text, at, indent);
   }
   return starts.length === 0 ? undefined : { starts, end: Math.min(at, text.length) };
 }
