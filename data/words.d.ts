@@ -266,6 +266,8 @@ export interface ClusterLife {
   readonly cmdletUnknown: Template<"name">;
   readonly policyOpenForHostNetwork: string;
   readonly policyOpenForOtherSource: string;
+  readonly registryKeyMissing: string;
+  readonly interfaceNameWrong: string;
 }
 export function clusterLife(): ClusterLife;
 

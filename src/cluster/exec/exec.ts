@@ -17,6 +17,7 @@ import { NETSTAT } from "./windows/netstat.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
 import { PING } from "./windows/ping.ts";
 import { pipelineCommand } from "./windows/powershell/pipeline.ts";
+import { REG } from "./windows/registry/reg.ts";
 import { ROUTE } from "./windows/route.ts";
 import { TRACERT } from "./windows/tracert.ts";
 import { clusterLife } from "#data/words.js";
@@ -33,6 +34,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   TRACERT,
   NETSTAT,
   NETSH,
+  REG,
   CURL,
   ...CMDLETS.map(pipelineCommand),
 ];

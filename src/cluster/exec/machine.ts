@@ -1,6 +1,7 @@
 /** A pod or node as its own commands see it. */
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Sender } from "../trace/trace.ts";
 
@@ -27,6 +28,15 @@ export interface Machine {
   readonly loopback: Loopback;
   /** In the order in which they came. */
   readonly adapters: readonly Adapter[];
+}
+
+/** What an adapter says of names: what its key of the registry has, else what the whole machine has. */
+export function namesOf({ compartment }: Machine, { names }: Interface): DnsSettings {
+  const own = compartment.namesOfMachine;
+  if (names === undefined) return own;
+  const { configured = own, learned } = names;
+  if (configured.servers.length > 0) return configured;
+  return { ...configured, servers: own.servers.length > 0 ? own.servers : learned };
 }
 
 function describe(link: Interface, isHost: boolean, build: number): string {

@@ -32,6 +32,13 @@ function withoutQuotes(line: string): string {
   return line.length > 1 && line.startsWith('"') && line.endsWith('"') ? line.slice(1, -1) : line;
 }
 
+/** The words of a line of cmd: blanks in quotes divide nothing, and the quotes are taken away. */
+function cmdWords(line: string): readonly string[] {
+  const isWhole = /^"[^"]*"$/.test(line);
+  const words = (isWhole ? line.slice(1, -1) : line).match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
+  return words.map((word) => word.replaceAll('"', ""));
+}
+
 /** The command without the shell that it was given to. One that names no shell is read as it would be typed. */
 export function withoutShell(
   os: OperatingSystem,
@@ -49,6 +56,7 @@ export function withoutShell(
   const rest = wrapper === undefined ? command : command.slice(wrapper.begin.length);
   const words = rest.length === 1 ? (rest[0] ?? "").trim().split(/\s+/) : rest;
   const shell = wrapper?.shell ?? shellOf(os, words[0] ?? "");
+  if (shell === "cmd" && (isOneLine || rest.length === 1)) return { shell, words: cmdWords(rest.join(" ")) };
   if (shell !== "powershell") return { shell, words };
   // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
   const isLine = wrapper !== undefined || isOneLine;

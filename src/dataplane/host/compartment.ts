@@ -28,6 +28,7 @@ import { IpOutput } from "./ip/ip-output.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./local-ports.ts";
 import { type HostsFile, NO_HOSTS, NameCache } from "./resolver/known-names.ts";
+import { resolverSettings } from "./resolver/name-settings.ts";
 import { RouteTable } from "./ip/route-table.ts";
 import type { HookedStack } from "./hooked-stack.ts";
 import type { DnsSettings, StackInterface } from "./stack.ts";
@@ -71,7 +72,6 @@ export class Compartment implements HookedStack, NextHopResolver {
   readonly tcp: Tcp;
   /** Ports of own addresses that are served below the stack. */
   readonly portClaims: PortClaims = new PortClaims();
-  dns: DnsSettings = NO_DNS;
   /** A known defect: programs get no sockets (docs: dataplane.md §9, F-27). */
   refusesSockets = false;
   /** A known defect: the resolver answers no program until then, by the clock (docs: dataplane.md §9, F-45). */
@@ -88,6 +88,8 @@ export class Compartment implements HookedStack, NextHopResolver {
   winNat: WinNat | undefined;
   /** Filters and redirections of Windows; undefined while no interface has any. */
   filtering: WindowsFiltering | undefined;
+  /** Of the whole machine: `/etc/resolv.conf`, or on Windows `Tcpip\\Parameters`. */
+  private machineNames: DnsSettings = NO_DNS;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
   private readonly input: IpInput;
@@ -113,6 +115,31 @@ export class Compartment implements HookedStack, NextHopResolver {
 
   get nowMs(): number {
     return this.env.clock.nowMs;
+  }
+
+  /** What the resolver is told. On Windows the registry says it: keys of the interfaces, and that of the machine. */
+  get dns(): DnsSettings {
+    return this.profile.os === "windows"
+      ? resolverSettings(this.machineNames, this.interfaces)
+      : this.machineNames;
+  }
+
+  /** The part of it that belongs to no interface. */
+  get namesOfMachine(): DnsSettings {
+    return this.machineNames;
+  }
+
+  /** Replaces the part that belongs to no interface. */
+  set dns(settings: DnsSettings) {
+    this.machineNames = settings;
+  }
+
+  /** Servers that a DHCP server or a router told of; what was configured comes first, and here nothing else is asked then. */
+  learnServers(netInterface: Interface, servers: readonly Ip[]): void {
+    if (servers.length === 0 || this.dns.servers.length > 0) return;
+    if (this.profile.os === "windows")
+      netInterface.names = { configured: netInterface.names?.configured, learned: servers };
+    else this.dns = { ...this.machineNames, servers };
   }
 
   /** The tag of an answer that is sent now: 2 while a packet with tag 1 is handled. */
@@ -234,6 +261,12 @@ export class Compartment implements HookedStack, NextHopResolver {
   /** @returns false when there is no such static route. */
   removeRoute(options: Pick<RouteOptions, "prefix" | "nextHop" | "interface">): boolean {
     return this.routes.remove(options, "static");
+  }
+
+  /** Changes the metric of an interface, which is added to that of each route over it. */
+  setMetric(netInterface: Interface, metric: number): void {
+    netInterface.metric = metric;
+    for (const route of this.routes.list()) if (route.interface === netInterface) this.routes.add(route);
   }
 
   /** Static routes and those that addresses imply, most specific first. */

@@ -8,6 +8,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { UNSPECIFIED, isLinkLocal } from "./ip/address-scope.ts";
 import { Ipv6Link } from "./ip/ipv6-link.ts";
 import { NeighborTable } from "./ip/neighbor-table.ts";
+import type { InterfaceNames } from "./resolver/name-settings.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 import type { OutgoingPacket, BridgeSegment, Stack, StackInterface } from "./stack.ts";
 
@@ -31,7 +32,8 @@ export class Interface implements Receiver, StackInterface {
   readonly name: string;
   readonly mac: Mac;
   readonly device: Device;
-  readonly metric: number;
+  /** Changed by `Compartment.setMetric` only, which keeps the routes in order. */
+  metric: number;
   readonly neighbors: NeighborTable;
   readonly ipv6: Ipv6Link;
   mtuBytes: number;
@@ -44,6 +46,8 @@ export class Interface implements Receiver, StackInterface {
   bridge: BridgeSegment | undefined;
   /** What WFP does with packets and connections of the interface; undefined: nothing. Windows only. */
   filters: FilterProgram | undefined;
+  /** What the interface's key of the registry says of name servers and suffixes. Windows only. */
+  names: InterfaceNames | undefined;
   /** False once the interface was removed: nothing is sent or taken any more. */
   isAttached = true;
   private readonly compartment: Stack;

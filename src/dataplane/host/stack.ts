@@ -62,6 +62,8 @@ export interface RouteOptions {
   readonly metric: number;
   /** Source address for what is sent along this route; absent: chosen among the interface's addresses. */
   readonly source?: Ip;
+  /** Windows: it stands in the registry as well (`route -p add`). */
+  readonly isPersistent?: boolean;
 }
 
 /** A route in the table. */
@@ -193,7 +195,7 @@ export interface Stack {
   readonly udp: StackTransport;
   readonly tcp: StackTransport;
   readonly portClaims: PortClaims;
-  dns: DnsSettings;
+  readonly dns: DnsSettings;
   readonly refusesSockets: boolean;
   readonly nowMs: number;
   readonly answerTag: PacketTag;
@@ -203,6 +205,7 @@ export interface Stack {
   removeAddress(netInterface: StackInterface, ip: Ip): void;
   addRoute(options: RouteOptions): void;
   removeRoute(options: Pick<RouteOptions, "prefix" | "nextHop" | "interface">): boolean;
+  learnServers(netInterface: StackInterface, servers: readonly Ip[]): void;
   isLocal(ip: Ip): boolean;
   servesAddress(netInterface: StackInterface, ip: Ip): boolean;
   sourceFor(netInterface: StackInterface, destination: Ip, nextHop: Ip): Ip | undefined;

@@ -165,7 +165,7 @@ export interface VnicDefinition {
   readonly mac: Mac;
   readonly addresses: readonly InterfaceAddress[];
   readonly routes: readonly RouteDefinition[];
-  /** Replaces the compartment's settings; undefined leaves them alone. */
+  /** Written to the interface's key of the compartment's registry; undefined: nothing. */
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;

@@ -505,7 +505,8 @@ function configureStack(compartment: Compartment, netInterface: Interface, vnic:
       ...(nextHop !== undefined && { nextHop }),
     });
   }
-  if (vnic.dns !== undefined) compartment.dns = { ...vnic.dns };
+  // The key of the interface in the compartment's registry.
+  if (vnic.dns !== undefined) netInterface.names = { configured: { ...vnic.dns }, learned: [] };
 }
 
 /** Without those that interfaces give themselves: nobody manages a node by its link-local address. */

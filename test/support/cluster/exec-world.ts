@@ -1,5 +1,5 @@
 /** A small cluster whose machines run commands, each in a copy: a Windows pod, a Linux pod that answers, and names for it. */
-import { forkCluster } from "#cluster/cluster.ts";
+import { type Cluster, forkCluster } from "#cluster/cluster.ts";
 import { execute } from "#cluster/exec/exec.ts";
 import type { ExecReport } from "#cluster/exec/exec-report.ts";
 import { raiseTwin } from "./naive-twin.ts";
@@ -41,6 +41,7 @@ metadata: {name: shortcut, namespace: shop}
 spec: {type: ExternalName, externalName: web.shop.svc.cluster.local}`;
 
 export interface ExecWorld {
+  readonly cluster: Cluster;
   /** One word is a line, as shells take it. */
   readonly report: (command: string | readonly string[], from?: string) => ExecReport;
   /** What was printed, without the ends of Windows' lines. */
@@ -56,5 +57,5 @@ export async function makeExecWorld(): Promise<ExecWorld> {
     execute(forkCluster(cluster), { from, command: typeof command === "string" ? [command] : command });
   const lines: ExecWorld["lines"] = (command, from) =>
     report(command, from).stdout.split("\r\n").slice(0, -1);
-  return { report, lines };
+  return { cluster, report, lines };
 }

@@ -7,7 +7,7 @@ import { formatMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { KnownName } from "#dataplane/host/resolver/known-names.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
-import type { Adapter, Machine } from "../machine.ts";
+import { type Adapter, type Machine, namesOf } from "../machine.ts";
 
 /** Where values stand: behind the dots and the colon. */
 const LABEL_COLUMNS = 34;
@@ -62,7 +62,7 @@ function gatewaysOf({ compartment }: Machine, { link, index }: Adapter): readonl
 
 /** `ipconfig /all` of the adapter; what only that has stands around the addresses. */
 function adapterLines(machine: Machine, adapter: Adapter, isAll: boolean): readonly string[] {
-  const { dns } = machine.compartment;
+  const dns = namesOf(machine, adapter.link);
   const suffix = dns.domain === "" ? (dns.search[0] ?? "") : dns.domain;
   const details = [
     ...field("Description", adapter.description),

@@ -82,7 +82,7 @@ it("show route has the gateway as a route of somebody's, and what Windows adds a
 it.each([
   "netsh interface ipv4 show subinterfaces",
   "netsh interface ipv6 show addresses",
-  "netsh interface ipv4 set interface 12 mtu=1400",
+  "netsh interface ipv4 set interface 12 retransmittime=2000",
   "netsh advfirewall show allprofiles",
   "netsh",
 ])("%s is refused rather than answered wrongly", (line) => {

@@ -7,8 +7,9 @@
  */
 import { formatIp, formatPrefix, maskOf, prefixOf } from "#core/net/ip.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
-import type { Machine } from "../machine.ts";
+import { type Machine, namesOf } from "../machine.ts";
 import { LOOPBACK_METRIC, effectiveRoutes } from "./effective-routes.ts";
+import { CHANGES, changeInterface } from "./netsh-changes.ts";
 
 type Family = 4 | 6;
 
@@ -87,9 +88,11 @@ function blocks(
 ): readonly string[] {
   const { compartment, adapters } = machine;
   const { hasAddresses, hasNames, family } = parts;
-  const servers = compartment.dns.servers.filter((ip) => isOf(family, ip)).map(formatIp);
   const wins = hasAddresses ? field("Statically Configured WINS Servers", []) : [];
   const own = adapters.map(({ link }) => {
+    const servers = namesOf(machine, link)
+      .servers.filter((ip) => isOf(family, ip))
+      .map(formatIp);
     const addresses = link.addresses.flatMap(({ ip, length }) =>
       typeof ip === "number"
         ? [
@@ -149,20 +152,31 @@ function wordOf(names: readonly string[], text: string | undefined): string | un
   return names.find((each) => each === wanted) ?? names.find((each) => each.startsWith(wanted));
 }
 
-function show(machine: Machine, args: readonly string[]): CommandOutput {
-  const [context, family, verb, what, ...others] = args;
-  const found = wordOf(["interface"], context);
+/** `interface ipv4 VERB WHAT …`, with the words in full; undefined for another line. */
+interface Line {
+  readonly family: Family;
+  readonly verb: string;
+  readonly what: string;
+  readonly rest: readonly string[];
+}
+
+function readLine(args: readonly string[]): Line | undefined {
+  const [context, family, given, ...words] = args;
   const version = FAMILIES[(family ?? "").toLowerCase()];
-  const shown = wordOf(Object.keys(SHOWN), what);
-  if (
-    found === undefined ||
-    version === undefined ||
-    wordOf(["show"], verb) === undefined ||
-    shown === undefined
-  )
-    return notBuilt(NETSH, args.join(" "));
-  if (others.length > 0 || (version === 6 && IPV4_ALONE.has(shown))) return notBuilt(NETSH, args.join(" "));
-  return { stdout: SHOWN[shown]?.(machine, version) ?? [], exitCode: 0 };
+  const verb = wordOf(["show", ...Object.keys(CHANGES)], given);
+  if (wordOf(["interface"], context) === undefined || version === undefined || verb === undefined)
+    return undefined;
+  const what = wordOf(verb === "show" ? Object.keys(SHOWN) : (CHANGES[verb] ?? []), words[0]);
+  return what === undefined ? undefined : { family: version, verb, what, rest: words.slice(1) };
+}
+
+function run(machine: Machine, args: readonly string[]): CommandOutput {
+  const line = readLine(args);
+  if (line === undefined) return notBuilt(NETSH, args.join(" "));
+  const { family, verb, what, rest } = line;
+  if (verb !== "show") return changeInterface(machine, line) ?? notBuilt(NETSH, args.join(" "));
+  if (rest.length > 0 || (family === 6 && IPV4_ALONE.has(what))) return notBuilt(NETSH, args.join(" "));
+  return { stdout: SHOWN[what]?.(machine, family) ?? [], exitCode: 0 };
 }
 
 export const NETSH: ListedCommand = {
@@ -171,6 +185,12 @@ export const NETSH: ListedCommand = {
   usages: [
     "netsh interface ipv4|ipv6 show interfaces|route|dnsservers",
     "netsh interface ipv4 show addresses|config",
+    "netsh interface ipv4|ipv6 set dnsservers NAME static|dhcp [ADDRESS|none]",
+    "netsh interface ipv4|ipv6 add dnsservers NAME ADDRESS [index=PLACE]",
+    "netsh interface ipv4|ipv6 delete dnsservers NAME [ADDRESS|all]",
+    "netsh interface ipv4|ipv6 set interface NAME [metric=METRIC] [mtu=BYTES] [forwarding=enabled|disabled]",
+    "netsh interface ipv4|ipv6 set subinterface NAME mtu=BYTES",
   ],
-  run: show,
+  isChange: (args) => !["show", undefined].includes(readLine(args)?.verb),
+  run,
 };

@@ -47,19 +47,17 @@ function ipv6Lines(machine: Machine): readonly string[] {
   });
 }
 
-/** Inferred: of the routes that are there, default gateways are kept with their interface; others were not added with -p. */
+/** Inferred: default gateways are kept with their interface; of other routes only those that were added with -p. */
 function persistentLines({ compartment }: Machine): readonly string[] {
-  const hops = compartment
-    .listRoutes()
-    .flatMap(({ prefix, nextHop }) =>
-      prefix.length === 0 && typeof nextHop === "number" ? [formatIp(nextHop)] : [],
-    );
-  if (hops.length === 0) return ["  None"];
-  const any = "0.0.0.0".padStart(17);
-  return [
-    "  Network Address          Netmask  Gateway Address  Metric",
-    ...hops.map((hop) => `${any}${any}${hop.padStart(17)}  Default`),
-  ];
+  const lines = compartment.listRoutes().flatMap(({ prefix, nextHop, metric, isPersistent = false }) => {
+    const isDefault = prefix.length === 0;
+    if (typeof nextHop !== "number" || !(isDefault || isPersistent)) return [];
+    const parts = [formatIp(prefix.address), formatIp(maskOf(prefix.length)), formatIp(nextHop)];
+    const shown = isPersistent ? String(metric).padStart(8) : "  Default";
+    return [parts.map((part) => part.padStart(17)).join("") + shown];
+  });
+  if (lines.length === 0) return ["  None"];
+  return ["  Network Address          Netmask  Gateway Address  Metric", ...lines];
 }
 
 function interfaceLines({ loopback, adapters }: Machine): readonly string[] {
@@ -74,6 +72,7 @@ function interfaceLines({ loopback, adapters }: Machine): readonly string[] {
 
 /** `route print`, and `netstat -r`. */
 export function printRoutes(machine: Machine, families: readonly (4 | 6)[]): CommandOutput {
+  const persistent = persistentLines(machine);
   const ipv4 = [
     "",
     "IPv4 Route Table",
@@ -83,8 +82,8 @@ export function printRoutes(machine: Machine, families: readonly (4 | 6)[]): Com
     ...ipv4Lines(machine),
     RULE,
     "Persistent Routes:",
-    ...persistentLines(machine),
-    ...(machine.compartment.listRoutes().some(({ prefix }) => prefix.length === 0) ? [RULE] : []),
+    ...persistent,
+    ...(persistent[0] === "  None" ? [] : [RULE]),
   ];
   const ipv6 = [
     "",
@@ -147,7 +146,7 @@ function readRoute(words: readonly string[]): Given | undefined {
   };
 }
 
-function add({ compartment, adapters }: Machine, given: Given): CommandOutput {
+function add({ compartment, adapters }: Machine, given: Given, isPersistent: boolean): CommandOutput {
   const { prefix, gateway, metric, index } = given;
   if (gateway === undefined || !Number.isInteger(metric) || metric < 1 || metric > 9_999) return FAILED.add;
   const named = adapters.find((each) => each.index === index)?.link;
@@ -159,7 +158,8 @@ function add({ compartment, adapters }: Machine, given: Given): CommandOutput {
   const isNear = link.addresses.some(({ ip, length }) => prefixContains(prefixOf(ip, length), gateway));
   if (!isNear) return NOT_NEAR;
   const isOwn = link.hasAddress(gateway);
-  compartment.addRoute({ prefix, interface: link, metric, ...(isOwn ? {} : { nextHop: gateway }) });
+  const hop = isOwn ? {} : { nextHop: gateway };
+  compartment.addRoute({ prefix, interface: link, metric, ...hop, ...(isPersistent && { isPersistent }) });
   return DONE;
 }
 
@@ -194,13 +194,14 @@ export const ROUTE: ListedCommand = {
   os: "windows",
   usages: [
     "route print [-4|-6]",
-    "route add DESTINATION mask MASK GATEWAY [metric METRIC] [if INDEX]",
+    "route [-p] add DESTINATION mask MASK GATEWAY [metric METRIC] [if INDEX]",
     "route delete DESTINATION [mask MASK] [GATEWAY]",
   ],
   isChange: (args) => ["add", "delete"].includes(readWords(args).verb),
   run: (machine, args) => {
     const { verb, words, options } = readWords(args);
-    const other = options.find((each) => each !== "4" && each !== "6");
+    const isPersistent = options.includes("p");
+    const other = options.find((each) => each !== "4" && each !== "6" && (each !== "p" || verb !== "add"));
     if (other !== undefined) return notBuilt(ROUTE, `-${other}`);
     if (verb === "print") {
       if (words.length > 0) return notBuilt(ROUTE, `print ${words.join(" ")}`);
@@ -213,6 +214,6 @@ export const ROUTE: ListedCommand = {
     if (verb !== "add" && verb !== "delete") return notBuilt(ROUTE, verb);
     const given = readRoute(words);
     if (given === undefined) return FAILED[verb];
-    return verb === "add" ? add(machine, given) : remove(machine, given);
+    return verb === "add" ? add(machine, given, isPersistent) : remove(machine, given);
   },
 };

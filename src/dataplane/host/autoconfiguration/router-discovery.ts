@@ -255,10 +255,9 @@ export class RouterDiscovery implements Task {
       this.netInterface.ipv6.mtuBytes = mtuBytes;
   }
 
-  /** RFC 8106; Windows 10 1703 and later. What was configured comes first, and here nothing else is asked then. */
+  /** RFC 8106; Windows 10 1703 and later. */
   private takeServers(servers: readonly Ipv6[]): void {
-    const { compartment } = this;
-    if (compartment.dns.servers.length === 0) compartment.dns = { ...compartment.dns, servers };
+    this.compartment.learnServers(this.netInterface, servers);
   }
 
   /** One timer for whatever runs out first. */

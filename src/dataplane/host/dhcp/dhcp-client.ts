@@ -214,8 +214,7 @@ export class DhcpClient implements UdpOwner, Task {
         interface: this.netInterface,
         metric: DEFAULT_ROUTE_METRIC,
       });
-    if (dnsServers.length > 0 && this.compartment.dns.servers.length === 0)
-      this.compartment.dns = { ...this.compartment.dns, servers: dnsServers };
+    this.compartment.learnServers(this.netInterface, dnsServers);
   }
 
   /** The lease is over, or its server has taken it back. */

@@ -1,6 +1,11 @@
 /** The cmdlets that there are. */
 import type { Cmdlet } from "../powershell/cmdlet.ts";
 import { GET_DNS_CLIENT_GLOBAL_SETTING, GET_DNS_CLIENT_SERVER_ADDRESS } from "./dns-client.ts";
+import {
+  SET_DNS_CLIENT,
+  SET_DNS_CLIENT_GLOBAL_SETTING,
+  SET_DNS_CLIENT_SERVER_ADDRESS,
+} from "./set-dns-client.ts";
 import { GET_NET_ADAPTER } from "./net-adapter.ts";
 import { GET_NET_COMPARTMENT } from "./net-compartment.ts";
 import { GET_NET_IP_CONFIGURATION } from "./net-ip-configuration.ts";
@@ -13,6 +18,9 @@ export const CMDLETS: readonly Cmdlet[] = [
   RESOLVE_DNS_NAME,
   GET_DNS_CLIENT_SERVER_ADDRESS,
   GET_DNS_CLIENT_GLOBAL_SETTING,
+  SET_DNS_CLIENT_SERVER_ADDRESS,
+  SET_DNS_CLIENT,
+  SET_DNS_CLIENT_GLOBAL_SETTING,
   GET_NET_IP_CONFIGURATION,
   GET_NET_ADAPTER,
   GET_NET_ROUTE,

@@ -2,8 +2,8 @@
  * `Get-DnsClientServerAddress` and `Get-DnsClientGlobalSetting`. Their forms are those of the outputs that Microsoft's reference
  * and the pages of many courses print: a title on two lines, lists in braces, four suffixes at most.
  */
-import { formatIp } from "#core/net/ip.ts";
-import type { Machine } from "../../machine.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Machine, namesOf } from "../../machine.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
 import { type Enumerated, type ObjectKind, makeObject } from "../powershell/objects.ts";
 
@@ -40,15 +40,15 @@ const FAMILIES = [
  * Inferred: every adapter of a compartment has its servers, as `ipconfig /all` shows them; the loopback comes last. Printed outputs
  * differ in whether an interface with a server for IPv4 lists the site-local ones; here it does not.
  */
-function serverRows({ compartment, adapters, loopback }: Machine): readonly ServerRow[] {
-  const { servers } = compartment.dns;
-  const rows = (alias: string, index: number, own: typeof servers): readonly ServerRow[] =>
+function serverRows(machine: Machine): readonly ServerRow[] {
+  const { compartment, adapters, loopback } = machine;
+  const rows = (alias: string, index: number, own: readonly Ip[]): readonly ServerRow[] =>
     FAMILIES.map(({ family, type }) => {
       const found = own.filter((ip) => typeof ip === type).map(formatIp);
       return { alias, index, family, servers: own.length === 0 && type === "bigint" ? SITE_LOCAL : found };
     });
   return [
-    ...adapters.flatMap(({ link, index }) => rows(link.name, index, servers)),
+    ...adapters.flatMap(({ link, index }) => rows(link.name, index, namesOf(machine, link).servers)),
     ...rows(`Loopback Pseudo-Interface ${compartment.id}`, loopback.index, []),
   ];
 }

@@ -4,7 +4,7 @@
  */
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
-import type { Adapter, Machine } from "../../machine.ts";
+import { type Adapter, type Machine, namesOf } from "../../machine.ts";
 import type { Cmdlet, CmdletOutput, Given } from "../powershell/cmdlet.ts";
 import { isLike } from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
@@ -34,6 +34,10 @@ function gatewaysOf({ machine, adapter }: Configuration, type: "number" | "bigin
     .join("\n");
 }
 
+function serversOf(machine: Machine, { link }: Adapter): string {
+  return namesOf(machine, link).servers.map(formatIp).join("\n");
+}
+
 /** Inferred: a container has no network profile. */
 const NET_IP_CONFIGURATION: ObjectKind<Configuration> = {
   properties: [
@@ -44,7 +48,7 @@ const NET_IP_CONFIGURATION: ObjectKind<Configuration> = {
     { name: "IPv4Address", read: (each) => addressesOf(each, "number") },
     { name: "IPv6DefaultGateway", read: (each) => gatewaysOf(each, "bigint") },
     { name: "IPv4DefaultGateway", read: (each) => gatewaysOf(each, "number") },
-    { name: "DNSServer", read: ({ machine }) => machine.compartment.dns.servers.map(formatIp).join("\n") },
+    { name: "DNSServer", read: ({ machine, adapter }) => serversOf(machine, adapter) },
   ],
 };
 

@@ -21,6 +21,8 @@ export interface Cmdlet {
   readonly switches: readonly string[];
   /** What the real one takes besides. */
   readonly others: readonly string[];
+  /** True: it changes the machine. Default: it only looks. */
+  readonly isChange?: boolean;
   readonly run: (machine: Machine, given: Given) => CmdletOutput;
 }
 

@@ -259,6 +259,7 @@ export function pipelineCommand(cmdlet: Cmdlet): ListedCommand {
     shell: "powershell",
     aliases: cmdlet.aliases ?? [],
     usages: cmdlet.usages,
+    isChange: () => cmdlet.isChange === true,
     run: (machine, args) => runPipeline(cmdlet, machine, args),
   };
 }
