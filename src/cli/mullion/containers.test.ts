@@ -146,6 +146,44 @@ describe("two containers with one port", () => {
     expect(output).toMatch(/warning: container-ports-conflict \(Pod web\)/);
   });
 
+  it("the first runs, the second is started again and again", async () => {
+    const pods = CLIENTS + pod("web", WINDOWS, "registry.example/web:1", more("TCP"));
+    expect(await row("web", pods)).toEqual(["web", "1/2", "CrashLoopBackOff"]);
+    const { output } = await run(["get", "pod", "web", "-o", "json"], pods);
+    expect(JSON.parse(output)).toMatchObject({
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          { name: "web", ready: true, restartCount: 0, state: { running: {} } },
+          {
+            name: "side",
+            ready: false,
+            restartCount: 1,
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+            lastState: { terminated: { exitCode: 1, reason: "Error" } },
+          },
+        ],
+      },
+    });
+  });
+
+  it("its kubelet writes an Event", async () => {
+    const pods = CLIENTS + pod("web", WINDOWS, "registry.example/web:1", more("TCP"));
+    const { output } = await run(["get", "events", "-o", "json"], pods);
+    const { items } = JSON.parse(output) as { readonly items: readonly object[] };
+    expect(items).toMatchObject([
+      {
+        reason: "BackOff",
+        type: "Warning",
+        message: expect.stringMatching(
+          /^Back-off restarting failed container=side pod=web_default\([0-9a-f-]{36}\)$/,
+        ) as string,
+        involvedObject: { kind: "Pod", name: "web", fieldPath: "spec.containers{side}" },
+        source: { component: "kubelet", host: expect.stringMatching(/^win-/) as string },
+      },
+    ]);
+  });
+
   it("of different protocols is none", async () => {
     const pods = CLIENTS + pod("web", WINDOWS, "registry.example/web:1", more("UDP"));
     expect((await verified(pods)).findings).toEqual([]);

@@ -138,12 +138,14 @@ export function startedStatus(
   const isInitialized = !obstacles.some(({ isInit }) => isInit);
   const known = byName(status?.containerStatuses);
   const wasUnready = status?.phase === "Running" && conditionOf(pod, "Ready") === "False";
+  const crashing = crashingContainers(pod);
   const containerStatuses = (spec?.containers ?? []).map((container): ContainerStatus => {
     const told = known.get(container.name);
     if (told !== undefined && faultOfContainer(told) !== undefined) return told;
     if (!isInitialized) return statusOf(container, waiting("PodInitializing"));
     const obstacle = blocked.get(container.name);
     if (obstacle !== undefined) return statusOf(container, waiting(obstacle.reason, obstacle.message));
+    if (crashing.has(container.name)) return crashedStatus(pod, container);
     if (told?.state?.running !== undefined) return told;
     return { ...statusOf(container, { running: {} }), ready: !wasUnready };
   });
@@ -187,6 +189,34 @@ export function startedStatus(
   };
 }
 
+/** The containers that end as soon as they start: another of their pod has a port that they declare. */
+export function crashingContainers(pod: Pod): ReadonlySet<string> {
+  return new Set(sharedPorts(pod).map(({ containers: [, second] }) => second));
+}
+
+/** kubelet starts a container that has ended again at once, then after so long, and twice as long each time. */
+const FIRST_BACK_OFF = "10s";
+
+/** What the kubelet says while it waits before the next start; the same text stands in the Event. */
+export function backOffMessage({ metadata }: Pod, container: string): string {
+  const { name, namespace, uid } = metadata;
+  return `restarting failed container=${container} pod=${name}_${namespace}(${uid})`;
+}
+
+/**
+ * Inferred: a program that cannot open its port ends with 1. It is shown as after its first new start; later ones are not counted.
+ */
+function crashedStatus(pod: Pod, container: Container): ContainerStatus {
+  return {
+    ...statusOf(
+      container,
+      waiting("CrashLoopBackOff", `back-off ${FIRST_BACK_OFF} ${backOffMessage(pod, container.name)}`),
+    ),
+    restartCount: 1,
+    lastState: { terminated: { exitCode: 1, reason: "Error" } },
+  };
+}
+
 /**
  * Ports of one protocol that two containers of the pod declare: they share one network, and the second cannot bind. A dump
  * that shows all of them ready knows better: a port that is declared need not be opened.
@@ -198,13 +228,16 @@ export function sharedPorts({ spec, status }: Pod): readonly {
 }[] {
   const statuses = status?.containerStatuses ?? [];
   if (statuses.length > 0 && statuses.every(({ ready }) => ready)) return [];
+  const running = new Set(
+    statuses.flatMap(({ name, state }) => (state?.running === undefined ? [] : [name])),
+  );
   const owners = new Map<string, string>();
   return (spec?.containers ?? []).flatMap(({ name, ports = [] }) =>
     ports.flatMap(({ containerPort: port, protocol = "TCP" }) => {
       const key = `${protocol} ${port}`;
       const owner = owners.get(key);
       if (owner === undefined) owners.set(key, name);
-      return owner === undefined || owner === name
+      return owner === undefined || owner === name || (running.has(owner) && running.has(name))
         ? []
         : [{ containers: [owner, name] as const, port, protocol }];
     }),

@@ -13,7 +13,13 @@ import type { FilePodSpec } from "../file/cluster-file.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
-import { type ContainerObstacle, isToldBy, obstaclesOf, sharedPorts } from "./container-starts.ts";
+import {
+  type ContainerObstacle,
+  crashingContainers,
+  isToldBy,
+  obstaclesOf,
+  sharedPorts,
+} from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -346,7 +352,7 @@ function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark
 
 /** What does not run in a pod that has its network. */
 function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): readonly PodRemark[] {
-  const blocked = new Set(obstacles.map(({ container }) => container));
+  const blocked = new Set([...obstacles.map(({ container }) => container), ...crashingContainers(pod)]);
   const told = (pod.status?.containerStatuses ?? []).flatMap((status): readonly PodRemark[] => {
     const fault = blocked.has(status.name) ? undefined : faultOfContainer(status);
     if (fault === undefined) return [];

@@ -33,7 +33,8 @@ import type { Kubelet } from "../machines/kubelet.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods, WAITS } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
-import { creatingStatuses, startedStatus } from "../pods/container-starts.ts";
+import { backOffEvent } from "../pods/back-off-event.ts";
+import { crashingContainers, creatingStatuses, startedStatus } from "../pods/container-starts.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
 import {
@@ -587,6 +588,11 @@ export class RunningCluster implements ClusterSession {
       hostIPs: listIps(...hostIps),
       ...startedStatus(pod, obstacles),
     });
+    for (const container of crashingContainers(pod)) {
+      const event = backOffEvent(pod, container, host, this.cluster.clock.nowMs);
+      // A pod that has got another sandbox has its Event.
+      if (this.kube.get("Event", namespace, event.metadata.name) === undefined) this.kube.create(event);
+    }
   }
 }
 
