@@ -280,7 +280,7 @@ export interface CommandLine {
   readonly tracePcap: string;
   readonly tracePcapOn: string;
   readonly injectNeedsRunningCluster: string;
-  readonly getHelp: Template<"kubeKinds" | "hnsKindNames">;
+  readonly getHelp: Template<"kubeKinds" | "hnsKindNames" | "stackKindNames">;
   readonly getDescription: string;
   readonly wholeNeedsRunningCluster: string;
   readonly adviceWatchConflicts: string;

@@ -13,6 +13,7 @@ import { addCni } from "./cni/commands.ts";
 import { addCompletion } from "./completion/completion-command.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
+import { STACK_KINDS } from "#cluster/api/client.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts";
 import { addControlPlane, addNode, addPass } from "./cluster/node-commands.ts";
 import {
@@ -159,7 +160,7 @@ interface GetOptions extends TargetOptions {
   readonly output: ListFormat;
 }
 
-const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", ") })}\n`;
+const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), stackKindNames: STACK_KINDS.join(", ") })}\n`;
 
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
   const command = program

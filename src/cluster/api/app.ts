@@ -40,7 +40,7 @@ import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-detai
 import { streamEvents } from "./event-stream.ts";
 import { HeldCluster, type HeldClusterOptions } from "./held-cluster.ts";
 import { KUBE_KIND_TABLE, findKubeKind } from "./kube-kinds.ts";
-import { listHns, listObjects, summarizeCluster } from "./listings.ts";
+import { listHns, listStacks, listObjects, summarizeCluster } from "./listings.ts";
 import {
   refuseRequest,
   readApplyRequest,
@@ -54,7 +54,7 @@ import {
   readVerifyRequest,
 } from "./requests.ts";
 import { apiOpenApi, apiSchema } from "./schema.ts";
-import { CONTROL_API_VERSION, ControlClient, HNS_KINDS } from "./client.ts";
+import { CONTROL_API_VERSION, ControlClient, HNS_KINDS, STACK_KINDS } from "./client.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 
 const ACCEPTED = 202;
@@ -249,6 +249,15 @@ function addMachines(app: Hono, held: HeldCluster): void {
     });
     return context.json(await answer);
   });
+  for (const kind of STACK_KINDS)
+    app.get(`/stacks/${kind}`, async (context) => {
+      const node = context.req.query("node");
+      const answer = held.inTurn(async (session) => {
+        await session.raise(node);
+        return listStacks(session, kind, node);
+      });
+      return context.json(await answer);
+    });
   app.get("/services", async (context) => {
     const node = context.req.query("node");
     const answer = held.inTurn(async (session): Promise<ServiceList> => {

@@ -22,6 +22,7 @@ import type {
   TraceAnswer,
   TraceQuestion,
   ServiceList,
+  StackLists,
   TimeAnswer,
   VfpPortList,
   VfpPortView,
@@ -34,6 +35,10 @@ export const CONTROL_API_VERSION = "v1alpha1";
 /** Kinds of HNS objects that can be listed. */
 export const HNS_KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
 export type HnsKind = (typeof HNS_KINDS)[number];
+
+/** Kinds of what machines consist of below their pods. */
+export const STACK_KINDS = ["computesystems", "compartments", "adapters", "routes"] as const;
+export type StackKind = (typeof STACK_KINDS)[number];
 
 export interface ControlRequest {
   readonly method: "GET" | "POST";
@@ -106,6 +111,11 @@ export class ControlClient {
 
   hns(kind: HnsKind, node?: string): Promise<HnsList> {
     return this.get(`/hns/${kind}${query({ node })}`);
+  }
+
+  /** Of all machines, or of one node. */
+  stacks<Kind extends StackKind>(kind: Kind, node?: string): Promise<StackLists[Kind]> {
+    return this.get(`/stacks/${kind}${query({ node })}`);
   }
 
   /** Services on Windows nodes, or on one of them, with what HNS and VFP have of them. */

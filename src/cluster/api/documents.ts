@@ -13,6 +13,7 @@ import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
+import { ADAPTER_VIEW, COMPARTMENT_VIEW, COMPUTE_SYSTEM_VIEW, ROUTE_VIEW } from "../views/stack-views.ts";
 import { NODE_PORT, PORT_VIEW } from "../views/vfp-ports.ts";
 import type { Leaf, ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
@@ -116,6 +117,35 @@ export const HNS_LIST = {
   fields: { items: { list: (): typeof HNS_ITEM => HNS_ITEM } },
 } as const;
 export type HnsList = ValueOf<typeof HNS_LIST>;
+
+export const COMPUTE_SYSTEM_LIST = {
+  text: "Containers and virtual machines of Windows nodes.",
+  document: "ComputeSystemList",
+  fields: { items: { list: (): typeof COMPUTE_SYSTEM_VIEW => COMPUTE_SYSTEM_VIEW } },
+} as const;
+export const COMPARTMENT_LIST = {
+  text: "The compartments of machines.",
+  document: "CompartmentList",
+  fields: { items: { list: (): typeof COMPARTMENT_VIEW => COMPARTMENT_VIEW } },
+} as const;
+export const ADAPTER_LIST = {
+  text: "The network adapters of machines.",
+  document: "AdapterList",
+  fields: { items: { list: (): typeof ADAPTER_VIEW => ADAPTER_VIEW } },
+} as const;
+export const ROUTE_LIST = {
+  text: "The routes of machines.",
+  document: "RouteList",
+  fields: { items: { list: (): typeof ROUTE_VIEW => ROUTE_VIEW } },
+} as const;
+
+/** What machines consist of below their pods, by the names of its kinds. */
+export interface StackLists {
+  readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
+  readonly compartments: ValueOf<typeof COMPARTMENT_LIST>;
+  readonly adapters: ValueOf<typeof ADAPTER_LIST>;
+  readonly routes: ValueOf<typeof ROUTE_LIST>;
+}
 
 export const SERVICE_LIST = {
   text: "Services on Windows nodes, one item for each front end.",

@@ -8,13 +8,14 @@ import {
   inventoryNetworks,
   inventoryNodes,
 } from "../views/inventory.ts";
+import { viewAdapters, viewCompartments, viewComputeSystems, viewRoutes } from "../views/stack-views.ts";
 import type { Cluster } from "../cluster.ts";
 import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { ClusterSummary, HnsItem, HnsList, ObjectList } from "./documents.ts";
+import type { ClusterSummary, HnsItem, HnsList, ObjectList, StackLists } from "./documents.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
-import type { HnsKind } from "./client.ts";
+import type { HnsKind, StackKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
 
 function formatVersion({ major, minor, patch }: KubernetesRelease): string {
@@ -103,4 +104,23 @@ export async function listHns(
     kind: "HnsList",
     items: await hnsItems(session.cluster, kind, node),
   };
+}
+
+/** @throws RequestError for a node that does not exist. */
+export async function listStacks(
+  { cluster }: ClusterSession,
+  kind: StackKind,
+  node: string | undefined,
+): Promise<StackLists[StackKind]> {
+  const apiVersion = DOCUMENT_VERSION;
+  switch (kind) {
+    case "computesystems":
+      return { apiVersion, kind: "ComputeSystemList", items: await viewComputeSystems(cluster, node) };
+    case "compartments":
+      return { apiVersion, kind: "CompartmentList", items: viewCompartments(cluster, node) };
+    case "adapters":
+      return { apiVersion, kind: "AdapterList", items: viewAdapters(cluster, node) };
+    case "routes":
+      return { apiVersion, kind: "RouteList", items: viewRoutes(cluster, node) };
+  }
 }

@@ -1,5 +1,6 @@
 /** The renaming between two nodes: what each calls its own is read from the input, and its pods go onto the other's pods. */
-import { controllerOf } from "#contracts/kubernetes/pod.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { controllerOf, stoppedContainers } from "#contracts/kubernetes/pod.ts";
 import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
@@ -22,6 +23,14 @@ function keyOf({ namespace, name }: { readonly namespace?: string; readonly name
   return `${namespace ?? ""}/${name}`;
 }
 
+/** By these names HCS knows a pod's containers on a Windows node, where they run. */
+function containersOf(pod: Pod): string {
+  const { initContainers = [], containers = [] } = pod.spec ?? {};
+  const stopped = stoppedContainers(pod);
+  const names = [...initContainers, ...containers].map(({ name }) => (stopped.has(name) ? `-${name}` : name));
+  return names.join(",");
+}
+
 /** The pods of a cluster, sorted by all but their names, nodes and addresses. */
 export class PodKinds {
   private readonly kinds = new Map<string, string>();
@@ -39,6 +48,7 @@ export class PodKinds {
       const node = pod.spec?.nodeName ?? "";
       this.placed.set(node, (this.placed.get(node) ?? 0) + 1);
     }
+    const containers = new Map(objects.Pod.map((pod) => [keyOf(pod.metadata), containersOf(pod)]));
     const services = servicesByPod(objects);
     for (const pod of pods) {
       const { namespace, labels, ports, policies, network, podNetwork } = pod.spec;
@@ -46,7 +56,7 @@ export class PodKinds {
       const kept = Object.entries(labels).filter(([label]) => !NUMBERING.has(label));
       kept.sort(([a], [b]) => (a < b ? -1 : 1));
       const behind = (services.get(key) ?? []).map(({ metadata }) => keyOf(metadata)).toSorted();
-      const parts = [kept, ports, policies, network, podNetwork, behind];
+      const parts = [kept, ports, policies, network, podNetwork, behind, containers.get(key) ?? ""];
       this.kinds.set(key, JSON.stringify([namespace, owners.get(key) ?? "", ...parts]));
       const known = this.byNode.get(pod.node);
       if (known === undefined) this.byNode.set(pod.node, [pod]);

@@ -5,13 +5,21 @@ import { IdentificationServer } from "#dataplane/host/services/identification-se
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 
+/** What a pod starts with. */
+export interface PodStart {
+  /** What its resolver is told. */
+  readonly dns?: DnsSettings | undefined;
+  /** The names of the containers that run. */
+  readonly containers: readonly string[];
+}
+
 /** Where the pods of one node are made and taken away. */
 export interface Kubelet {
   /**
-   * Gives the pod a sandbox and a network; `dns` is what its resolver is told.
-   * @throws HcnError or CniError when HNS or a plugin refuses; nothing of the pod is left then.
+   * Gives the pod a sandbox and a network, and starts its containers.
+   * @throws HcnError or CniError when HNS, HCS or a plugin refuses; nothing of the pod is left then.
    */
-  addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod>;
+  addPod(pod: FilePodSpec, start?: PodStart): Promise<ClusterPod>;
   removePod(pod: ClusterPod): Promise<void>;
   /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
   reserveSourceVip(): Promise<Ipv4 | undefined>;

@@ -23,7 +23,7 @@ import {
 import type { Mac } from "#core/net/mac.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
-import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { type Kubelet, type PodStart, addHostPod, podReference } from "./kubelet.ts";
 import { flannelRules, hostPortRules, portMapRules } from "../services/linux-masquerade.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
 import { addressIn, podAddressRanges, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
@@ -124,10 +124,10 @@ export class LinuxKubelet implements Kubelet {
     this.renumberBridge();
   }
 
-  async addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+  async addPod(pod: FilePodSpec, start?: PodStart): Promise<ClusterPod> {
     if (pod.network === "host") return Promise.resolve(addHostPod(this.file, this.node, pod));
     this.checkBridge();
-    return Promise.resolve(this.connect(pod, dns));
+    return Promise.resolve(this.connect(pod, start?.dns));
   }
 
   removePod(pod: ClusterPod): Promise<void> {

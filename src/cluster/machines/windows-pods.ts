@@ -37,7 +37,8 @@ import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
 import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
-import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { startContainers, stopContainers } from "./pod-compute-systems.ts";
+import { type Kubelet, type PodStart, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { endpointDocument } from "../networks/network-document.ts";
 import {
@@ -172,11 +173,12 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** Gives the pod a sandbox and a network. */
-  async addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+  async addPod(pod: FilePodSpec, { dns, containers }: PodStart = { containers: [] }): Promise<ClusterPod> {
+    // HostProcess containers are job objects of the host, and no compute systems (hcsshim, internal/jobcontainers).
     if (pod.network === "host") return addHostPod(this.file, this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
-    const { address, address6 } = await this.attach(pod, namespaceId, dns);
+    const { address, address6 } = await this.attach(pod, namespaceId, { dns, containers });
     const compartment = await this.compartmentOf(namespaceId);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
     const server = new IdentificationServer(compartment, podReference(pod));
@@ -191,18 +193,22 @@ export class WindowsKubelet implements Kubelet {
     pod.server.close();
     const { namespaceId } = pod;
     if (namespaceId === undefined) return;
+    await stopContainers(this.client, namespaceId);
     await this.detach(pod.spec, namespaceId);
     this.addresses.get(pod.spec.podNetwork)?.release(pod.address);
     await deleteNamespace(this.client, namespaceId);
   }
 
   /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
-  private async attach(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+  private async attach(pod: FilePodSpec, namespaceId: string, start: PodStart): Promise<PodIps> {
     try {
-      return this.isAttachedByHcn(pod)
-        ? await this.attachByHcn(pod, namespaceId, dns)
-        : await this.attachByPlugin(pod, namespaceId, dns);
+      const ips = this.isAttachedByHcn(pod)
+        ? await this.attachByHcn(pod, namespaceId, start.dns)
+        : await this.attachByPlugin(pod, namespaceId, start.dns);
+      await startContainers(this.client, namespaceId, { sandbox: sandboxIdOf(pod), names: start.containers });
+      return ips;
     } catch (error) {
+      await stopContainers(this.client, namespaceId);
       // What DEL says of a network that was never complete is no news.
       await this.detach(pod, namespaceId).catch(() => undefined);
       await deleteNamespace(this.client, namespaceId);

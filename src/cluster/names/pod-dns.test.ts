@@ -149,7 +149,10 @@ async function settingsOn(node: string, network: string): Promise<DnsSettings> {
     network: "pod",
     podNetwork: "cbr0",
   };
-  const pod = await defined(kubelets.get(node), "the node is in the file").addPod(spec, settings);
+  const pod = await defined(kubelets.get(node), "the node is in the file").addPod(spec, {
+    dns: settings,
+    containers: [],
+  });
   return pod.compartment.dns;
 }
 

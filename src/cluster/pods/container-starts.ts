@@ -90,6 +90,22 @@ export function obstaclesOf(pod: Pod, node: NodeSpec): readonly ContainerObstacl
   return [...(spec.initContainers ?? []).flatMap(check(true)), ...spec.containers.flatMap(check(false))];
 }
 
+/** The containers that run: those that nothing keeps from it, and the sidecars among the first ones. */
+export function runningContainers(pod: Pod, obstacles: readonly ContainerObstacle[]): readonly string[] {
+  const { spec, status } = pod;
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const isInitialized = !obstacles.some(({ isInit }) => isInit);
+  const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const stopped = new Set([
+    ...obstacles.map(({ container }) => container),
+    ...crashingContainers(pod),
+    ...told.filter((each) => faultOfContainer(each) !== undefined).map(({ name }) => name),
+  ]);
+  return [...sidecars, ...(isInitialized ? (spec?.containers ?? []) : [])]
+    .map(({ name }) => name)
+    .filter((name) => !stopped.has(name));
+}
+
 /** True when the input itself shows that the container waits or has ended. */
 export function isToldBy({ status }: Pod, { container }: ContainerObstacle): boolean {
   const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];

@@ -60,18 +60,14 @@ describe("containers of one namespace", () => {
     const pod = podNamed(world, "web");
     const client = hcnClientOf(pod.node);
     const Namespace = defined(pod.namespaceId, "namespace");
-    for (const id of ["app", "sidecar"])
-      await client.computeSystems?.create(id, {
-        SystemType: "Container",
-        Container: { Networking: { Namespace } },
-      });
     const systems = (await client.computeSystems?.list()) ?? [];
-    expect(systems.map(({ Id }) => Id).toSorted()).toEqual(["app", "sidecar"]);
+    const own = systems.flatMap(({ Id, Namespace: id }) => (id === Namespace ? [Id] : []));
+    expect(own).toEqual(["default_web", "default_web_app", "default_web_sidecar"]);
     const endpoints = await getNamespaceEndpointIds(client, Namespace);
     expect(endpoints).toHaveLength(1);
     for (const id of endpoints)
       expect(await client.call("GET", `/endpoints/${id}`, "")).toMatchObject({
-        Output: { SharedContainers: ["app", "sidecar"] },
+        Output: { SharedContainers: own },
       });
   });
 

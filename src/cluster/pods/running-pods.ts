@@ -10,14 +10,14 @@ import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { FilePodSpec } from "../file/cluster-file.ts";
-import type { DnsSettings } from "#dataplane/host/stack.ts";
-import type { Kubelet } from "../machines/kubelet.ts";
+import type { Kubelet, PodStart } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
 import {
   type ContainerObstacle,
   crashingContainers,
   isToldBy,
   obstaclesOf,
+  runningContainers,
   sharedPorts,
 } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
@@ -220,15 +220,11 @@ export class RunningPods {
   }
 
   /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
-  private async addPatiently(
-    kubelet: Kubelet,
-    sandbox: FilePodSpec,
-    dns: DnsSettings | undefined,
-  ): Promise<ClusterPod> {
+  private async addPatiently(kubelet: Kubelet, sandbox: FilePodSpec, start: PodStart): Promise<ClusterPod> {
     const isFlannel = this.options.cluster.file.network.plugin === "flannel";
     for (let tries = 1; ; tries++) {
       try {
-        return await kubelet.addPod(sandbox, dns);
+        return await kubelet.addPod(sandbox, start);
       } catch (error) {
         if (!isFlannel || tries === SANDBOX_TRIES) throw error;
       }
@@ -260,11 +256,12 @@ export class RunningPods {
     const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
     const dns = dnsOf(pod, node);
+    const obstacles = obstaclesOf(pod, node.spec);
     try {
-      const running = await this.addPatiently(kubelet, sandbox, dns.settings);
+      const containers = runningContainers(pod, obstacles);
+      const running = await this.addPatiently(kubelet, sandbox, { dns: dns.settings, containers });
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
-      const obstacles = obstaclesOf(pod, node.spec);
       const remarks = [...remarksOf(pod, node, dns), ...containerRemarks(pod, obstacles)];
       return { pod, running, remarks, obstacles };
     } catch (error) {

@@ -35,7 +35,7 @@ export interface InventoryNode {
 }
 
 /** The nodes that a listing is about. @throws RequestError for a node that does not exist. */
-function selectNodes(cluster: Cluster, name: string | undefined): readonly ClusterNode[] {
+export function selectNodes(cluster: Cluster, name: string | undefined): readonly ClusterNode[] {
   if (name === undefined) return cluster.nodes;
   const found = cluster.nodes.filter((node) => node.spec.name === name);
   if (found.length > 0) return found;

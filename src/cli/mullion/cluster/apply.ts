@@ -51,7 +51,7 @@ export async function apply(request: ApplyRequest, terminal: Terminal): Promise<
 
 function toReferences(selections: readonly KindSelection[], namespace: string): readonly ObjectReference[] {
   return selections.flatMap(({ kind, objects }) => {
-    if (kind.of === "hns") {
+    if (kind.of !== "kubernetes") {
       throw new Failure(
         "bad-usage",
         WORDS.deleteHnsObjectsUnsupported,

@@ -95,3 +95,18 @@ describe("mullion get hnsloadbalancers", () => {
     expect(await formatKind(clientOf(empty), KIND, "table")).toBe("There are no HNS load balancers.\n");
   });
 });
+
+describe("what machines have below their pods", () => {
+  it.each([
+    ["computesystem", "There are no compute systems.\n"],
+    [
+      "compartments",
+      /^NODE {3}COMPARTMENT {3}PODS {5}ADAPTERS .*\nw1 {15}1 {3}<none> {3}vEthernet \(Ethernet\)/,
+    ],
+    ["adapters", /^NODE .*\nw1 {15}1 {3}vEthernet \(Ethernet\) .* 10\.0\.0\.11\/24 {4}1500 {7}15\n/],
+    ["routes", /^NODE .*\nw1 {15}1 {3}10\.0\.0\.0\/24 {5}on-link /],
+  ])("%s", async (kind, text) => {
+    const cluster = await openTestCluster(CLUSTER);
+    expect(await formatKind(clientOf(cluster), parseKind(kind), "table")).toMatch(text);
+  });
+});

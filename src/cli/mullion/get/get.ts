@@ -1,5 +1,5 @@
 /** `mullion get`: lists what a cluster consists of. */
-import type { ControlClient } from "#cluster/api/client.ts";
+import type { ControlClient, StackKind } from "#cluster/api/client.ts";
 import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { mullionColumns } from "#control-plane/http/columns.ts";
@@ -7,6 +7,7 @@ import { connectCluster } from "../cluster/cluster-target.ts";
 import { Failure } from "../failure.ts";
 import type { Kind, KindSelection } from "./kinds.ts";
 import { hnsListing, servicesListing } from "./listings-hns.ts";
+import { adapters, compartments, computeSystems, routes } from "./listings-stacks.ts";
 import { type Column, type Listing, formatListing } from "../table.ts";
 import { type DocumentFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
@@ -79,7 +80,7 @@ async function listServicesOn(
 }
 
 function nodeOnly(kind: Kind, scope: ListScope): void {
-  if (kind.of === "hns" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
+  if (kind.of !== "kubernetes" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
   throw new Failure(
     "bad-usage",
     WORDS.getNodeUnsupported({ plural: kind.names.plural }),
@@ -98,6 +99,24 @@ async function requireNode(client: ControlClient, node: string): Promise<void> {
   );
 }
 
+async function listStack(
+  client: ControlClient,
+  kind: StackKind,
+  objects: readonly string[],
+  node: string | undefined,
+): Promise<Found> {
+  switch (kind) {
+    case "computesystems":
+      return select(computeSystems((await client.stacks(kind, node)).items), objects);
+    case "compartments":
+      return select(compartments((await client.stacks(kind, node)).items), objects);
+    case "adapters":
+      return select(adapters((await client.stacks(kind, node)).items), objects);
+    case "routes":
+      return select(routes((await client.stacks(kind, node)).items), objects);
+  }
+}
+
 async function listKind(
   client: ControlClient,
   { kind, objects }: KindSelection,
@@ -108,6 +127,7 @@ async function listKind(
     const { items } = await client.hns(kind.hns, scope.node);
     return select(hnsListing(kind.hns, items), objects);
   }
+  if (kind.of === "stack") return listStack(client, kind.stack, objects, scope.node);
   if (scope.node !== undefined && kind.names.kind === "Service")
     return listServicesOn(client, objects, scope);
   if (scope.node !== undefined) await requireNode(client, scope.node);
@@ -122,7 +142,7 @@ async function listKind(
 
 /** Where objects are when the namespace asked for has none: the commonest surprise with kubectl. */
 async function hintElsewhere(client: ControlClient, kind: Kind, scope: ListScope): Promise<string> {
-  if (kind.of === "hns" || !kind.names.isNamespaced || scope.isEverywhere) return "";
+  if (kind.of !== "kubernetes" || !kind.names.isNamespaced || scope.isEverywhere) return "";
   const { items } = await client.objects(kind.names.plural);
   if (items.length === 0) return "";
   const places = [...new Set(items.map(({ metadata }) => metadata.namespace))];

@@ -1,16 +1,17 @@
 /** What `get` lists and `delete` takes: kinds by the names that people write. */
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { HNS_KINDS, type HnsKind } from "#cluster/api/client.ts";
+import { HNS_KINDS, type HnsKind, STACK_KINDS, type StackKind } from "#cluster/api/client.ts";
 import { KUBE_KIND_TABLE, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "../failure.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
-/** A kind of Kubernetes, or one of HNS. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
+/** A kind of Kubernetes, one of HNS, or a part of machines. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
 export type Kind =
   | { readonly of: "kubernetes"; readonly names: KubeKindNames }
-  | { readonly of: "hns"; readonly hns: HnsKind };
+  | { readonly of: "hns"; readonly hns: HnsKind }
+  | { readonly of: "stack"; readonly stack: StackKind };
 
 /** `hnsnetworks` as in Get-HnsNetwork; the short forms are those that Kubernetes does not use. */
 const HNS_NAMES: Readonly<Record<HnsKind, readonly string[]>> = {
@@ -18,6 +19,13 @@ const HNS_NAMES: Readonly<Record<HnsKind, readonly string[]>> = {
   endpoints: ["hnsendpoints", "hnsendpoint", "hnsep"],
   namespaces: ["hnsnamespaces", "hnsnamespace", "hnsns"],
   loadbalancers: ["hnsloadbalancers", "hnsloadbalancer", "hnslb", "loadbalancers", "loadbalancer"],
+};
+
+const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
+  computesystems: ["computesystems", "computesystem"],
+  compartments: ["compartments", "compartment"],
+  adapters: ["adapters", "adapter", "netadapters", "netadapter"],
+  routes: ["routes", "route", "netroutes", "netroute"],
 };
 
 /** The names that help texts show. */
@@ -30,6 +38,7 @@ function allNames(): readonly string[] {
   return [
     ...KUBE_KIND_TABLE.flatMap(({ plural, singular }) => [plural, singular]),
     ...Object.values(HNS_NAMES).flat(),
+    ...Object.values(STACK_NAMES).flat(),
   ];
 }
 
@@ -38,7 +47,9 @@ function findKind(text: string): Kind | undefined {
   if (names !== undefined) return { of: "kubernetes", names };
   const wanted = text.toLowerCase().replaceAll("-", "");
   const hns = HNS_KINDS.find((kind) => HNS_NAMES[kind].includes(wanted));
-  return hns === undefined ? undefined : { of: "hns", hns };
+  if (hns !== undefined) return { of: "hns", hns };
+  const stack = STACK_KINDS.find((kind) => STACK_NAMES[kind].includes(wanted));
+  return stack === undefined ? undefined : { of: "stack", stack };
 }
 
 /** @throws Failure for what is no kind, with the nearest one. */
@@ -52,7 +63,7 @@ export function parseKind(text: string): Kind {
   throw new Failure(
     "bad-usage",
     `there is no kind ${JSON.stringify(text)}`,
-    `${advice}Kinds are: ${[...plurals, ...HNS_KIND_NAMES].join(", ")}.`,
+    `${advice}Kinds are: ${[...plurals, ...HNS_KIND_NAMES, ...STACK_KINDS].join(", ")}.`,
   );
 }
 

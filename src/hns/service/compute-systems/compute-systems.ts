@@ -131,7 +131,7 @@ export function createComputeSystem(context: ServiceContext, id: string, documen
     systemType: request.systemType,
     owner: request.owner,
     // A machine whose id is a GUID is known by it (hcn.md §9.21).
-    runtimeId: parseGuid(id) ?? context.prng.guid(),
+    runtimeId: parseGuid(id) ?? context.prng.derive(`compute system ${id}`).guid(),
     namespaceId: undefined,
     compartmentId: undefined,
   };

@@ -1,0 +1,101 @@
+/** Lists of what machines consist of below their pods, as tables. */
+import type {
+  AdapterView,
+  CompartmentView,
+  ComputeSystemView,
+  RouteView,
+} from "#cluster/views/stack-views.ts";
+import type { Column, Listing } from "../table.ts";
+
+function join(texts: readonly string[]): string {
+  return texts.join(",");
+}
+
+const NODE: Column<{ readonly node: string }> = { title: "NODE", text: ({ node }) => node };
+const COMPARTMENT: Column<{ readonly compartment: number }> = {
+  title: "COMPARTMENT",
+  isRightAligned: true,
+  text: ({ compartment }) => String(compartment),
+};
+const PODS: Column<{ readonly pods: readonly string[] }> = { title: "PODS", text: ({ pods }) => join(pods) };
+
+export function computeSystems(rows: readonly ComputeSystemView[]): Listing<ComputeSystemView> {
+  return {
+    singular: "computesystem",
+    plural: "compute systems",
+    rows,
+    name: ({ id }) => id,
+    data: (row) => row,
+    columns: [
+      NODE,
+      { title: "ID", text: ({ id }) => id },
+      { title: "TYPE", text: ({ type }) => type },
+      { title: "STATE", text: ({ state }) => state },
+      { title: "POD", text: ({ pod = "" }) => pod },
+      { title: "HNS ENDPOINTS", text: ({ endpoints }) => join(endpoints) },
+      { title: "HNS NAMESPACE", isWide: true, text: ({ namespace = "" }) => namespace },
+      { title: "OWNER", isWide: true, text: ({ owner }) => owner },
+    ],
+  };
+}
+
+export function compartments(rows: readonly CompartmentView[]): Listing<CompartmentView> {
+  return {
+    singular: "compartment",
+    plural: "compartments",
+    rows,
+    name: ({ node, compartment }) => `${node}-${compartment}`,
+    data: (row) => row,
+    columns: [
+      NODE,
+      COMPARTMENT,
+      PODS,
+      { title: "ADAPTERS", text: ({ adapters: names }) => join(names) },
+      { title: "DNS SERVERS", text: ({ dnsServers }) => join(dnsServers) },
+      { title: "SUFFIXES", isWide: true, text: ({ suffixes }) => join(suffixes) },
+      { title: "HNS NAMESPACE", isWide: true, text: ({ namespace = "" }) => namespace },
+    ],
+  };
+}
+
+export function adapters(rows: readonly AdapterView[]): Listing<AdapterView> {
+  return {
+    singular: "adapter",
+    plural: "adapters",
+    rows,
+    name: ({ name }) => name,
+    data: (row) => row,
+    columns: [
+      NODE,
+      COMPARTMENT,
+      { title: "NAME", text: ({ name }) => name },
+      { title: "MAC", text: ({ mac }) => mac },
+      { title: "ADDRESSES", text: ({ addresses }) => join(addresses) },
+      { title: "MTU", isRightAligned: true, text: ({ mtuBytes }) => String(mtuBytes) },
+      { title: "METRIC", isRightAligned: true, text: ({ metric }) => String(metric) },
+      { ...PODS, isWide: true },
+      { title: "DNS SERVERS", isWide: true, text: ({ dnsServers }) => join(dnsServers) },
+      { title: "GUID", isWide: true, text: ({ guid = "" }) => guid },
+    ],
+  };
+}
+
+export function routes(rows: readonly RouteView[]): Listing<RouteView> {
+  return {
+    singular: "route",
+    plural: "routes",
+    rows,
+    name: ({ destination }) => destination,
+    data: (row) => row,
+    columns: [
+      NODE,
+      COMPARTMENT,
+      { title: "DESTINATION", text: ({ destination }) => destination },
+      { title: "NEXT HOP", text: ({ nextHop }) => nextHop ?? "on-link" },
+      { title: "ADAPTER", text: ({ adapter }) => adapter },
+      { title: "METRIC", isRightAligned: true, text: ({ metric }) => String(metric) },
+      { ...PODS, isWide: true },
+      { title: "ORIGIN", isWide: true, text: ({ origin }) => origin },
+    ],
+  };
+}
