@@ -112,7 +112,11 @@ export interface ClusterFile {
   readonly adviceDisjointRange: Template<"ip">;
   readonly azureShapeWithoutIpv6: Template<"shape">;
   readonly azureOverlayDualStackVersion: Template<"minor">;
-  readonly driverWithoutIpv6: Template<"driver">;
+  readonly driverWithoutIpv6: Template<"driver" | "reason">;
+  readonly overlayWithoutIpv6: string;
+  readonly l2TunnelWithoutIpv6: string;
+  readonly transparentWithoutIpv6: string;
+  readonly natWithoutIpv6: string;
   readonly adviceL2BridgeOrNoIpv6: string;
   readonly winBridgeSingleStack: string;
   readonly l2TunnelShapeReason: string;

@@ -252,7 +252,23 @@ function inNodeSubnet(text: string): string {
 
 describe("cluster files that ask for what Windows has not", () => {
   it.each([
+    ["L2Tunnel", "dual stack for l2bridge networks alone"],
+    ["Transparent", "addresses that pods make themselves of what a router advertises"],
+  ])("driver %s, with what the documentation says of it", (driver, reason) => {
+    const text = inNodeSubnet(textOf("cluster.yaml")).replace(
+      "plugin: hns",
+      `plugin: hns\n  driver: ${driver}`,
+    );
+    const result = parseClusterFile(text, "cluster.yaml");
+    const problems = "problems" in result ? result.problems : [];
+    expect(problems).toMatchObject([
+      { code: "cluster-file-driver-mismatch", message: expect.stringContaining(reason) as string },
+    ]);
+  });
+
+  it.each([
     ["driver Overlay", "plugin: hns", "driver: Overlay", "carry no IPv6"],
+    ["driver NAT", "plugin: hns", "plugin: hns\n  driver: NAT", "has no IPv6 on nat networks"],
     ["plugin win-bridge", "plugin: hns", "plugin: win-bridge", "gives a pod the first address"],
     [
       "flannel's host-gw",

@@ -21,6 +21,7 @@ import type {
   FileUnderlay,
 } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
+import { driverTraits } from "./driver-traits.ts";
 import type { NodeIpv6Fields } from "./description-of-nodes.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Reading } from "./reading.ts";
@@ -264,8 +265,9 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
   const { driver, plugin } = cluster.network;
   const { place } = raw.ipv6.value.enabled;
   const isWindowsThere = cluster.nodes.some(({ os }) => os === "windows");
-  if (driver !== "L2Bridge") {
-    const message = WORDS.driverWithoutIpv6({ driver });
+  const { ipv6Reason: reason } = driverTraits(driver);
+  if (reason !== "") {
+    const message = WORDS.driverWithoutIpv6({ driver, reason });
     const advice = WORDS.adviceL2BridgeOrNoIpv6;
     reading.report("cluster-file-driver-mismatch", place, message, advice);
   } else if (plugin === "flannel") {

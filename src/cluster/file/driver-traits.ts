@@ -27,6 +27,8 @@ export interface DriverTraits {
   readonly hasServices: boolean;
   /** Words for messages: what the driver's pods have in place of the other shape. */
   readonly shapeReason: string;
+  /** Why clusters of it have no second family (windows-networking-documentation.md §7; control-planes.md §8.1); empty: they have. */
+  readonly ipv6Reason: string;
 }
 
 const BRIDGED: DriverTraits = {
@@ -40,6 +42,7 @@ const BRIDGED: DriverTraits = {
   translatesToNodes: false,
   hasServices: true,
   shapeReason: "",
+  ipv6Reason: "",
 };
 
 const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
@@ -50,6 +53,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     plugin: "hns",
     canRepeat: false,
     shapeReason: WORDS.l2TunnelShapeReason,
+    ipv6Reason: WORDS.l2TunnelWithoutIpv6,
   },
   Overlay: {
     ...BRIDGED,
@@ -59,6 +63,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     needsRoutes: false,
     translatesToNodes: true,
     shapeReason: WORDS.overlayShapeReason,
+    ipv6Reason: WORDS.overlayWithoutIpv6,
   },
   Transparent: {
     ...BRIDGED,
@@ -69,6 +74,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     hasOutboundNat: false,
     hasServices: false,
     shapeReason: "pods of a transparent network are machines of the segment",
+    ipv6Reason: WORDS.transparentWithoutIpv6,
   },
   NAT: {
     ...BRIDGED,
@@ -80,6 +86,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     hasOutboundNat: false,
     hasServices: false,
     shapeReason: "the range behind a NAT is the node's own",
+    ipv6Reason: WORDS.natWithoutIpv6,
   },
 };
 
