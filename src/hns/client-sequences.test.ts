@@ -105,6 +105,56 @@ describe("Docker", () => {
     expect(vnic?.dns?.servers.map(formatIp)).toEqual(["192.168.100.1", "10.50.50.50"]);
   });
 
+  it.each([{ EnableInternalDNS: false }, {}])(
+    "HCN-093 %o: no flag, and the name servers as they are given",
+    async (form) => {
+      const { client, datapath } = hnsNode();
+      const network = await createNetwork(client, NAT);
+      const given = { VirtualNetwork: network.ID, DNSServerList: "10.50.50.50", ...form };
+      const made = await createHnsEndpoint(client, given);
+      expect(made.EnableInternalDNS ?? false).toBe(false);
+      expect((await getEndpointById(client, made.ID)).Flags ?? 0).toBe(0);
+      const namespace = await createNamespace(client);
+      await addNamespaceEndpoint(client, namespace.ID, made.ID);
+      const [vnic] = datapath.listVnics();
+      expect(vnic?.dns?.servers.map(formatIp)).toEqual(["10.50.50.50"]);
+    },
+  );
+
+  it.each([
+    [
+      "the gateway answers before the other name servers",
+      16,
+      ["10.50.50.50"],
+      ["192.168.100.1", "10.50.50.50"],
+    ],
+    ["their own order stays", 16, ["10.9.9.9", "10.1.1.1"], ["192.168.100.1", "10.9.9.9", "10.1.1.1"]],
+    ["the gateway stands there once", 16, ["10.1.1.1", "192.168.100.1"], ["192.168.100.1", "10.1.1.1"]],
+    ["the gateway is the only one", 16, [], ["192.168.100.1"]],
+    ["with other flags, too", 16 | 8 | 2, ["10.1.1.1"], ["192.168.100.1", "10.1.1.1"]],
+    ["no other flag does that", 2 | 4 | 8, ["10.1.1.1", "192.168.100.1"], ["10.1.1.1", "192.168.100.1"]],
+    ["without it, none", 0, [], undefined],
+  ])(
+    "HCN-093 OverrideDNSServerOrder: %s (Flags %d, servers %j)",
+    async (_what, Flags, ServerList, expected) => {
+      const { client, datapath } = hnsNode();
+      const network = await createNetwork(client, NAT);
+      const { ID } = await createEndpoint(client, network.ID, {
+        Flags,
+        ...(ServerList.length > 0 ? { Dns: { ServerList } } : {}),
+        // A route that is no default route leads through no gateway that answers names.
+        Routes: [
+          { DestinationPrefix: "10.20.0.0/16", NextHop: "192.168.100.9" },
+          { DestinationPrefix: "0.0.0.0/0", NextHop: "192.168.100.1" },
+        ],
+      });
+      const namespace = await createNamespace(client);
+      await addNamespaceEndpoint(client, namespace.ID, ID);
+      expect(datapath.listVnics()[0]?.dns?.servers.map(formatIp)).toEqual(expected);
+      expect((await getHnsEndpoint(client, ID)).EnableInternalDNS ?? false).toBe((Flags & 16) !== 0);
+    },
+  );
+
   it("EnableLowMetric: flag 8, and the interface wins against others", async () => {
     const { client, datapath } = hnsNode();
     const network = await createNetwork(client, NAT);

@@ -160,6 +160,39 @@ describe("lbnat", () => {
     for (const count of counts.values()) expect(count).toBeGreaterThan(400);
   });
 
+  it("DT-087 flows with other source ports keep their back ends, and their answers come back to their ports", () => {
+    const port = portWith(service(FOUR));
+    const sources = Array.from({ length: 64 }, (_, index) => 20_000 + index);
+    const chosen = sources.map((source) => choice(port, source));
+    expect(new Set(chosen).size).toBe(4);
+    for (const [at, source] of sources.entries()) {
+      const [from = ""] = (chosen[at] ?? "").split(":");
+      expect(choice(port, source)).toBe(chosen[at]);
+      expect(send(port, segment(from, A, [8080, source]), "in")).toMatchObject({
+        from: `${V}:80`,
+        to: `${A}:${source}`,
+      });
+    }
+  });
+
+  it.each([2, 3, 4, 7, 16])(
+    "DT-087 source ports in steps of any power of two spread over %d back ends",
+    (count) => {
+      const list = Array.from({ length: count }, (_, index) => backEnd(`10.244.2.${index + 1}`));
+      const port = portWith(service(list));
+      for (let step = 1; step <= 512; step *= 2) {
+        const seen = new Map<string, number>();
+        for (let at = 0; at < 128; at++) {
+          const to = choice(port, (1 + at * step) & 0xffff);
+          seen.set(to, (seen.get(to) ?? 0) + 1);
+        }
+        // Of 128 even throws: each back end has some, and none has as much as two thirds more than half of them.
+        expect([step, seen.size]).toEqual([step, count]);
+        expect(Math.max(...seen.values())).toBeLessThan(128 / count + 6 * Math.sqrt(128 / count));
+      }
+    },
+  );
+
   it.each([
     ["5-tuple", true],
     ["3-tuple", false],
