@@ -1,19 +1,30 @@
 /**
  * Mutation testing of `src/` with the fast tests:
  *
- *   npm run mutants -- [--count 200] [--seed COMMIT] [--tests FOLDER] [FILE...]
+ *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--tests FOLDER] [FILE...]
  *
- * The seed chooses lines of logic, and on each of them one mutant. All tests run once; each then runs again with the
- * mutants that it came by, until one fails; what survives the first tests is tried by all that come by it. What survives is printed, and is looked at: a test is missing, or the mutant
- * changes nothing. "Not reached" is what runs as modules are loaded, or in no test. With files, only lines of these are
- * taken; `--tests` says which tests are run, by their folder.
+ * The seed chooses lines of logic, and on each of them one mutant. Tests run once; each then runs again with the mutants
+ * that it came by and that compute something else there, until one fails: first the tests of the same part of a room, then all
+ * of them with what is left. What survives is printed, and is looked at: a test is missing, or the mutant changes nothing. "Not reached" is
+ * what runs as modules are loaded, or in no test. With files, only lines of these are taken; `--tests` says which tests are
+ * run, by their folder. `--again` takes what survived in a report that this tool printed, and chooses nothing by itself.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Mutant, findMutants } from "./mutation-points.ts";
-import { type MutationPlan, type Outcome, type Place, type Said, runPlan } from "./mutation-plan.ts";
+import {
+  type MutationPlan,
+  type Outcome,
+  type Place,
+  type Said,
+  isOver,
+  nameOf,
+  partOf,
+  runPlan,
+} from "./mutation-plan.ts";
 import { isTest, listPaths } from "./source-files.ts";
 
 const COUNT = 200;
@@ -47,61 +58,114 @@ export function chooseMutants(paths: readonly string[], seed: string, count: num
     .flatMap(({ rank, all }) => all[Number.parseInt(rank.slice(0, 8), 16) % all.length] ?? []);
 }
 
+type Result = Outcome | "not reached";
+
 interface Verdict {
-  readonly outcome: Outcome | "not reached";
-  readonly tests: readonly string[];
+  readonly result: Result;
+  /** Tests by how they ended with the mutant. */
+  readonly tests: ReadonlyMap<Outcome, readonly string[]>;
 }
+
+/** What decides, first what ends the question. */
+const DECISIVE: readonly Outcome[] = ["killed", "crashed", "late", "survived", "unsteady", "same"];
 
 function verdictOf({ place }: Chosen, said: readonly Said[]): Verdict {
-  const own = said.flatMap((each) =>
-    "place" in each && each.place[0] === place[0] && each.place[1] === place[1] ? [each] : [],
-  );
-  const tests = own.map(({ test }) => test);
-  if (own.length === 0) return { outcome: "not reached", tests };
-  const killed =
-    own.find(({ outcome }) => outcome === "killed") ?? own.find(({ outcome }) => outcome === "crashed");
-  return { outcome: killed?.outcome ?? "survived", tests };
+  const name = nameOf(place);
+  const byTest = new Map<string, Outcome>();
+  for (const each of said) {
+    if ("outcome" in each && nameOf(each.place) === name) byTest.set(each.test, each.outcome);
+    if ("same" in each && each.same.includes(name) && !byTest.has(each.test)) byTest.set(each.test, "same");
+  }
+  const tests = new Map<Outcome, string[]>();
+  for (const [test, outcome] of byTest) addToList(tests, outcome, test);
+  return { result: DECISIVE.find((outcome) => tests.has(outcome)) ?? "not reached", tests };
 }
 
-function describe({ place: [path], mutant }: Chosen, { outcome, tests }: Verdict): string {
-  const oneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 100);
-  const after = mutant.isStatement ? "(left out)" : oneLine(mutant.after);
-  const tried = outcome === "survived" ? `, tried by ${tests.length} tests, such as ${tests[0] ?? ""}` : "";
-  return `${outcome}: ${path}:${mutant.line}: ${oneLine(mutant.before)} → ${after}${tried}`;
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 100);
+}
+
+function changeOf({ mutant }: Chosen): string {
+  return `${oneLine(mutant.before)} → ${mutant.isStatement ? "(left out)" : oneLine(mutant.after)}`;
+}
+
+function describe(chosen: Chosen, { result, tests }: Verdict): string {
+  const { place, mutant } = chosen;
+  const isKnown = result === "not reached" || result === "killed" || result === "crashed";
+  const counts = [...tests].map(([outcome, all]) => `${all.length} ${outcome} (${all[0] ?? ""})`);
+  const tried = isKnown ? "" : ` · ${counts.join(", ")}`;
+  return `${result}: ${place[0]}:${mutant.line}: ${changeOf(chosen)}${tried}`;
+}
+
+/** What survived in a report of this tool, where it still stands. */
+function readAgain(report: string): readonly Chosen[] {
+  const lines = readFileSync(report, "utf8").split("\n");
+  return lines.flatMap((line): readonly Chosen[] => {
+    const [, path = "", number = "", change = ""] =
+      /^(?:survived|same|unsteady|late): ([^ :]+):(\d+): (.*)$/.exec(line) ?? [];
+    if (path === "" || !existsSync(path)) return [];
+    const all = findMutants(readFileSync(path, "utf8"))
+      .map((mutant) => ({ place: [path, mutant.index] as const, mutant }))
+      .filter(
+        (each) => `${change} `.startsWith(`${changeOf(each)} `) || change.startsWith(`${changeOf(each)},`),
+      )
+      .toSorted((a, b) => distance(a.mutant, number) - distance(b.mutant, number));
+    return all.slice(0, 1);
+  });
+}
+
+function distance(mutant: Mutant, line: string): number {
+  return Math.abs(mutant.line - Number(line));
+}
+
+/** First the tests near each mutant, which notice most, then all tests for what is left. */
+function tryAll(chosen: readonly Chosen[], tests: readonly string[]): readonly Said[] {
+  const planOf = (some: readonly Chosen[], isNear: boolean): MutationPlan => ({
+    mode: "try",
+    files: [...new Set(some.map(({ place }) => place[0]))],
+    sample: some.map(({ place }) => place),
+    isNear,
+  });
+  const parts = [...new Set(chosen.map(({ place }) => `${partOf(place[0])}/`))];
+  const near = runPlan(planOf(chosen, true), tests.length > 0 ? tests : parts);
+  const left = chosen.filter((each) => !isNoticed(verdictOf(each, near).result));
+  process.stderr.write(`${left.length} of ${chosen.length} mutants are tried by all tests\n`);
+  return left.length === 0 ? near : [...near, ...runPlan(planOf(left, false), tests)];
+}
+
+function isNoticed(result: Result): boolean {
+  return result !== "not reached" && isOver(result);
 }
 
 function main(): void {
   const { values, positionals } = parseArgs({
-    options: { count: { type: "string" }, seed: { type: "string" }, tests: { type: "string" } },
+    options: {
+      count: { type: "string" },
+      seed: { type: "string" },
+      tests: { type: "string" },
+      again: { type: "string" },
+    },
     allowPositionals: true,
   });
   const seed = values.seed ?? execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim();
   const isLogic = (path: string): boolean => !isTest(path) && !path.endsWith(".d.ts");
   const paths = positionals.length > 0 ? positionals : listPaths("src/**/*.ts").filter(isLogic);
-  const chosen = chooseMutants(paths, seed, Number(values.count ?? COUNT));
-  const files = [...new Set(chosen.map(({ place }) => place[0]))];
-  const sample = chosen.map(({ place }) => place);
-  const tests = [values.tests ?? "src/"];
-  const quick = runPlan({ mode: "try", files, sample }, tests);
-  // Many tests come by some lines, and few look at them: what survived is tried by all of them.
-  const left = chosen
-    .filter((each) => verdictOf(each, quick).outcome === "survived")
-    .map(({ place }) => place);
-  const patient: MutationPlan = {
-    mode: "try",
-    files: [...new Set(left.map(([path]) => path))],
-    sample: left,
-    isPatient: true,
-  };
-  const said = left.length === 0 ? quick : [...quick, ...runPlan(patient, tests)];
-  const counts = new Map<string, number>();
+  const chosen =
+    values.again === undefined
+      ? chooseMutants(paths, seed, Number(values.count ?? COUNT))
+      : readAgain(values.again);
+  const said = tryAll(chosen, values.tests === undefined ? [] : [values.tests]);
+  const counts = new Map<Result, number>();
   for (const each of chosen) {
     const verdict = verdictOf(each, said);
-    counts.set(verdict.outcome, (counts.get(verdict.outcome) ?? 0) + 1);
+    counts.set(verdict.result, (counts.get(verdict.result) ?? 0) + 1);
     process.stdout.write(`${describe(each, verdict)}\n`);
   }
-  const sum = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
-  process.stdout.write(`${chosen.length} mutants of seed ${seed}: ${sum}\n`);
+  const sum = [...counts].map(([result, count]) => `${count} ${result}`).join(", ");
+  const reached = chosen.length - (counts.get("not reached") ?? 0);
+  const noticed = (counts.get("killed") ?? 0) + (counts.get("crashed") ?? 0);
+  const score = `${noticed} of ${reached} reached ones noticed, ${((100 * noticed) / Math.max(1, reached)).toFixed(1)} %`;
+  process.stdout.write(`${chosen.length} mutants of seed ${values.again ?? seed}: ${sum}; ${score}\n`);
 }
 
 main();

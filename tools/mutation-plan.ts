@@ -1,5 +1,13 @@
 /** What a run with mutants is to do, and what it says; files, because workers of Vitest are processes of their own. */
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 
@@ -13,22 +21,34 @@ export interface MutationPlan {
   readonly files?: readonly string[];
   /** By `file > title`: what to try there, in this order; until one is killed by an assertion. */
   readonly trials?: Readonly<Record<string, readonly Place[]>>;
-  /** What every test tries that comes by it, until it is killed. */
+  /** What every test tries that comes by it, until it is killed. Other mutants are not built in. */
   readonly sample?: readonly Place[];
-  /** Every test that comes by one of the sample tries it, however many did. */
-  readonly isPatient?: boolean;
+  /** Only tests of the same part of a room try a mutant: they are quick to notice. */
+  readonly isNear?: boolean;
 }
 
-/** How a test ended with a mutant: `crashed` is any error that is no assertion, and a run that does not end. */
-export type Outcome = "killed" | "crashed" | "survived";
+/**
+ * How a test ended with a mutant: `crashed` is any error that is no assertion, and a run that does not end. `same`: what the
+ * mutant computes is what the program computes, each time that the test comes by. `unsteady`: the test failed, and fails a
+ * second time without a mutant, too. `late`: no processor time was left for it.
+ */
+export type Outcome = "killed" | "crashed" | "survived" | "same" | "unsteady" | "late";
 
 export type Said =
   | { readonly test: string; readonly reached: Readonly<Record<string, readonly number[]>> }
-  | { readonly test: string; readonly place: Place; readonly outcome: Outcome };
+  | { readonly test: string; readonly place: Place; readonly outcome: Outcome }
+  /** What the test came by without a chance to notice it. */
+  | { readonly test: string; readonly same: readonly string[] };
+
+/** What no further test needs to try. */
+export function isOver(outcome: Outcome): boolean {
+  return outcome === "killed" || outcome === "crashed";
+}
 
 /** Of this process, or of the one that started it. */
 const FOLDER = process.env["MULLION_MUTATION"] ?? `out/mutation-${process.pid}`;
 const PLAN = `${FOLDER}/plan.json`;
+const KILLED = `${FOLDER}/killed.txt`;
 
 export function readPlan(): MutationPlan {
   return JSON.parse(readFileSync(PLAN, "utf8")) as MutationPlan;
@@ -36,6 +56,21 @@ export function readPlan(): MutationPlan {
 
 export function say(said: Said): void {
   appendFileSync(`${FOLDER}/${process.pid}.jsonl`, `${JSON.stringify(said)}\n`);
+  if ("outcome" in said && isOver(said.outcome)) appendFileSync(KILLED, `${nameOf(said.place)}\n`);
+}
+
+/** The part of a room: `src/dataplane/vfp`. Tests there are near what stands there. */
+export function partOf(path: string): string {
+  return path.split("/").slice(0, -1).slice(0, 3).join("/");
+}
+
+export function nameOf([path, index]: Place): string {
+  return `${path}#${index}`;
+}
+
+/** The names of what any worker has killed so far. */
+export function readKilled(): ReadonlySet<string> {
+  return new Set(existsSync(KILLED) ? readFileSync(KILLED, "utf8").split("\n") : []);
 }
 
 /** The name of a test in plans and in what is said. */
@@ -59,12 +94,14 @@ export function runPlan(
   const pattern = parts.length === 0 ? [] : ["-t", `(${parts.map(escapeRegExp).join("|")})(?!\\w)`];
   const config = ["--config", "tools/mutation.config.ts"];
   const workers = `--maxWorkers=${availableParallelism()}`;
+  // Its own verdict is of no use here: a test that fails without a mutant says nothing, and is not counted.
   spawnSync("vitest", ["run", ...config, workers, "--reporter=dot", ...files, ...pattern], {
     stdio: "ignore",
     env: { ...process.env, MULLION_MUTATION: FOLDER, PATH: `node_modules/.bin:${process.env["PATH"] ?? ""}` },
   });
-  const said = readdirSync(FOLDER)
-    .filter((name) => name.endsWith(".jsonl"))
+  const reports = readdirSync(FOLDER).filter((name) => name.endsWith(".jsonl"));
+  if (reports.length === 0) throw new Error(`no test ran: vitest run ${config.join(" ")} ${files.join(" ")}`);
+  const said = reports
     .flatMap((name) => readFileSync(`${FOLDER}/${name}`, "utf8").trimEnd().split("\n"))
     .map((line) => JSON.parse(line) as Said);
   rmSync(FOLDER, { recursive: true, force: true });

@@ -22,6 +22,18 @@ export interface Mutant {
   readonly end: number;
   /** True for a statement, which is left out. */
   readonly isStatement: boolean;
+  /** True where both values can be compared at run time, because nothing happens as they are computed. */
+  readonly isComparable: boolean;
+}
+
+/** What `buildIn` puts into a file; it stands in scope as `__m`, `__o` and `__t`. */
+export interface Choices {
+  /** True for the mutant that is active. `differs`: that the test comes by is all that one can know. */
+  readonly choose: (index: number, differs: boolean) => boolean;
+  /** Compares the value with the one of a mutant that is not active. @returns the value. */
+  readonly compare: (index: number, value: unknown, mutated: () => unknown) => unknown;
+  /** One more turn of a loop. */
+  readonly turn: () => void;
 }
 
 interface Node {
@@ -65,6 +77,11 @@ const METHODS: Readonly<Record<string, string>> = {
   floor: "ceil",
 };
 /** What is not run: types, and names that only look like expressions. */
+const LOOP = /^(?:While|DoWhile|For|ForOf|ForIn)Statement$/;
+/** Assertions hold what cannot be: a test that falls with one that is weaker does not exist. */
+const ASSERTION = /^(?:assert|unreachable)\(/;
+/** What does something as it is computed, or can only stand in its own function. */
+const EFFECT = /^(?:Call|New|Await|Yield|Assignment|Update|Import|TaggedTemplate)Expression$/;
 const SKIPPED =
   /^(?:TS(?!AsExpression|NonNullExpression|SatisfiesExpression)|Import|ExportAll|ExportSpecifier)/;
 
@@ -92,6 +109,17 @@ function saysWords(template: Node): boolean {
   return /\s/.test(fixed) && /[a-z]{2}/i.test(fixed);
 }
 
+function childrenOf(node: Node): readonly Node[] {
+  return Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value]).filter(isNode));
+}
+
+/** True where nothing happens as a value is computed. A function in it is a new object each time. */
+function isPure(node: Node): boolean {
+  if (EFFECT.test(node.type) || /Function/.test(node.type)) return false;
+  if (node.type === "UnaryExpression" && node["operator"] === "delete") return false;
+  return childrenOf(node).every(isPure);
+}
+
 class Finder {
   readonly found: Mutant[] = [];
   private readonly code: string;
@@ -105,7 +133,7 @@ class Finder {
 
   /** Children are visited in the order in which they stand, so that lines only go up. */
   visit(node: Node): void {
-    if (SKIPPED.test(node.type)) return;
+    if (SKIPPED.test(node.type) || this.isAssertion(node)) return;
     if (node.type === "ChainExpression") this.link(node["expression"] as Node);
     if (!this.linked.has(node)) this.mutate(node);
     for (const [field, value] of Object.entries(node)) {
@@ -113,6 +141,10 @@ class Finder {
       for (const child of Array.isArray(value) ? (value as unknown[]) : [value])
         if (isNode(child)) this.visit(child);
     }
+  }
+
+  private isAssertion(node: Node): boolean {
+    return node.type === "CallExpression" && ASSERTION.test(this.textOf(node));
   }
 
   /** What stands before another link of `a?.b().c` is nothing by itself: in parentheses the chain would end there. */
@@ -154,6 +186,7 @@ class Finder {
       start,
       end,
       isStatement,
+      isComparable: !isStatement && node.type !== "Literal" && isPure(node),
     });
   }
 
@@ -200,9 +233,17 @@ class Finder {
     const isGuard = isNothing(left) || isNothing(right) || narrows(this.textOf(right));
     const kind = isGuard ? "guard" : "safe";
     const others = COMPARISONS[operator] ?? (operator in ARITHMETIC ? [ARITHMETIC[operator] ?? ""] : []);
-    for (const other of others) this.add(node, `${this.textOf(left)} ${other} ${this.textOf(right)}`, kind);
+    for (const other of others) this.add(node, `${this.operand(left)} ${other} ${this.operand(right)}`, kind);
     if (operator === "+" && right.type === "Literal" && typeof right["value"] === "number")
-      this.add(node, `${this.textOf(left)} - ${this.textOf(right)}`);
+      this.add(node, `${this.operand(left)} - ${this.operand(right)}`);
+  }
+
+  /** The parser keeps no parentheses, and another operator binds otherwise. */
+  private operand(node: Node): string {
+    const text = this.textOf(node);
+    return /^(?:Binary|Logical|Conditional|Assignment|Await|ArrowFunction)Expression$/.test(node.type)
+      ? `(${text})`
+      : text;
   }
 
   private mutateLogical(node: Node): void {
@@ -241,6 +282,7 @@ class Finder {
 
   private mutateStatement(node: Node): void {
     const expression = node["expression"] as Node;
+    if (this.isAssertion(expression)) return;
     const isCall = expression.type === "CallExpression" || expression.type === "AwaitExpression";
     const isSuper = this.textOf(expression).startsWith("super(");
     const isAssignment = expression.type === "AssignmentExpression" && !this.isInConstructor(expression);
@@ -268,23 +310,54 @@ export function applyMutant(code: string, { start, end, after }: Mutant): string
   return `${code.slice(0, start)}${after}${code.slice(end)}`;
 }
 
-/** The text with all of them built in, on the same lines; `of` on `globalThis.__mutation` gives `__m` for `path`. */
+interface Edit {
+  readonly at: number;
+  readonly text: string;
+  readonly rank: number;
+}
+
+function editsOf(mutant: Mutant, rank: number): readonly Edit[] {
+  const { index, start, end, after, isStatement, isComparable } = mutant;
+  const flat = after.replace(/^\s*\/\/.*$/gm, "").replaceAll("\n", " ");
+  const [opening, closing] = isStatement
+    ? [`{if(!__m(${index},true)){`, "}}"]
+    : isComparable
+      ? [`(__m(${index},false)?(${flat}):__o(${index},(`, `),()=>(${flat})))`]
+      : [`(__m(${index},true)?(${flat}):(`, "))"];
+  return [
+    { at: start, text: opening, rank: -rank },
+    { at: end, text: closing, rank },
+  ];
+}
+
+/** The bodies of all loops: a mutant may make any of them endless. */
+function loopBodies(code: string): readonly Node[] {
+  const bodies: Node[] = [];
+  const visit = (node: Node): void => {
+    if (LOOP.test(node.type)) bodies.push(node["body"] as Node);
+    for (const child of childrenOf(node)) visit(child);
+  };
+  visit(parseAst(code, { lang: "ts" }) as unknown as Node);
+  return bodies;
+}
+
+/**
+ * The text with mutants of it built in, on the same lines; `of` on `globalThis.__mutation` gives the `Choices` for `path`.
+ * Each turn of a loop is counted, whether there is a mutant in it or not.
+ */
 export function buildIn(code: string, mutants: readonly Mutant[], path: string): string {
   // Inner ones first: what is around them wraps what has come of them. Of one place, the first stands innermost.
   const order = mutants.toSorted((a, b) => b.start - a.start || a.end - b.end || a.index - b.index);
-  const edits: { readonly at: number; readonly text: string; readonly rank: number }[] = [];
-  for (const [rank, { index, start, end, after, isStatement }] of order.entries()) {
-    const flat = after.replace(/^\s*\/\/.*$/gm, "").replaceAll("\n", " ");
-    edits.push({
-      at: start,
-      text: isStatement ? `{if(!__m(${index})){` : `(__m(${index})?(${flat}):(`,
-      rank: -rank,
-    });
-    edits.push({ at: end, text: isStatement ? "}}" : "))", rank });
-  }
+  const turns = loopBodies(code).flatMap(({ start, end }): readonly Edit[] => [
+    { at: start, text: "{__t();", rank: -order.length },
+    { at: end, text: "}", rank: order.length },
+  ]);
+  const edits = [...order.flatMap(editsOf), ...turns];
   // What opens later at one place stands outside, what closes later, too. Ends come before beginnings.
   edits.sort((a, b) => a.at - b.at || a.rank - b.rank);
-  let built = `const __m=globalThis.__mutation.of(${JSON.stringify(path)},${mutants.length});`;
+  const count = Math.max(0, ...mutants.map(({ index }) => index + 1));
+  const choices = "choose:__m,compare:__o,turn:__t";
+  let built = `const {${choices}}=globalThis.__mutation.of(${JSON.stringify(path)},${count});`;
   let at = 0;
   for (const edit of edits) {
     built += code.slice(at, edit.at) + edit.text;

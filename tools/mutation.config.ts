@@ -1,11 +1,18 @@
 /** Vitest for `npm run rows -- --prove` and `npm run mutants`: the fast tests, with mutants built into `src/`. */
 import { relative } from "node:path";
 import { type ViteUserConfig, defineConfig } from "vitest/config";
-import { buildIn, findMutants } from "./mutation-points.ts";
-import { readPlan } from "./mutation-plan.ts";
+import { type Mutant, buildIn, findMutants } from "./mutation-points.ts";
+import { nameOf, readPlan } from "./mutation-plan.ts";
 
 const plan = readPlan();
 const chosen = plan.files === undefined ? undefined : new Set(plan.files);
+const sample = plan.sample === undefined ? undefined : new Set(plan.sample.map(nameOf));
+
+/** All mutants of a file, or those of the sample: what is not built in costs nothing. */
+function mutantsOf(path: string, code: string): readonly Mutant[] {
+  const all = findMutants(code);
+  return sample === undefined ? all : all.filter(({ index }) => sample.has(nameOf([path, index])));
+}
 
 const config: ViteUserConfig = defineConfig({
   plugins: [
@@ -16,7 +23,7 @@ const config: ViteUserConfig = defineConfig({
         const path = relative(".", id);
         const isProduction = path.startsWith("src/") && path.endsWith(".ts") && !path.endsWith(".test.ts");
         if (!isProduction || (chosen !== undefined && !chosen.has(path))) return undefined;
-        return { code: buildIn(code, findMutants(code), path), map: null };
+        return { code: buildIn(code, mutantsOf(path, code), path), map: null };
       },
     },
   ],

@@ -4,6 +4,7 @@
  *   npm run rows                          each row with its tests: file and title
  *   npm run rows -- --prove [ROW...]      changes the code, and looks whether the row's own test fails (long)
  *   npm run rows -- --check [COUNT]       a second change for some proved rows, drawn by the commit (default 50)
+ *   npm run rows -- --check ROW...        a second change for these
  *
  * A proof is a mutant of a line that the test comes by and few others do: it stands in for the value, the comparison or
  * the order that the row states. The test alone runs with it, and has to fail by an assertion. What was proved stays in
@@ -272,15 +273,22 @@ function placesOf(proofs: ReadonlyMap<string, string>, without: readonly string[
   return new Set(others.flatMap(([, line]) => line.split(" | ").slice(1, 2)));
 }
 
-/** Draws proved rows by the commit, and proves each once more elsewhere. @returns how many could not be. */
-function check(count: number): number {
+/** Rows in an order that the commit decides. */
+function drawRows(rows: Iterable<string>, count: number): readonly string[] {
   const commit = execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim();
-  const proofs = new Map([...readProofs()].filter(([, line]) => !/\| (?:weak|not tried)$/.test(line)));
-  const drawn = [...proofs.keys()]
+  process.stdout.write(`rows are drawn by ${commit.slice(0, 12)}\n`);
+  return [...rows]
     .map((row) => ({ row, rank: createHash("sha256").update(`${commit} ${row}`).digest("hex") }))
     .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
     .slice(0, count)
     .map(({ row }) => row);
+}
+
+/** Proves rows once more elsewhere: those that are named, or drawn ones. @returns how many could not be. */
+function check(given: readonly string[]): number {
+  const proofs = new Map([...readProofs()].filter(([, line]) => !/\| (?:weak|not tried)$/.test(line)));
+  const isCount = given.every((each) => /^\d+$/.test(each));
+  const drawn = isCount ? drawRows(proofs.keys(), Number(given[0] ?? 50)) : given;
   const rows = listRows();
   let open = 0;
   for (let at = 0; at < drawn.length; at += BATCH) {
@@ -293,9 +301,7 @@ function check(count: number): number {
       process.stdout.write(isSecond ? `${line}\n` : `${row} | no second change makes its test fail\n`);
     }
   }
-  process.stdout.write(
-    `${drawn.length} rows drawn by ${commit.slice(0, 12)}, ${open} without a second proof\n`,
-  );
+  process.stdout.write(`${drawn.length} rows, ${open} without a second proof\n`);
   return open;
 }
 
@@ -336,7 +342,7 @@ function main([verb, ...rows]: readonly string[]): number {
     prove(rows);
     return 0;
   }
-  if (verb === "--check") return check(Number(rows[0] ?? 50)) === 0 ? 0 : 1;
+  if (verb === "--check") return check(rows) === 0 ? 0 : 1;
   if (verb === undefined) {
     printRows();
     return 0;
