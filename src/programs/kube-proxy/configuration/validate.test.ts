@@ -5,7 +5,7 @@ import { setAt } from "./configuration.ts";
 import { defaultConfiguration } from "./settings.ts";
 import { parseTable } from "../../../../data/read-texts.node.ts";
 import { checkGates, effectiveGates, readGates } from "./feature-gates.ts";
-import { formatFault, validateConfiguration } from "./validate.ts";
+import { familyComplaints, formatFault, validateConfiguration } from "./validate.ts";
 
 interface Setting {
   readonly minor?: number;
@@ -151,5 +151,75 @@ describe("feature gates (kube-proxy.md §1.2)", () => {
     ["gates:\n  A: 33b\n", "t.yaml:1: minor is missing"],
   ])("a table that is wrong is named by its line: %j", (table, problem) => {
     expect(() => readGates(parseTable("t.yaml", table))).toThrow(problem);
+  });
+});
+
+// k8s.io/kubernetes, cmd/kube-proxy/app/server.go: checkBadConfig says these in the log and goes on.
+describe("settings of the other address family", () => {
+  const V4 = [4] as const;
+  const V6 = [6] as const;
+  const DUAL = [4, 6] as const;
+  const DUAL6 = [6, 4] as const;
+
+  it.each([
+    ["clusterCIDR", "10.244.0.0/16", V4, []],
+    ["clusterCIDR", "fd00::/64", V4, ["cluster is IPv4-only but clusterCIDRs contains only IPv6 addresses"]],
+    ["clusterCIDR", "fd00::/64,10.244.0.0/16", V4, []],
+    [
+      "clusterCIDR",
+      "fd00::/64,fd01::/64",
+      V4,
+      ["cluster is IPv4-only but clusterCIDRs contains only IPv6 addresses"],
+    ],
+    [
+      "clusterCIDR",
+      "10.244.0.0/16",
+      V6,
+      ["cluster is IPv6-only but clusterCIDRs contains only IPv4 addresses"],
+    ],
+    [
+      "clusterCIDR",
+      "fd00::/64",
+      DUAL,
+      ["cluster is IPv4-primary but clusterCIDRs contains only IPv6 addresses"],
+    ],
+    [
+      "clusterCIDR",
+      "10.0.0.0/8",
+      DUAL6,
+      ["cluster is IPv6-primary but clusterCIDRs contains only IPv4 addresses"],
+    ],
+    ["clusterCIDR", "", V6, []],
+    ["winkernel.sourceVip", "", V4, []],
+    ["winkernel.sourceVip", "10.244.1.2", V4, []],
+    ["winkernel.sourceVip", "fd00::2", V4, ["cluster is IPv4-only but winkernel.sourceVip is IPv6"]],
+    ["winkernel.sourceVip", "10.244.1.2", V6, ["cluster is IPv6-only but winkernel.sourceVip is IPv4"]],
+    ["winkernel.sourceVip", "fd00::2", DUAL, ["cluster is IPv4-primary but winkernel.sourceVip is IPv6"]],
+    ["winkernel.sourceVip", "10.244.1.2", DUAL, []],
+    ["healthzBindAddress", "[fd00::1]:10256", V4, ["cluster is IPv4-only but healthzBindAddress is IPv6"]],
+    ["healthzBindAddress", "10.0.0.1:10256", V4, []],
+    ["healthzBindAddress", "[::]:10256", V4, []],
+    ["metricsBindAddress", "127.0.0.1:10249", V4, []],
+    ["metricsBindAddress", "10.0.0.1:10249", V6, ["cluster is IPv6-only but metricsBindAddress is IPv4"]],
+    ["metricsBindAddress", "10.0.0.1:10249", DUAL6, []],
+  ] as const)("%s %j in a cluster of families %j: %j", (path, value, families, expected) => {
+    const configuration = defaultConfiguration();
+    for (const other of ["healthzBindAddress", "metricsBindAddress"]) setAt(configuration, other, "");
+    setAt(configuration, path, value);
+    expect(familyComplaints(configuration, families)).toEqual(expected);
+  });
+
+  it("are said one after the other", () => {
+    const configuration = defaultConfiguration();
+    setAt(configuration, "clusterCIDR", "fd00::/64");
+    setAt(configuration, "winkernel.sourceVip", "fd00::2");
+    setAt(configuration, "healthzBindAddress", "[fd00::1]:10256");
+    setAt(configuration, "metricsBindAddress", "[fd00::1]:10249");
+    expect(familyComplaints(configuration, [4]).map((each) => each.split(" ").slice(3).join(" "))).toEqual([
+      "but clusterCIDRs contains only IPv6 addresses",
+      "but winkernel.sourceVip is IPv6",
+      "but healthzBindAddress is IPv6",
+      "but metricsBindAddress is IPv6",
+    ]);
   });
 });
