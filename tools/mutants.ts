@@ -4,8 +4,7 @@
  *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--tests FOLDER] [FILE...]
  *
  * The seed chooses lines of logic, and on each of them one mutant. Tests run once; each then runs again with the mutants
- * that it came by and that compute something else there, until one fails: first the tests of the same part of a room, then all
- * of them with what is left. What survives is printed, and is looked at: a test is missing, or the mutant changes nothing. "Not reached" is
+ * that it came by and that compute something else there, until one fails. What survives is printed, and is looked at: a test is missing, or the mutant changes nothing. "Not reached" is
  * what runs as modules are loaded, or in no test. With files, only lines of these are taken; `--tests` says which tests are
  * run, by their folder. `--again` takes what survived in a report that this tool printed, and chooses nothing by itself.
  */
@@ -15,16 +14,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Mutant, findMutants } from "./mutation-points.ts";
-import {
-  type MutationPlan,
-  type Outcome,
-  type Place,
-  type Said,
-  isOver,
-  nameOf,
-  partOf,
-  runPlan,
-} from "./mutation-plan.ts";
+import { type MutationPlan, type Outcome, type Place, type Said, nameOf, runPlan } from "./mutation-plan.ts";
 import { isTest, listPaths } from "./source-files.ts";
 
 const COUNT = 200;
@@ -118,25 +108,6 @@ function distance(mutant: Mutant, line: string): number {
   return Math.abs(mutant.line - Number(line));
 }
 
-/** First the tests near each mutant, which notice most, then all tests for what is left. */
-function tryAll(chosen: readonly Chosen[], tests: readonly string[]): readonly Said[] {
-  const planOf = (some: readonly Chosen[], isNear: boolean): MutationPlan => ({
-    mode: "try",
-    files: [...new Set(some.map(({ place }) => place[0]))],
-    sample: some.map(({ place }) => place),
-    isNear,
-  });
-  const parts = [...new Set(chosen.map(({ place }) => `${partOf(place[0])}/`))];
-  const near = runPlan(planOf(chosen, true), tests.length > 0 ? tests : parts);
-  const left = chosen.filter((each) => !isNoticed(verdictOf(each, near).result));
-  process.stderr.write(`${left.length} of ${chosen.length} mutants are tried by all tests\n`);
-  return left.length === 0 ? near : [...near, ...runPlan(planOf(left, false), tests)];
-}
-
-function isNoticed(result: Result): boolean {
-  return result !== "not reached" && isOver(result);
-}
-
 function main(): void {
   const { values, positionals } = parseArgs({
     options: {
@@ -154,7 +125,12 @@ function main(): void {
     values.again === undefined
       ? chooseMutants(paths, seed, Number(values.count ?? COUNT))
       : readAgain(values.again);
-  const said = tryAll(chosen, values.tests === undefined ? [] : [values.tests]);
+  const plan: MutationPlan = {
+    mode: "try",
+    files: [...new Set(chosen.map(({ place }) => place[0]))],
+    sample: chosen.map(({ place }) => place),
+  };
+  const said = runPlan(plan, values.tests === undefined ? [] : [values.tests]);
   const counts = new Map<Result, number>();
   for (const each of chosen) {
     const verdict = verdictOf(each, said);

@@ -23,8 +23,6 @@ export interface MutationPlan {
   readonly trials?: Readonly<Record<string, readonly Place[]>>;
   /** What every test tries that comes by it, until it is killed. Other mutants are not built in. */
   readonly sample?: readonly Place[];
-  /** Only tests of the same part of a room try a mutant: they are quick to notice. */
-  readonly isNear?: boolean;
 }
 
 /**
@@ -57,11 +55,6 @@ export function readPlan(): MutationPlan {
 export function say(said: Said): void {
   appendFileSync(`${FOLDER}/${process.pid}.jsonl`, `${JSON.stringify(said)}\n`);
   if ("outcome" in said && isOver(said.outcome)) appendFileSync(KILLED, `${nameOf(said.place)}\n`);
-}
-
-/** The part of a room: `src/dataplane/vfp`. Tests there are near what stands there. */
-export function partOf(path: string): string {
-  return path.split("/").slice(0, -1).slice(0, 3).join("/");
 }
 
 export function nameOf([path, index]: Place): string {

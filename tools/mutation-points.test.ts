@@ -10,7 +10,10 @@ describe("mutants of a text", () => {
     ["export const f = (a: number) => a < 3;", ["a <= 3", "a >= 3", "a < 4"]],
     ["export const f = (a: boolean, b: boolean) => a && !b;", ["(a) || (!b)"]],
     ["export const f = (a: number[]) => a.some(Boolean);", ["a.every(Boolean)"]],
-    ["export const f = (a: number) => `${a} ms`;", ['("~" + `${a} ms`)']],
+    ["export const f = (a: number) => `${a} ms`;", ["` ms`"]],
+    ["export const f = (a: number, b: number) => `${a}/${ b }`;", ["`${a}/`"]],
+    ["export const f = (a: number, b: number) => `${a}/${(b)}.`;", ["`${a}/.`"]],
+    ["export const f = () => `word`;", ['("~" + `word`)']],
   ])("%s", (code, expected) => {
     const start = code.indexOf("=> ") + 3;
     expect(changes(code).map((text) => text.slice(start, -1))).toEqual(expected);

@@ -202,7 +202,7 @@ class Finder {
         this.mutateLiteral(node);
         break;
       case "TemplateLiteral":
-        this.add(node, `("~" + ${this.textOf(node)})`, saysWords(node) ? "text" : "safe");
+        this.add(node, this.withoutHole(node), saysWords(node) ? "text" : "safe");
         break;
       case "ConditionalExpression": {
         const [test, yes, no] = ["test", "consequent", "alternate"].map((field) =>
@@ -225,6 +225,18 @@ class Finder {
         break;
       default:
     }
+  }
+
+  /**
+   * The text without what stands in its last hole: as a key it falls together with others, which another text of its own
+   * would not. A text without holes is another text.
+   */
+  private withoutHole(template: Node): string {
+    const hole = (template["expressions"] as readonly Node[]).at(-1);
+    const text = this.textOf(template);
+    if (hole === undefined) return `("~" + ${text})`;
+    const [from, to] = [hole.start, hole.end].map((at) => at - template.start);
+    return `${text.slice(0, from).replace(/\$\{[\s(]*$/, "")}${text.slice(to).replace(/^[\s)]*\}/, "")}`;
   }
 
   private mutateBinary(node: Node): void {

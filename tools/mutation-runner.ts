@@ -6,7 +6,6 @@ import {
   type Place,
   isOver,
   nameOf,
-  partOf,
   readKilled,
   readPlan,
   say,
@@ -272,8 +271,7 @@ export default class MutationRunner extends TestRunner {
     const same: string[] = [];
     const places = (this.plan.sample ?? []).filter((place) => {
       const name = nameOf(place);
-      const isFar = this.plan.isNear === true && partOf(place[0]) !== partOf(test.file.name);
-      if (killed.has(name) || isFar) return false;
+      if (killed.has(name)) return false;
       const all = [mutation.seenOf(place), ...suites.map((suite) => this.made.get(suite)?.get(name) ?? "")];
       const canNotice = all.includes("differs");
       if (!canNotice && all.includes("same")) same.push(name);

@@ -1,6 +1,7 @@
 /** Vitest for `npm run rows -- --prove` and `npm run mutants`: the fast tests, with mutants built into `src/`. */
 import { relative } from "node:path";
 import { type ViteUserConfig, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { type Mutant, buildIn, findMutants } from "./mutation-points.ts";
 import { nameOf, readPlan } from "./mutation-plan.ts";
 
@@ -12,6 +13,30 @@ const sample = plan.sample === undefined ? undefined : new Set(plan.sample.map(n
 function mutantsOf(path: string, code: string): readonly Mutant[] {
   const all = findMutants(code);
   return sample === undefined ? all : all.filter(({ index }) => sample.has(nameOf([path, index])));
+}
+
+/** Lower rooms first: their tests are quick, and notice most of what is changed there before slow ones come by. */
+const ORDER = [
+  "core",
+  "contracts",
+  "dataplane",
+  "hns",
+  "programs",
+  "control-plane",
+  "diagnose",
+  "cluster",
+  "cli",
+];
+
+class LowerRoomsFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const at = ORDER.indexOf(relative("src", moduleId).split("/")[0] ?? "");
+      return at < 0 ? ORDER.length : at;
+    };
+    const byPath = files.toSorted((a, b) => (a.moduleId < b.moduleId ? -1 : 1));
+    return Promise.resolve(byPath.toSorted((a, b) => rankOf(a) - rankOf(b)));
+  }
 }
 
 const config: ViteUserConfig = defineConfig({
@@ -44,6 +69,7 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 3_600_000,
     hookTimeout: 3_600_000,
     isolate: false,
+    sequence: { sequencer: LowerRoomsFirst },
     fsModuleCache: false,
   },
 });

@@ -300,6 +300,26 @@ describe("mirror, mark and qos", () => {
     expect(passed(action, 1_000, 1)).toEqual({ bytes: 1_000_000, dropped: 0 });
   });
 
+  it.each([true, false])(
+    "what waits is turned when its time has come; unified flows: %s",
+    (usesUnifiedFlows) => {
+      for (const isHairpin of [true, false]) {
+        port = makePort([layer("QOS", 15), layer("TURN", 20, { isStateful: false, isHairpin })]);
+        port.flowSettings = { ...port.flowSettings, usesUnifiedFlows };
+        const slow: Action = { type: "qos", bytesPerSecond: 1_000, burstBytes: 1_000, queueBytes: 10_000 };
+        port.setGroups("QOS", [group([rule("qos", slow, { isStateful: true })])]);
+        port.setGroups("TURN", [group([rule("turn", { type: "allow" })])]);
+        const verdicts = [0, 1, 2].map((nowMs) =>
+          send(port, "out", udp([A, 53], [C, 53], new Uint8Array(858)), nowMs),
+        );
+        expect(verdicts).toEqual([isHairpin ? "hairpin" : "pass", "delayed", "delayed"]);
+        // Frames of 900 bytes: the burst has 100 left after the first, and each millisecond brings one.
+        expect(port.delay.isHairpin).toBe(isHairpin);
+        expect(port.delay.untilMs).toBeGreaterThan(1_600);
+      }
+    },
+  );
+
   it("DT-178 1 250 000 bytes/s on the way out: 10 Mbit/s there, no limit on the way in", () => {
     port = makePort([layer("QOS", 15)]);
     const qos: Action = { type: "qos", bytesPerSecond: 1_250_000, burstBytes: 1_000, queueBytes: 0 };

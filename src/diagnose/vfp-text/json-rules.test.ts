@@ -120,3 +120,110 @@ describe("parseRulesJson", () => {
     expect(problems[0]).toEqual({ line, message: expect.stringContaining(message) as unknown });
   });
 });
+
+describe("a fault of one value", () => {
+  const conditions = (name: string): unknown => [
+    { ConditionType: 1, [name]: [] },
+    { Label: "a", Value: "b" },
+  ];
+  const counters = { MatchedPackets: 1, DroppedPackets: 2, PendingPackets: 3, DroppedFlows: 4 };
+  const ruleOf = (id: string): unknown => ({
+    Id: id,
+    Name: id,
+    Type: "allow",
+    Priority: 100,
+    RuleFlags: 1,
+    FlagsEx: 0,
+    FlowTTL: 240,
+    RuleData: ["x"],
+    Conditions: conditions("DestinationPortList"),
+    InformationArray: [{ Other: {} }, { RuleCounters: counters }],
+  });
+  const group = (id: string): unknown => ({
+    Id: id,
+    Name: id,
+    Priority: 1,
+    Direction: "OUT",
+    Type: "IPv4",
+    MatchType: "Priority",
+    Conditions: conditions("SourceIPv4RangeList"),
+    Rules: [ruleOf("a"), ruleOf("b")],
+  });
+  const layer = (id: string): unknown => ({
+    Id: id,
+    Name: id,
+    Flags: 1,
+    Priority: 7,
+    Groups: [group("g"), group("h")],
+  });
+  const whole = (): unknown => ({ Layers: [layer("L"), layer("M")] });
+
+  /** Every value of a document with its path, as the faults name it. */
+  function valuesOf(value: unknown, path = ""): readonly (readonly [path: string, value: unknown])[] {
+    const inside = Array.isArray(value)
+      ? value.flatMap((each, index) => valuesOf(each, `${path}[${index}]`))
+      : typeof value === "object" && value !== null
+        ? Object.entries(value).flatMap(([name, each]) =>
+            valuesOf(each, path === "" ? name : `${path}.${name}`),
+          )
+        : [];
+    return [[path, value], ...inside];
+  }
+
+  /** The document with another value at `path`. */
+  function damaged(value: unknown, path: string, other: unknown, here = ""): unknown {
+    if (path === here) return other;
+    if (Array.isArray(value))
+      return value.map((each: unknown, index) => damaged(each, path, other, `${here}[${index}]`));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [
+        name,
+        damaged(each, path, other, here === "" ? name : `${here}.${name}`),
+      ]),
+    );
+  }
+
+  const messages = (document: unknown): readonly string[] =>
+    parseRulesJson(JSON.stringify(document)).problems.map(({ message }) => message);
+
+  it("is said with its whole path, and nothing else is", () => {
+    expect(messages(whole())).toEqual([]);
+    const kinds = new Map<string, number>();
+    for (const [path, value] of valuesOf(whole())) {
+      if (path === "" || typeof value === "string" || path.endsWith("ConditionType")) continue;
+      // Lists of texts take no list of other things; conditions of other words are a kind of their own.
+      if (path.endsWith(".Other")) continue;
+      const [other, message] =
+        typeof value === "number"
+          ? ["many", "must be a whole number"]
+          : Array.isArray(value)
+            ? [5, "must be a list"]
+            : [7, "must be an object"];
+      expect(messages(damaged(whole(), path, other))).toEqual([`${path}: ${message}`]);
+      kinds.set(message, (kinds.get(message) ?? 0) + 1);
+    }
+    // 2 layers, of each 2 groups, of each 2 rules, with what stands in them.
+    expect(Object.fromEntries(kinds)).toEqual({
+      "must be a whole number": 2 * (2 + 2 * (1 + 2 * (4 + 4))),
+      "must be a list": 1 + 2 * (1 + 2 * (3 + 2 * 4)),
+      "must be an object": 2 * (1 + 2 * (1 + 2 + 2 * (1 + 2 + 2 + 1))),
+    });
+  });
+
+  it("in rules alone stands under the document", () => {
+    expect(messages({ Rules: [ruleOf("a"), 7] })).toEqual([
+      "the document.Groups[0].Rules[1]: must be an object",
+    ]);
+  });
+
+  it.each([1.5, -1, 2 ** 53, "1", true, {}, []])("%j is no number of a rule", (Priority) => {
+    expect(messages({ Rules: [{ Type: "allow", Priority }] })).toEqual([
+      "the document.Groups[0].Rules[0].Priority: must be a whole number",
+    ]);
+  });
+
+  it.each([0, 1, 2 ** 53 - 1])("%d is one", (Priority) => {
+    expect(messages({ Rules: [{ Type: "allow", Priority }] })).toEqual([]);
+  });
+});

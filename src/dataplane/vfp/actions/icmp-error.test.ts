@@ -175,6 +175,22 @@ describe("DT-187 errors and load balancing", () => {
     expect(show(answer)).toBe("10.0.0.1 > 203.0.113.10 [203.0.113.10:5000 > 10.0.0.11:80]");
   });
 
+  it("is one whose source was translated, where its own address was: a rule behind can ask for that", () => {
+    const port = makePort([layer("NAT", 70), layer("ROUTE", 15, { isStateful: false })]);
+    const refused = rule(
+      "refused",
+      { type: "block", code: "acl-rule-blocked" },
+      { condition: { isSourceTranslated: true } },
+    );
+    port.setGroups("NAT", [group([rule("nat", service, { isStateful: true })])]);
+    port.setGroups("ROUTE", [group([refused], { direction: "in" })]);
+    const sent = sentOut(port, udp([A, 5000], ["10.96.0.10", 53]));
+    expect(send(port, "in", error(ROUTER, A, sent))).toBe("pass");
+    expect(send(port, "in", error("10.244.2.10", A, sent))).toBe("drop");
+    expect(send(port, "in", udp(["10.244.2.10", 8080], [A, 5000]))).toBe("drop");
+    expect(send(port, "in", udp(["10.244.2.11", 8080], [A, 5000]))).toBe("pass");
+  });
+
   it("in a tunnel of our own, it is payload: nothing of it or of the outer headers is translated", () => {
     const port = makePort([layer("NAT", 50), layer("ENCAP", 60, { isStateful: false })]);
     port.address = {
