@@ -131,6 +131,35 @@ describe("WALK-B-7 NodePort, policy Local on Linux nodes", () => {
   });
 });
 
+describe("a Service whose policy changes", () => {
+  const local = makeService({ externalTrafficPolicy: "Local" });
+  const outcome = (): string => {
+    const result = call(world, "external", LIN_2, 30_080);
+    return result.outcome === "answered" ? say(result) : result.outcome;
+  };
+
+  it("has the rules of the new one alone, there and back", () => {
+    const slices = [makeSlice("a")];
+    world.services.set(makeService(), slices);
+    expect(outcome()).toBe("a saw 10.0.0.22");
+    world.services.set(local, slices);
+    expect(outcome()).toBe("timed-out");
+    world.services.set(makeService(), slices);
+    expect(outcome()).toBe("a saw 10.0.0.22");
+  });
+
+  it("and that goes afterwards has none on any node", () => {
+    const reference = { namespace: "default", name: "web" };
+    world.services.set(makeService(), [makeSlice("a")]);
+    world.services.set(local, [makeSlice("a")]);
+    expect(world.services.listServices()).toEqual(["default/web"]);
+    world.services.remove(reference);
+    expect(world.services.listServices()).toEqual([]);
+    for (const node of ["lin-1", "lin-2"]) expect(world.services.rulesOf(node, reference)).toBeUndefined();
+    for (const node of [LIN_1, LIN_2]) expect(call(world, "external", node, 30_080).outcome).toBe("refused");
+  });
+});
+
 describe("internalTrafficPolicy Local", () => {
   beforeEach(() => {
     world.services.set(makeService({ type: "ClusterIP", internalTrafficPolicy: "Local" }), [

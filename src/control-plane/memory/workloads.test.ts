@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "#core/base/limits.ts";
 import { fork } from "#core/base/fork.ts";
 import { Prng } from "#core/base/prng.ts";
 import { reconcileReplicaSet } from "../controllers/workloads.ts";
@@ -478,6 +479,21 @@ describe("lists and watches", () => {
     );
     const { resourceVersion } = await kube.list("Pod");
     expect(kube.changesAfter("Pod", resourceVersion)).toEqual([]);
+  });
+
+  it("so many changes are remembered, and the one before them not", async () => {
+    const kube = start(windowsNode("a") + pod("p"));
+    const change = (round: number): void => {
+      kube.setPodStatus("default", "p", { hostIP: `10.1.${round >> 8}.${round & 255}` });
+    };
+    const { resourceVersion } = await kube.list("Pod");
+    for (let round = 0; round < LIMITS.watchHistoryMax; round++) change(round);
+    expect(kube.changesAfter("Pod", resourceVersion)).toHaveLength(LIMITS.watchHistoryMax);
+    change(LIMITS.watchHistoryMax);
+    expect(() => kube.changesAfter("Pod", resourceVersion)).toThrow(
+      expect.objectContaining({ code: "resource-version-expired", status: 410 }),
+    );
+    expect(kube.changesAfter("Pod", `${Number(resourceVersion) + 1}`)).toHaveLength(LIMITS.watchHistoryMax);
   });
 
   it("a listener that changes objects hears of it in order", () => {

@@ -450,7 +450,19 @@ describe("broken files", () => {
   it("gives up on a file that is broken everywhere, in linear time", () => {
     const { objects, problems } = read('{"\n'.repeat(200_000));
     expect(objects).toEqual([]);
-    expect(problems.length).toBeLessThan(30);
+    // Twenty broken values, and why no more of the file is read.
+    expect(problems).toHaveLength(21);
+    expect(problems.at(-1)?.message).toBe("too much of this file is broken to read on");
+    expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(["hns-dump-unreadable"]));
+  });
+
+  it.each([
+    [19, "cbr0"],
+    [20, undefined],
+  ])("after %d broken values, the next object is %s", (count, expected) => {
+    const { objects, problems } = read(`${'{"ID" 1}\n'.repeat(count)}${JSON.stringify(NETWORK)}\n`);
+    expect(objects[0]?.document["Name"]).toBe(expected);
+    expect(problems).toHaveLength(expected === undefined ? 21 : count);
   });
 
   it("tells a bounded number of problems", () => {

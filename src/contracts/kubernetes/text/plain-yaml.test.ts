@@ -227,3 +227,11 @@ describe("the short way through YAML", () => {
     );
   });
 });
+
+it("errors of others keep their call stacks after a text was read, whatever was wrong with it", () => {
+  const frames = Error.stackTraceLimit;
+  for (const text of ["a: 1", "a: [", '"'.repeat(50)]) {
+    readAnyYaml(text);
+    expect(Error.stackTraceLimit).toBe(frames);
+  }
+});

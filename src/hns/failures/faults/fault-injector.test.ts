@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import { factsOfCall, needsPorts } from "./active-faults.ts";
 import { readFault, readFaultPlan } from "./read-fault.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
@@ -363,6 +364,31 @@ describe("objects that are not as they should be", () => {
       code: "HCN_E_PORT_ALREADY_EXISTS",
     });
   });
+
+  const ELB = { Type: "ELB", IsDSR: true };
+  it.each([
+    ["create", "LoadBalancer", {}, true],
+    ["create", "LoadBalancer", { Flags: 0 }, true],
+    ["create", "LoadBalancer", { Flags: 1 }, false],
+    ["create", "LoadBalancer", { Flags: 2 }, true],
+    ["create", "LoadBalancer", { Flags: 3 }, false],
+    ["create", "LoadBalancer", { Flags: "1" }, true],
+    ["modify", "LoadBalancer", {}, true],
+    ["delete", "LoadBalancer", {}, false],
+    ["create", "Endpoint", {}, false],
+    ["create", "LoadBalancer", undefined, true],
+    ["create", "LoadBalancer", { Policies: [ELB] }, false],
+    ["create", "LoadBalancer", { Policies: [{ Type: "Other" }, ELB] }, false],
+    ["create", "LoadBalancer", { Policies: [ELB, "text"] }, false],
+    ["create", "LoadBalancer", { Policies: [{ ...ELB, IsDSR: "true" }] }, true],
+    ["create", "LoadBalancer", { Policies: [] }, true],
+    ["create", "LoadBalancer", { Policies: ELB }, true],
+  ] as const)(
+    "hcn.md §8.5: %s of a %s %j needs ports of the node: %s",
+    (operation, kind, document, expected) => {
+      expect(needsPorts(factsOfCall(operation, kind, undefined, document))).toBe(expected);
+    },
+  );
 
   it("notifications are lost: all of a type, or every other", async () => {
     const node = await faultyNode();
