@@ -80,7 +80,7 @@ describe("label selectors", () => {
     "app=(a)",
     "app in (_)",
   ])("%j is refused as an API server refuses it", (labelSelector) => {
-    const error = expect.objectContaining({ code: "kubernetes-request-invalid", status: 400 });
+    const error: unknown = expect.objectContaining({ code: "kubernetes-request-invalid", status: 400 });
     expect(() => selectorOf("Pod", { labelSelector })).toThrow(error);
     expect(() => selectorOf("Pod", { labelSelector })).toThrow(/^unable to parse requirement: /);
   });
