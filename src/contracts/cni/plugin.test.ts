@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { CniError, PluginPanic } from "./error.ts";
-import { PARAMETERS } from "./plugin-input.ts";
+import { PARAMETERS, interfaceNameViolation } from "./plugin-input.ts";
 import { type CniPlugin, runPlugin } from "./plugin.ts";
 import { SPEC_VERSIONS } from "./version.ts";
 
@@ -70,6 +70,22 @@ const REFUSALS: readonly Row[] = [
     id: "CNI-007",
     situation: "interface name of 16 characters",
     env: { CNI_IFNAME: "abcdefghijklmnop" },
+    code: 4,
+    msg: "interface name is too long",
+    details: "interface name should be less than 16 characters",
+  },
+  {
+    id: "CNI-007",
+    situation: "interface name of 16 bytes in 8 characters",
+    env: { CNI_IFNAME: "éééééééé" },
+    code: 4,
+    msg: "interface name is too long",
+    details: "interface name should be less than 16 characters",
+  },
+  {
+    id: "CNI-007",
+    situation: "interface name of 16 bytes in 4 characters",
+    env: { CNI_IFNAME: "🪟🪟🪟🪟" },
     code: 4,
     msg: "interface name is too long",
     details: "interface name should be less than 16 characters",
@@ -374,4 +390,18 @@ it("whatever the environment and stdin hold: a status, and on failure one error 
     }),
     { numRuns: 500 },
   );
+});
+
+// containernetworking/cni, pkg/utils: at most 15 bytes, as Linux has it (IFNAMSIZ).
+it.each([
+  ["abcdefghijklmno", true],
+  ["abcdefghijklmnop", false],
+  ["abcdefghijklmé", true],
+  ["abcdefghijklmnéo", false],
+  ["abcdefghijkl€", true],
+  ["abcdefghijklm€", false],
+  ["abcdefghijk🪟", true],
+  ["abcdefghijkl🪟", false],
+])("CNI-007 the interface name %s is short enough: %s", (name, isShort) => {
+  expect(interfaceNameViolation(name) === undefined).toBe(isShort);
 });

@@ -29,6 +29,22 @@ describe("a DHCP message", () => {
   });
 
   it.each([
+    ["discover", undefined, "0101060012345678", "00008000", "00000000"],
+    ["request", 0x0a00_0064, "0101060012345678", "00000000", "0a000064"],
+    ["offer", undefined, "0201060012345678", "00008000", "00000000"],
+    ["ack", undefined, "0201060012345678", "00008000", "00000000"],
+    ["nak", undefined, "0201060012345678", "00008000", "00000000"],
+  ] as const)(
+    "%s: clients ask with op 1, servers answer with op 2 (RFC 2131 §2)",
+    (type, clientIp, start, flags, ciaddr) => {
+      const message = { type, transaction: 0x1234_5678, clientMac: 2 as Mac, yourIp: 0 as Ipv4 };
+      const bytes = buildDhcp(clientIp === undefined ? message : { ...message, clientIp: clientIp as Ipv4 });
+      const hex = (from: number, to: number): string => Buffer.from(bytes.subarray(from, to)).toString("hex");
+      expect([hex(0, 8), hex(8, 12), hex(12, 16)]).toEqual([start, flags, ciaddr]);
+    },
+  );
+
+  it.each([
     OFFER,
     { type: "discover", transaction: 1, clientMac: 2 as Mac, yourIp: 0 as Ipv4 },
     { type: "request", transaction: 1, clientMac: 2 as Mac, yourIp: 0 as Ipv4, requestedIp: 9 as Ipv4 },

@@ -183,3 +183,150 @@ describe("diffFields tells what a step rewrote", () => {
     expect(difference(syn(1440), syn(1390))[1]).toBe("tcp.options.mss_val 1440 → 1390");
   });
 });
+
+// Frames written by hand, by the figures of the standards; names are those of tshark's fields.
+describe("every field of", () => {
+  const ETHERNET = "00155daa0001 0e2a0af4010a";
+  const ETHERNET_FIELDS = ["eth.dst=00-15-5D-AA-00-01", "eth.src=0E-2A-0A-F4-01-0A"];
+  const IPV6_ADDRESSES = "fe800000000000000000000000000001 fe800000000000000000000000000002";
+  const IPV6_END = ["ipv6.src=fe80::1", "ipv6.dst=fe80::2"];
+  const ipv6 = (length: string, next: string): string =>
+    `${ETHERNET} 86dd 6b812345 ${length} ${next} ff ${IPV6_ADDRESSES}`;
+  const ipv6Fields = (length: number, next: number): readonly string[] => [
+    ...ETHERNET_FIELDS,
+    "eth.type=0x86dd",
+    "ipv6.tclass.dscp=46",
+    "ipv6.tclass.ecn=0",
+    "ipv6.flow=0x12345",
+    `ipv6.plen=${length}`,
+    `ipv6.nxt=${next}`,
+    "ipv6.hlim=255",
+    ...IPV6_END,
+  ];
+  const ipv4 = (length: string, protocol: string): string =>
+    `${ETHERNET} 0800 45b9 ${length} 1234 4000 7f ${protocol} 0000 0af4010a 0a600032`;
+  const ipv4Fields = (length: number, protocol: number): readonly string[] => [
+    ...ETHERNET_FIELDS,
+    "eth.type=0x0800",
+    "ip.hdr_len=20",
+    "ip.dsfield.dscp=46",
+    "ip.dsfield.ecn=1",
+    `ip.len=${length}`,
+    "ip.id=0x1234",
+    "ip.flags.df=1",
+    "ip.flags.mf=0",
+    "ip.frag_offset=0",
+    "ip.ttl=127",
+    `ip.proto=${protocol}`,
+    "ip.checksum=0x0000",
+    "ip.src=10.244.1.10",
+    "ip.dst=10.96.0.50",
+  ];
+
+  it.each([
+    [
+      "an ARP request (RFC 826)",
+      `${ETHERNET} 0806 0001 0800 06 04 0001 0e2a0af4010a 0af4010a 000000000000 0af40101`,
+      [
+        ...ETHERNET_FIELDS,
+        "eth.type=0x0806",
+        "arp.opcode=1",
+        "arp.src.hw_mac=0E-2A-0A-F4-01-0A",
+        "arp.src.proto_ipv4=10.244.1.10",
+        "arp.dst.hw_mac=00-00-00-00-00-00",
+        "arp.dst.proto_ipv4=10.244.1.1",
+      ],
+    ],
+    [
+      "a neighbour solicitation (RFC 4861 §4.3)",
+      `${ipv6("0020", "3a")} 87 00 1234 00000000 fe800000000000000000000000000009 01 01 0e2a0af4010a`,
+      [
+        ...ipv6Fields(32, 58),
+        "icmpv6.type=135",
+        "icmpv6.code=0",
+        "icmpv6.checksum=0x1234",
+        "icmpv6.nd.ns.target_address=fe80::9",
+        "icmpv6.opt.src_linkaddr=0E-2A-0A-F4-01-0A",
+      ],
+    ],
+    [
+      "a neighbour advertisement (RFC 4861 §4.4)",
+      `${ipv6("0020", "3a")} 88 00 1234 a0000000 fe800000000000000000000000000009 02 01 0e2a0af4010a`,
+      [
+        ...ipv6Fields(32, 58),
+        "icmpv6.type=136",
+        "icmpv6.code=0",
+        "icmpv6.checksum=0x1234",
+        "icmpv6.nd.na.flag.r=1",
+        "icmpv6.nd.na.flag.s=0",
+        "icmpv6.nd.na.flag.o=1",
+        "icmpv6.nd.na.target_address=fe80::9",
+        "icmpv6.opt.target_linkaddr=0E-2A-0A-F4-01-0A",
+      ],
+    ],
+    [
+      "an echo over IPv6 (RFC 4443 §4.1)",
+      `${ipv6("0008", "3a")} 80 00 1234 0102 0304`,
+      [
+        ...ipv6Fields(8, 58),
+        "icmpv6.type=128",
+        "icmpv6.code=0",
+        "icmpv6.checksum=0x1234",
+        "icmpv6.echo.identifier=258",
+        "icmpv6.echo.sequence_number=772",
+      ],
+    ],
+    [
+      "a later fragment over IPv6 (RFC 8200 §4.5)",
+      `${ipv6("0010", "2c")} 11 00 0009 89abcdef 0102030405060708`,
+      [
+        ...ipv6Fields(16, 44),
+        "ipv6.fraghdr.nxt=17",
+        "ipv6.fraghdr.offset=8",
+        "ipv6.fraghdr.more=1",
+        "ipv6.fraghdr.ident=0x89abcdef",
+      ],
+    ],
+    [
+      "an echo (RFC 792)",
+      `${ipv4("001c", "01")} 08 00 abcd 0102 0304`,
+      [
+        ...ipv4Fields(28, 1),
+        "icmp.type=8",
+        "icmp.code=0",
+        "icmp.checksum=0xabcd",
+        "icmp.ident=258",
+        "icmp.seq=772",
+      ],
+    ],
+    [
+      "a UDP datagram (RFC 768)",
+      `${ipv4("001e", "11")} 1388 0035 000a beef 0102`,
+      [...ipv4Fields(30, 17), "udp.srcport=5000", "udp.dstport=53", "udp.length=10", "udp.checksum=0xbeef"],
+    ],
+    [
+      "TCP options: time stamps, a SACK, and of two window scales the first (RFC 7323, RFC 2018)",
+      `${ipv4("0048", "06")} 1388 0050 00000001 00000002 d011 0100 beef 0003 0101 080a 00000007 00000008 0101 050a 00000009 0000000a 030305 030306 0000`,
+      [
+        ...ipv4Fields(72, 6),
+        "tcp.srcport=5000",
+        "tcp.dstport=80",
+        "tcp.seq_raw=1",
+        "tcp.ack_raw=2",
+        "tcp.hdr_len=52",
+        "tcp.flags=FIN ACK",
+        "tcp.window_size_value=256",
+        "tcp.checksum=0xbeef",
+        "tcp.urgent_pointer=3",
+        "tcp.options.timestamp.tsval=7",
+        "tcp.options.timestamp.tsecr=8",
+        "tcp.options.sack=9-10",
+        "tcp.options.wscale.shift=5",
+        "tcp.len=0",
+      ],
+    ],
+  ])("%s", (_what, hex, expected) => {
+    const frame = Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+    expect(listFields(frame).map(({ field, value }) => `${field}=${value}`)).toEqual(expected);
+  });
+});
