@@ -425,6 +425,9 @@ pods:
     expect(ask(cluster, "pod/c", "pod/a")).toMatch(/^a saw 10\.0\.1\.12:/);
     const { report } = tracePacket(cluster, { from: "pod/b", to: "pod/a", protocol: "tcp", port: 8_080 });
     expect(report).toMatchObject({ verdict: "not-delivered", code: "fabric-acl-denied" });
+    // A rule says both ends: from b to others, from others to a, and back from a to b.
+    expect(ask(cluster, "pod/b", "pod/c")).toMatch(/^c saw 10\.0\.1\.11:/);
+    expect(ask(cluster, "pod/c", "pod/b")).toMatch(/^b saw 10\.0\.1\.12:/);
   });
 });
 

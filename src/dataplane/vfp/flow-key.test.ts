@@ -52,6 +52,24 @@ describe("FlowKey.read", () => {
     expect(key.hash).toBe(hashKey(key.words, length));
   });
 
+  it.each([
+    ["a segment", keyOf(Packet.fromFrame(SEGMENT), "out")],
+    ["a segment in a tunnel", keyOf(inTunnel(SEGMENT), "in", 4_096)],
+  ])("%s: a copy is the same key, in what held another one before", (_, key) => {
+    key.isSourceTranslated = true;
+    key.isSyn = true;
+    const copy = keyOf(inTunnel(SEGMENT), "out");
+    copy.copyFrom(key);
+    expect([...copy.keep()]).toEqual([...key.keep()]);
+    expect(copy).toMatchObject({
+      length: key.length,
+      tupleLength: key.tupleLength,
+      hash: key.hash,
+      isSourceTranslated: true,
+      isSyn: true,
+    });
+  });
+
   it("gives connections that differ in a port alone hashes that differ in their low bits", () => {
     const buckets = new Set<number>();
     for (let port = 0; port < 4_096; port++) {
