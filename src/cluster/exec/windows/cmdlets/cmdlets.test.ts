@@ -212,6 +212,36 @@ describe("a pipeline", () => {
     expect(rest.slice(-2)).toEqual(["", ""]);
   });
 
+  // about_Comparison_Operators: texts in any case, numbers as numbers.
+  it.each(["Name", "ifIndex"])("Where-Object compares %s", (property) => {
+    const listed = (line: string): readonly string[] => {
+      const text = world.lines(line, "node/win-1");
+      return text.filter((each) => each !== "");
+    };
+    const all = listed(`Get-NetAdapter | Select -ExpandProperty ${property}`);
+    expect(all.length).toBeGreaterThan(1);
+    const isNumber = property === "ifIndex";
+    const rank = (a: string, b: string): number => {
+      if (isNumber) return Number(a) - Number(b);
+      const [x, y] = [a.toLowerCase(), b.toLowerCase()];
+      return x === y ? 0 : x > y ? 1 : -1;
+    };
+    const operators: Readonly<Record<string, (order: number) => boolean>> = {
+      "-eq": (order) => order === 0,
+      "-NE": (order) => order !== 0,
+      "-gt": (order) => order > 0,
+      "-ge": (order) => order >= 0,
+      "-lt": (order) => order < 0,
+      "-le": (order) => order <= 0,
+    };
+    const others = isNumber ? ["0", "100"] : ["a", "zz"];
+    for (const wanted of [...all, ...others, ...all.map((each) => each.toUpperCase())])
+      for (const [operator, holds] of Object.entries(operators)) {
+        const line = `Get-NetAdapter | ? ${property} ${operator} "${wanted}" | Select -ExpandProperty ${property}`;
+        expect([line, listed(line)]).toEqual([line, all.filter((each) => holds(rank(each, wanted)))]);
+      }
+  });
+
   it("five selected properties make a list, and one that is not there is empty", () => {
     const text = world.lines("Get-NetAdapter | Select Status, MtuSize, MediaType, AdminStatus, Colour");
     expect(text.slice(2, 7)).toEqual([
