@@ -252,6 +252,8 @@ export interface ClusterLife {
   readonly stopCommand: string;
   readonly adviceExecCommand: string;
   readonly powershellUnknownCommand: Template<"word">;
+  readonly curlNoConnection: Template<"host" | "port" | "tookMs">;
+  readonly webRequestProtocolViolation: string;
   readonly nslookupNoData: Template<"name">;
   readonly routeGatewayNotNear: string;
   readonly flanneldApiServerSilent: string;

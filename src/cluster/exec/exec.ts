@@ -5,13 +5,13 @@ import type { Cluster } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import { type Sender, findSender } from "../trace/trace.ts";
 import type { CommandOutput, ListedCommand } from "./command.ts";
+import { CURLS } from "./curl.ts";
 import type { ExecReport } from "./exec-report.ts";
 import { machineOf } from "./machine.ts";
 import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
 import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
-import { CURL } from "./windows/curl.ts";
 import { NETSH } from "./windows/netsh.ts";
 import { NETSTAT } from "./windows/netstat.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
@@ -35,7 +35,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   NETSTAT,
   NETSH,
   REG,
-  CURL,
+  ...CURLS,
   ...CMDLETS.map(pipelineCommand),
 ];
 

@@ -1,6 +1,6 @@
 /** Commands that open connections, or say which there are. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ExecWorld, makeExecWorld } from "#test/support/cluster/exec-world.ts";
+import { type ExecWorld, GREETING_PORT, makeExecWorld } from "#test/support/cluster/exec-world.ts";
 
 let world: ExecWorld;
 beforeAll(async () => {
@@ -98,6 +98,38 @@ describe("curl and Invoke-WebRequest", () => {
     const answer = world.report(line);
     expect(answer).toMatchObject({ stdout: "", exitCode });
     expect(answer.stderr).toMatch(stderr);
+  });
+
+  it("the page of a pod is HTTP, with a head", () => {
+    const [status, type, length, connection, blank, line] = world.lines("curl -i http://web");
+    expect([status, type, connection, blank]).toEqual([
+      "HTTP/1.1 200 OK",
+      "Content-Type: text/plain; charset=utf-8",
+      "Connection: close",
+      "",
+    ]);
+    expect(length).toBe(`Content-Length: ${(line ?? "").length + 1}`);
+    expect(line).toEqual(saw);
+  });
+
+  it.each([
+    ["curl -sw %{http_code}\\n -o NUL http://web", "200\r\n", "", 0],
+    ["curl -s -w %{http_code} -o NUL http://gone.", "000\r\n", "", 6],
+    [`curl -m 2 http://10.0.0.99:81`, "", /^curl: \(28\) Connection timed out after 2000 milliseconds/, 28],
+    [`curl http://10.0.0.21:${GREETING_PORT}`, "", "curl: (1) Received HTTP/0.9 when not allowed\r\n", 1],
+    [`curl --http0.9 http://10.0.0.21:${GREETING_PORT}`, "220 ready\r\n", "", 0],
+  ])("%s", (line, stdout, stderr, exitCode) => {
+    const answer = world.report(line);
+    expect(answer).toMatchObject({ stdout, exitCode });
+    expect(answer.stderr).toMatch(stderr === "" ? /^$/ : stderr);
+  });
+
+  it("Invoke-WebRequest of a server that speaks no HTTP is an error", () => {
+    const { stdout, stderr, exitCode } = world.report(`Invoke-WebRequest http://10.0.0.21:${GREETING_PORT}`);
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
+    expect(stderr).toMatch(
+      /^Invoke-WebRequest : The server committed a protocol violation\. Section=ResponseStatusLine\r\n/,
+    );
   });
 
   it("Invoke-WebRequest makes an object of the page; in PowerShell curl is another name for it", () => {

@@ -3,13 +3,13 @@
  * received), vmware/ansible-vsphere-gos-validation#322 and ARMmbed/mbed-client-example-6lowpan#80 (nothing can be sent),
  * Azure/acs-engine#558 (an unknown name), and apache/artemis#4051 (its exit code).
  */
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { FailureReason } from "#dataplane/host/delivery-failure.ts";
 import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
-import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import { RequestError } from "../../request-error.ts";
 import type { Machine } from "../machine.ts";
+import { type Target, findTarget, isTarget } from "../target.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -117,29 +117,16 @@ function statistics(target: Ip, outcomes: readonly (PingOutcome | undefined)[]):
   ];
 }
 
-/** The address, and how the heading names it. Inferred: without -6 the name is asked for by IPv4 alone. */
-/** An address, or the name that it was found by; undefined for a name that nobody knows. */
-export function findTarget(
-  { cluster, compartment }: Machine,
-  name: string,
-  isIpv6: boolean,
-): { ip: Ip; text: string } | undefined {
-  const literal = parseIp(name);
-  if (literal !== undefined) return { ip: literal, text: name };
-  const result = resolveName(cluster, {
-    name,
-    family: isIpv6 ? "ipv6" : "ipv4",
-    senderIn: () => compartment,
-  });
-  const [ip] = result.outcome === "resolved" ? result.addresses : [];
-  if (result.outcome !== "resolved" || ip === undefined) return undefined;
-  return { ip, text: `${result.canonicalName.replace(/\.$/, "")} [${formatIp(ip)}]` };
+/** How headings name what is reached. */
+export function headingOf({ ip, canonicalName }: Target): string {
+  return canonicalName === undefined ? formatIp(ip) : `${canonicalName} [${formatIp(ip)}]`;
 }
 
 function ping(machine: Machine, name: string, { numbers, flags }: Given): CommandOutput {
   const { cluster, compartment } = machine;
+  // Inferred: without -6 a name is asked for by IPv4 alone.
   const target = findTarget(machine, name, flags.has("6"));
-  if (target === undefined)
+  if (!isTarget(target))
     return {
       stdout: [WORDS.pingUnknownHost({ name })],
       exitCode: 1,
@@ -161,7 +148,7 @@ function ping(machine: Machine, name: string, { numbers, flags }: Given): Comman
   return {
     stdout: [
       "",
-      `Pinging ${target.text} with ${payloadBytes} bytes of data:`,
+      `Pinging ${headingOf(target)} with ${payloadBytes} bytes of data:`,
       ...run.results.map((each) => outcomeLine(each, own)),
       ...statistics(target.ip, run.results),
     ],

@@ -8,7 +8,8 @@ import { formatIp } from "#core/net/ip.ts";
 import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Machine } from "../machine.ts";
-import { findTarget } from "./ping.ts";
+import { findTarget, isTarget } from "../target.ts";
+import { headingOf } from "./ping.ts";
 
 const HOPS_MAX = 30;
 const TIMEOUT_MS = 4_000;
@@ -71,8 +72,9 @@ function hopEnd(attempts: readonly Attempt[]): { readonly text: string; readonly
 function trace(machine: Machine, name: string, { hops, timeoutMs, isIpv6 }: Given): CommandOutput {
   const { cluster, compartment } = machine;
   const target = findTarget(machine, name, isIpv6);
-  if (target === undefined) return { stdout: [`Unable to resolve target system name ${name}.`], exitCode: 1 };
-  const isName = target.text !== formatIp(target.ip);
+  if (!isTarget(target)) return { stdout: [`Unable to resolve target system name ${name}.`], exitCode: 1 };
+  const isName = target.canonicalName !== undefined;
+  const heading = headingOf(target);
   const lines: string[] = [];
   for (let ttl = 1; ttl <= hops; ttl++) {
     const attempts = Array.from({ length: PER_HOP }, (): Attempt => {
@@ -91,8 +93,8 @@ function trace(machine: Machine, name: string, { hops, timeoutMs, isIpv6 }: Give
     stdout: [
       "",
       ...(isName
-        ? [`Tracing route to ${target.text}`, `${maximum}:`]
-        : [`Tracing route to ${target.text} ${maximum}`]),
+        ? [`Tracing route to ${heading}`, `${maximum}:`]
+        : [`Tracing route to ${heading} ${maximum}`]),
       "",
       ...lines,
       "",

@@ -26,16 +26,19 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   404: "Not Found",
   503: "Service Unavailable",
 };
-const REQUEST_LINE = /^[A-Z]+ (\/[^ ?]*)(?:\?[^ ]*)? HTTP\/1\.[01]$/;
-const HEAD_CHARACTERS_MAX = 8_192;
+/** Its path, without the query. */
+export const REQUEST_LINE: RegExp = /^[A-Z]+ (\/[^ ?]*)(?:\?[^ ]*)? HTTP\/1\.[01]$/;
+export const HEAD_CHARACTERS_MAX = 8_192;
 const LINE_END = "\r\n";
+export const HEAD_END: string = LINE_END + LINE_END;
 const BAD_REQUEST: HttpReply = Object.freeze({
   status: 400,
   headers: Object.freeze({ "Content-Type": "text/plain; charset=utf-8" }),
   body: "400 Bad Request",
 });
 
-function formatReply({ status, headers, body }: HttpReply): string {
+/** The whole answer as it goes over the wire. */
+export function formatReply({ status, headers, body }: HttpReply): string {
   const fields = { ...headers, "Content-Length": String(body.length), Connection: "close" };
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_TEXTS[status] ?? ""}`.trimEnd(),
@@ -66,7 +69,7 @@ class Exchange implements TcpOwner {
     const path = REQUEST_LINE.exec(first)?.[1];
     // The first line tells already that it is no request.
     const isRefused = (end >= 0 && path === undefined) || this.head.length > HEAD_CHARACTERS_MAX;
-    if (!isRefused && !this.head.includes(LINE_END + LINE_END)) return;
+    if (!isRefused && !this.head.includes(HEAD_END)) return;
     this.isAnswered = true;
     const reply = isRefused || path === undefined ? BAD_REQUEST : this.responder.respond(path);
     connection.send(encodeAscii(formatReply(reply)));

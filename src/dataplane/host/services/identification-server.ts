@@ -1,6 +1,6 @@
 /**
  * The built-in server of pods and outside hosts: it answers each line over TCP and each datagram over UDP with its
- * name and the client that it saw. What was reached, and which address a NAT left, is thereby proven end to end.
+ * name and the client that it saw; that line is the page of an HTTP request. What was reached, and which address a NAT left, is thereby proven end to end.
  */
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
@@ -8,7 +8,8 @@ import type { SocketFailure } from "../delivery-failure.ts";
 import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection.ts";
 import type { TcpListener } from "../tcp/tcp.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
-import { encodeAscii } from "./ascii.ts";
+import { decodeAscii, encodeAscii } from "./ascii.ts";
+import { HEAD_CHARACTERS_MAX, HEAD_END, type HttpReply, REQUEST_LINE, formatReply } from "./http-server.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { isPort } from "#core/net/port-range.ts";
 
@@ -36,14 +37,18 @@ export function parseIdentification(text: string): Identification | undefined {
   return { name: match[1], clientIp, clientPort };
 }
 
-const LINE_END = 0x0a;
 /** A longer line is answered where it is. */
-const LINE_BYTES_MAX = 1_024;
+const LINE_CHARACTERS_MAX = 1_024;
 
-/** One TCP client: its line is awaited, answered, and the connection closed. */
+/** The answer for a client that speaks HTTP: the line is the page. */
+function pageOf(line: Uint8Array): HttpReply {
+  return { status: 200, headers: { "Content-Type": "text/plain; charset=utf-8" }, body: decodeAscii(line) };
+}
+
+/** One TCP client: its line is awaited, or all of its HTTP request; it is answered, and the connection closed. */
 class Session implements TcpOwner {
   private readonly server: IdentificationServer;
-  private lineBytes = 0;
+  private text = "";
   private isAnswered = false;
 
   constructor(server: IdentificationServer) {
@@ -55,12 +60,22 @@ class Session implements TcpOwner {
   }
 
   tcpData(connection: TcpConnection, bytes: Uint8Array): void {
-    this.lineBytes += bytes.length;
-    if (bytes.includes(LINE_END) || this.lineBytes > LINE_BYTES_MAX) this.answer(connection);
+    if (this.isAnswered) return;
+    this.text += decodeAscii(bytes);
+    const isWhole = this.isHttp
+      ? this.text.includes(HEAD_END) || this.text.length > HEAD_CHARACTERS_MAX
+      : this.text.includes("\n") || this.text.length > LINE_CHARACTERS_MAX;
+    if (isWhole) this.answer(connection);
+  }
+
+  /** The first line is that of an HTTP request. */
+  private get isHttp(): boolean {
+    const end = this.text.indexOf("\n");
+    return end >= 0 && REQUEST_LINE.test(this.text.slice(0, end).trimEnd());
   }
 
   tcpPeerFinished(connection: TcpConnection): void {
-    if (this.lineBytes > 0) this.answer(connection);
+    if (this.text !== "") this.answer(connection);
     connection.close();
   }
 
@@ -71,7 +86,8 @@ class Session implements TcpOwner {
   private answer(connection: TcpConnection): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
-    connection.send(this.server.answerTo(connection.remoteIp, connection.remotePort));
+    const line = this.server.answerTo(connection.remoteIp, connection.remotePort);
+    connection.send(this.isHttp ? encodeAscii(formatReply(pageOf(line))) : line);
     connection.close();
   }
 }

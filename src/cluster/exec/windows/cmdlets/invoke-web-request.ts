@@ -1,14 +1,19 @@
 /**
- * `Invoke-WebRequest`, which Windows PowerShell calls `curl`, too. Forms of its errors: public logs of 5.1.
+ * `Invoke-WebRequest`, which Windows PowerShell calls `curl`, too. Forms of its errors: public logs of 5.1; of a server that speaks
+ * no HTTP, snovvcrash/DInjector#6.
  *
- * Inferred: a server that speaks no HTTP, as that of a simulated pod, stands for one that answers 200 with its line. What nothing
- * holds is left out of the object: headers, links, forms.
+ * Inferred: what nothing holds is left out of the object: headers, links, forms.
  */
 import type { Machine } from "../../machine.ts";
 import { notBuilt } from "../../command.ts";
 import type { Cmdlet, CmdletOutput, Fault, Given } from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
-import { fetchPage, readUrl } from "../web-page.ts";
+import { fetchPage, readStatus, readUrl } from "../../web-page.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
+/** HttpWebRequest.Timeout. */
+const PATIENCE_MS = 100_000;
 
 interface Response {
   readonly code: number;
@@ -38,16 +43,17 @@ function request(machine: Machine, given: Given): CmdletOutput {
   const text = given.get("Uri");
   const address = text === undefined ? undefined : readUrl(text);
   if (address === undefined) return notBuilt(INVOKE_WEB_REQUEST, text ?? "without an address");
-  const page = fetchPage(machine, address);
+  const page = fetchPage(machine, address, PATIENCE_MS);
   if (page.outcome === "no-name")
     return { objects: [], fault: fault(`The remote name could not be resolved: '${address.host}'`) };
   if (page.outcome !== "answered")
     return { objects: [], fault: fault("Unable to connect to the remote server") };
-  const [, code = "200", ...words] = (page.head.split("\r\n")[0] ?? "").split(" ");
-  const description = page.head === "" ? "OK" : words.join(" ");
-  if (Number(code) >= 400)
+  const status = readStatus(page);
+  if (status === undefined) return { objects: [], fault: fault(WORDS.webRequestProtocolViolation) };
+  const { code, text: description } = status;
+  if (code >= 400)
     return { objects: [], fault: fault(`The remote server returned an error: (${code}) ${description}.`) };
-  return { objects: [makeObject(RESPONSE, { code: Number(code), description, content: page.body })] };
+  return { objects: [makeObject(RESPONSE, { code, description, content: page.body })] };
 }
 
 export const INVOKE_WEB_REQUEST: Cmdlet = {

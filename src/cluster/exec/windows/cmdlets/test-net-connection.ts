@@ -12,7 +12,7 @@ import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
 import type { TcpConnection, TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { Machine } from "../../machine.ts";
 import { notBuilt } from "../../command.ts";
-import { findTarget } from "../ping.ts";
+import { findTarget, isTarget } from "../../target.ts";
 import type { Cmdlet, CmdletOutput, Given } from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
 
@@ -155,7 +155,8 @@ function test(machine: Machine, given: Given): CmdletOutput {
   if (level !== "standard" && level !== "quiet")
     return notBuilt(TEST_NET_CONNECTION, `-InformationLevel ${level}`);
   const port = portOf(given);
-  const ip = findTarget(machine, name, false)?.ip;
+  const target = findTarget(machine, name, false);
+  const ip = isTarget(target) ? target.ip : undefined;
   const path = ip === undefined ? undefined : machine.compartment.output.findPath(ip);
   const isOpened = port === undefined ? undefined : ip !== undefined && knock(machine, ip, port);
   const outcome = isOpened === true || ip === undefined ? undefined : pingOnce(machine, ip);
