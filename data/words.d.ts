@@ -253,6 +253,8 @@ export interface ClusterLife {
   readonly adviceExecCommand: string;
   readonly powershellUnknownCommand: Template<"word">;
   readonly curlNoConnection: Template<"host" | "port" | "tookMs">;
+  readonly pingCounts: Template<"sent" | "received" | "errors" | "loss" | "tookMs">;
+  readonly managedHostsHeader: string;
   readonly webRequestProtocolViolation: string;
   readonly nslookupNoData: Template<"name">;
   readonly routeGatewayNotNear: string;

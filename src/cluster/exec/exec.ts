@@ -7,6 +7,7 @@ import { type Sender, findSender } from "../trace/trace.ts";
 import type { CommandOutput, ListedCommand } from "./command.ts";
 import { CURLS } from "./curl.ts";
 import type { ExecReport } from "./exec-report.ts";
+import { LINUX_COMMANDS } from "./linux/commands.ts";
 import { machineOf } from "./machine.ts";
 import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
@@ -37,6 +38,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   REG,
   ...CURLS,
   ...CMDLETS.map(pipelineCommand),
+  ...LINUX_COMMANDS,
 ];
 
 export interface ExecRequest {
@@ -47,7 +49,8 @@ export interface ExecRequest {
 }
 
 function programName(os: OperatingSystem, word: string): string {
-  return os === "windows" ? word.toLowerCase().replace(/\.exe$/, "") : word;
+  if (os === "windows") return word.toLowerCase().replace(/\.exe$/, "");
+  return word.replace(/^(\/usr)?(\/local)?\/s?bin\//, "");
 }
 
 function findCommand(os: OperatingSystem, shell: Shell, word: string): ListedCommand | undefined {
