@@ -1203,6 +1203,19 @@ export interface Plugins {
 }
 export function plugins(): Plugins;
 
+export interface PolicyEngines {
+  readonly calicoSkipsExcept: Template<"at">;
+  readonly calicoSkipsNamedPort: Template<"at" | "name">;
+  readonly calicoSkipsIpv6: Template<"at" | "cidr">;
+  readonly npmRefusesExcept: Template<"at">;
+  readonly npmRefusesNamedPort: Template<"at" | "name">;
+  readonly npmRefusesSctp: Template<"at">;
+  readonly npmRefusesIpv6: Template<"at" | "cidr">;
+  readonly npmRefusesNegation: Template<"at" | "operator" | "key">;
+  readonly engineRefused: Template<"pod" | "detail">;
+}
+export function policyEngines(): PolicyEngines;
+
 export interface Reports {
   readonly reportedCniError: string;
   readonly cniReportResult: string;

@@ -23,4 +23,5 @@ export const lintRules = () => openWords("lint-rules");
 export const logAndErrors = () => openWords("log-and-errors");
 export const malformed = () => openWords("malformed");
 export const plugins = () => openWords("plugins");
+export const policyEngines = () => openWords("policy-engines");
 export const reports = () => openWords("reports");

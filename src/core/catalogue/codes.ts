@@ -414,10 +414,12 @@ export const KNOWLEDGE_CODES = [
   "network-policy-except",
   "network-policy-ipv6",
   "network-policy-named-port",
+  "network-policy-negated-selector",
   "network-policy-not-enforced",
   "network-policy-sctp",
   "network-policy-service-address",
   "network-policy-wide-port-range",
+  "policy-engine-refused",
   "policy-kind-not-enforced",
   // Windows nodes.
   "flannel-address-differs",
