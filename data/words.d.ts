@@ -86,6 +86,10 @@ export interface ClusterFields {
   readonly clusterPods: string;
   readonly clusterManifests: string;
   readonly clusterExpectations: string;
+  readonly clusterPolicy: string;
+  readonly clusterPolicyDefault: string;
+  readonly clusterPolicyNetwork: string;
+  readonly clusterPolicyNetworkDefault: string;
 }
 export function clusterFields(): ClusterFields;
 
@@ -130,6 +134,7 @@ export interface ClusterFile {
   readonly adviceAddressRange: string;
   readonly advicePrefixLength: Template<"ip">;
   readonly adviceDnsLabel: Template<"example">;
+  readonly adviceNetworkPattern: string;
   readonly adviceInterface: string;
   readonly adviceRelativePath: string;
   readonly partyNoun: string;
@@ -182,6 +187,7 @@ export interface ClusterInput {
   readonly flannelBackendUnsupported: Template<"kind">;
   readonly limitsAsDocumented: Template<"asDocumented">;
   readonly nodesOfPods: Template<"names">;
+  readonly policyEngineRuns: Template<"engine">;
 }
 export function clusterInput(): ClusterInput;
 
@@ -276,6 +282,9 @@ export interface ClusterLife {
   readonly policyOpenForOtherSource: string;
   readonly registryKeyMissing: string;
   readonly interfaceNameWrong: string;
+  readonly policyEngineWithoutNetwork: Template<"title" | "engine" | "whose">;
+  readonly advicePolicyWithoutEngine: string;
+  readonly policiesEnforcedOnWindows: string;
 }
 export function clusterLife(): ClusterLife;
 

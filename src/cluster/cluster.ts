@@ -15,6 +15,7 @@ import type { Host } from "#dataplane/host/host.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
+import type { Enforcement } from "./policies/enforcement.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "./file/cluster-file.ts";
 
 /** A node that is up. */
@@ -76,6 +77,8 @@ export interface Cluster {
   readonly pods: ClusterPod[];
   /** Kubernetes' objects, as they were when the cluster last settled. */
   objects: ClusterObjects;
+  /** Absent where nothing is said about an engine of NetworkPolicies. */
+  enforcement?: Enforcement;
 }
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */

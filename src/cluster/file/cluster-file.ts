@@ -255,6 +255,16 @@ export interface ExpectationSpec {
   readonly code: KnowledgeCode | undefined;
 }
 
+/** What enforces NetworkPolicies on Windows nodes. */
+export type PolicyEngineName = "calico" | "azure-npm" | "none";
+
+export interface PolicySpec {
+  /** Undefined: nobody says; then no flow that a policy is about is judged. */
+  readonly engine: PolicyEngineName | undefined;
+  /** KUBE_NETWORK of Calico, or the name that Azure NPM is configured with; undefined: their defaults. */
+  readonly network: string | undefined;
+}
+
 /** A whole cluster file. Frozen through and through. */
 export interface ClusterFile {
   /** As given on the command line: for messages. */
@@ -274,6 +284,7 @@ export interface ClusterFile {
   readonly ipv6: Ipv6Spec | undefined;
   readonly kubeProxy: KubeProxySpec;
   readonly dns: DnsSpec;
+  readonly policy: PolicySpec;
   /** Addresses for Services of type LoadBalancer; undefined: they get none. */
   readonly loadBalancerPool: Prefix | undefined;
   readonly outside: readonly FileOutsideHost[];

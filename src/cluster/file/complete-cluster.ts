@@ -183,6 +183,7 @@ export function completeCluster(
       hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
+    policy: { engine: raw.policy.value, network: raw.policyNetwork.value },
     loadBalancerPool: raw.loadBalancers.value.pool.value,
     outside: outside ?? [EXTERNAL],
     pods: raw.pods.value.map(({ value }) => completePod(value, network.name)),

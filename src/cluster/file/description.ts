@@ -16,6 +16,7 @@ import type {
   ExpectationSpec,
   KubernetesRelease,
   NodeOs,
+  PolicyEngineName,
   PortProtocol,
 } from "./cluster-file.ts";
 import {
@@ -38,6 +39,7 @@ import {
   IPV6_PREFIX,
   NAME,
   NETWORK_NAME,
+  NETWORK_PATTERN,
   PARTY,
   PORT,
   PREFIX,
@@ -173,6 +175,8 @@ export interface RootFields {
   kubeProxy: LocatedFields<KubeProxyFields>;
   dns: LocatedFields<DnsFields>;
   loadBalancers: LocatedFields<LoadBalancerFields>;
+  policy: PolicyEngineName | undefined;
+  policyNetwork: string | undefined;
   outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
   pods: readonly Located<LocatedFields<PodFields>>[];
   manifests: readonly Located<string>[];
@@ -324,6 +328,12 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
   kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
   dns: section(DNS, "Names in the cluster."),
   loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),
+  policy: optional(
+    oneOf<PolicyEngineName>(["calico", "azure-npm", "none"]),
+    WORDS.clusterPolicy,
+    WORDS.clusterPolicyDefault,
+  ),
+  policyNetwork: optional(NETWORK_PATTERN, WORDS.clusterPolicyNetwork, WORDS.clusterPolicyNetworkDefault),
   outside: optional(
     list(OUTSIDE, { countMax: OUTSIDE_HOSTS_MAX }),
     WORDS.clusterOutside,

@@ -65,6 +65,7 @@ function writtenFields(root: ParsedNode, lines: LineCounter): WrittenFields {
   };
   if (!isMap(root)) return found;
   add("asDocumented", root, "asDocumented");
+  add("policy", root, "policy");
   for (const [section, field] of NAMED_FIELDS) add(`${section}.${field}`, root.get(section, true), field);
   const nodes: unknown = root.get("nodes", true);
   if (isSeq(nodes))

@@ -1,4 +1,5 @@
 /** Single values: text, numbers, words from a list, addresses, ranges, names, versions; and JSON taken as it is. */
+import { parseNetworkPattern } from "#programs/policy/network-pattern.ts";
 import { stripEdges } from "#core/base/text-edges.ts";
 import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
@@ -182,6 +183,15 @@ export const COMPUTER_NAME: ValueShape<string> = textOf({
   lengthMax: 63,
   parse: (text) => (/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/.test(text) ? text : undefined),
   advise: () => "Use letters, digits and hyphens, as in WIN-8QT3L1K2V9E.",
+});
+
+/** What KUBE_NETWORK may say here. */
+export const NETWORK_PATTERN: ValueShape<string> = textOf({
+  noun: "a name of a network, or a pattern of names",
+  pattern: "^\\S+$",
+  lengthMax: 256,
+  parse: (text) => (parseNetworkPattern(text) === undefined || /\s/.test(text) ? undefined : text),
+  advise: () => WORDS.adviceNetworkPattern,
 });
 
 /** What `--iface` takes: the name of an adapter, or an address. */

@@ -6,6 +6,7 @@ import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import type { WrittenFields } from "../file/parse-cluster-file.ts";
 import type { ClusterFact } from "../session/session.ts";
+import { ENGINE_TITLES } from "../policies/enforcement.ts";
 import { planApiServer } from "../services/api-server.ts";
 import { type EvidencePlace, placeOfObject } from "./evidence.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
@@ -75,7 +76,17 @@ function limitsFact({ asDocumented }: ClusterFile, place: EvidencePlace): readon
   return [fact("limits", value, place)];
 }
 
-function policyFact(policies: RecognisedNetwork["policies"]): ClusterFact {
+function policyFact(
+  { policy }: ClusterFile,
+  policies: RecognisedNetwork["policies"],
+  place = ASSUMED,
+): ClusterFact {
+  const own = policies ?? place;
+  if (policy.engine === "none") return fact("policy engine", "none", place);
+  if (policy.engine !== undefined) {
+    const value = WORDS.policyEngineRuns({ engine: ENGINE_TITLES[policy.engine] });
+    return fact("policy engine", value, place === ASSUMED ? own : place);
+  }
   const title = "NetworkPolicies are not enforced here";
   return policies === undefined
     ? fact("policy engine", `none is seen; ${title}`)
@@ -185,7 +196,7 @@ export function factsOfObjects(
     }),
     fact("Kubernetes version", versionText(file), reported ?? recognised.told.version),
     apiServerFact(file, objects),
-    policyFact(recognised.policies),
+    policyFact(file, recognised.policies),
     fact("behaviour", compatText(file)),
     ...limitsFact(file, COMMAND_LINE),
   ];
@@ -232,7 +243,7 @@ export function factsOfFile(
     ...buildFacts(file, (node) => at(`nodes[${nodes.indexOf(node)}].build`)),
     fact("Kubernetes version", versionText(file), at("kubernetes.version")),
     apiServerFact(file, objects),
-    policyFact(recogniseNetwork({ objects, files: [], configurations: [] }).policies),
+    policyFact(file, recogniseNetwork({ objects, files: [], configurations: [] }).policies, at("policy")),
     fact("behaviour", compatText(file), at(...nodes.map((_, index) => `nodes[${index}].compat`))),
     ...limitsFact(file, written["asDocumented"] === undefined ? COMMAND_LINE : at("asDocumented")),
   ];

@@ -22,6 +22,7 @@ import { isNetworkText } from "./evidence.ts";
 import type { Contradiction } from "./network-account.ts";
 import { limitOfLack } from "./network-limits.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
+import { withPolicyEngine } from "./policy-engine-of-input.ts";
 import { isClusterFile, splitText } from "./split-text.ts";
 import { clusterInput } from "#data/words.js";
 
@@ -326,8 +327,9 @@ export function readInput(texts: readonly InputText[], overrides: FileOverrides 
   const found = fileOf(clusterFiles, loaded, { cniFiles, overrides });
   if (!("cluster" in found)) return found;
   const { objects } = loaded;
+  const cluster = withPolicyEngine(found.cluster, objects, clusterFiles.length === 0);
   const problems = [...others, ...loaded.problems];
   const notes = [...found.notes, ...loaded.notes];
   const limits = [...found.rest.limits, ...furtherPolicyLimits(loaded.policies)];
-  return { input: { file: found.cluster, objects, notes, problems, ...found.rest, limits } };
+  return { input: { file: cluster, objects, notes, problems, ...found.rest, limits } };
 }

@@ -12,7 +12,9 @@ import {
 import type { NetworkPolicy, Pod } from "#contracts/kubernetes/objects.ts";
 import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts";
 import { familyOf } from "#core/net/ip.ts";
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
+import type { Cluster } from "../cluster.ts";
+import { ENGINE_TITLES, type Enforcement, isDecidedOn } from "../policies/enforcement.ts";
 import type { FlowEnd, LimitedFlow } from "../session/flow-limit.ts";
 import {
   type PolicyApi,
@@ -35,6 +37,7 @@ export type PlaceOfObject = (namespace: string, name: string) => ProblemPlace;
 const NETWORK_POLICIES: PolicyApi = Object.freeze({
   code: "network-policy-not-enforced",
   plural: "NetworkPolicies",
+  standing: "stored and not enforced",
   sparesOwnNode: true,
 });
 
@@ -83,49 +86,107 @@ function describeVerdict(verdict: PolicyVerdict): string {
   }
 }
 
-/**
- * What the specification says of a flow; undefined where that is not said: back ends differ, a name comes first, or it goes
- * by IPv6.
- */
-function specified(
-  byNamespace: ReadonlyMap<string, readonly ReadPolicy[]>,
-  flow: LimitedFlow,
-): string | undefined {
-  const { source, target, address, answerers, answererPort, isByName } = flow;
-  if (isByName || answererPort === undefined) return undefined;
-  // Ends are known by their first address alone.
-  if (address !== undefined && familyOf(address) === 6) return undefined;
-  // "It is not defined whether this happens before or after NetworkPolicy processing".
-  const isLedOn = answerers.some((each) => each.address !== address);
-  if (isLedOn && source.kind !== "pod") return WORDS.policyOpenForOtherSource;
-  const stranger = { pod: undefined, address, node: undefined };
-  const isNobodys = answerers.length === 0 && target.kind !== "service";
-  const receivers = isNobodys ? [stranger] : answerers.map(asPolicyEnd);
-  const said = new Set(
-    receivers.map((receiver) => {
+/** NetworkPolicies read once, asked about many flows. */
+export class PolicyView {
+  private readonly byNamespace: ReadonlyMap<string, readonly ReadPolicy[]>;
+
+  constructor(policies: readonly ReadPolicy[]) {
+    this.byNamespace = Map.groupBy(policies, ({ namespace }) => namespace);
+  }
+
+  /**
+   * What the specification says of a flow; undefined where that is not said: a name comes first, the port of those who
+   * answer is not known, or it goes by IPv6. Several where back ends differ.
+   */
+  verdicts(flow: LimitedFlow): readonly PolicyVerdict[] | undefined {
+    const { source, target, address, answerers, answererPort, isByName } = flow;
+    if (isByName || answererPort === undefined) return undefined;
+    // Ends are known by their first address alone.
+    if (address !== undefined && familyOf(address) === 6) return undefined;
+    const stranger = { pod: undefined, address, node: undefined };
+    const isNobodys = answerers.length === 0 && target.kind !== "service";
+    const receivers = isNobodys ? [stranger] : answerers.map(asPolicyEnd);
+    return receivers.map((receiver) => {
       const ends = { source: asPolicyEnd(source), target: receiver };
       const namespaces = new Set([source.pod, receiver.pod].flatMap((pod) => pod?.namespace ?? []));
-      const policies = [...namespaces].flatMap((namespace) => byNamespace.get(namespace) ?? []);
-      return describeVerdict(
-        verdictOf(policies, { ...ends, protocol: PROTOCOLS[flow.protocol], port: answererPort }),
-      );
-    }),
-  );
-  const [only] = said;
-  return said.size === 1 ? only : undefined;
+      const policies = [...namespaces].flatMap((namespace) => this.byNamespace.get(namespace) ?? []);
+      return verdictOf(policies, { ...ends, protocol: PROTOCOLS[flow.protocol], port: answererPort });
+    });
+  }
+
+  /** The one verdict of a flow; undefined where there is none, or the specification leaves it open. */
+  verdict(flow: LimitedFlow): PolicyVerdict | undefined {
+    if (isLedOn(flow)) return undefined;
+    const [first, ...others] = this.verdicts(flow) ?? [];
+    if (first === undefined || first.outcome === "undefined") return undefined;
+    return others.every(({ outcome }) => outcome === first.outcome) ? first : undefined;
+  }
+
+  /** The same in words. */
+  describe(flow: LimitedFlow): string | undefined {
+    const verdicts = this.verdicts(flow);
+    if (verdicts === undefined) return undefined;
+    if (isLedOn(flow)) return WORDS.policyOpenForOtherSource;
+    const said = new Set(verdicts.map(describeVerdict));
+    const [only] = said;
+    return said.size === 1 ? only : undefined;
+  }
+}
+
+/** "It is not defined whether this happens before or after NetworkPolicy processing": a node or the outside asks a Service. */
+function isLedOn({ source, address, answerers }: LimitedFlow): boolean {
+  return source.kind !== "pod" && answerers.some((each) => each.address !== address);
+}
+
+/** Labels that controllers give each pod of its own. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  "pod-template-hash",
+  "controller-revision-hash",
+  "statefulset.kubernetes.io/pod-name",
+  "apps.kubernetes.io/pod-index",
+  "batch.kubernetes.io/job-completion-index",
+]);
+
+/** Kinds of pods that are tried against one another; further ones are told apart by their policies' directions alone. */
+const KINDS_MAX = 24;
+
+/** Where policies are enforced, pods are alike that have the same labels: whom rules mean hangs on these. */
+class PodKinds {
+  private readonly kinds = new Map<string, string>();
+
+  of({ pod }: FlowEnd): string {
+    if (pod === undefined) return "";
+    const labels = Object.entries(pod.labels).filter(([key]) => !OWN_LABELS.has(key));
+    const text = [pod.namespace, ...labels.map(([key, value]) => `${key}=${value}`).toSorted()].join(" ");
+    const known = this.kinds.get(text);
+    if (known !== undefined) return known;
+    const kind = this.kinds.size < KINDS_MAX ? `pod ${text}` : "";
+    this.kinds.set(text, kind);
+    return kind;
+  }
 }
 
 /** One limit for all NetworkPolicies that there are. */
 export function networkPolicyLimits(
-  { NetworkPolicy: stored }: ClusterObjects,
+  { objects: { NetworkPolicy: stored }, enforcement }: Pick<Cluster, "objects" | "enforcement">,
   placeOf: PlaceOfObject,
 ): readonly PolicyLimit[] {
   if (stored.length === 0) return [];
   const policies = stored.map(readNetworkPolicy);
-  const byNamespace = Map.groupBy(policies, ({ namespace }) => namespace);
+  const view = new PolicyView(policies);
+  const kinds = enforcement === undefined ? undefined : new PodKinds();
   return [
     new PolicyLimit(
-      { ...NETWORK_POLICIES, specified: (flow) => specified(byNamespace, flow) },
+      {
+        ...NETWORK_POLICIES,
+        ...(enforcement === undefined || enforcement.engine === "none"
+          ? {}
+          : { code: "network-policy-undecided" as const, standing: WORDS.policiesEnforcedOnWindows }),
+        specified: (flow) => view.describe(flow),
+        isJudged: (flow, pods) =>
+          pods.every((pod) => isDecidedOn(enforcement, pod)) && view.verdict(flow) !== undefined,
+        ...(kinds === undefined ? {} : { kindOf: (flowEnd: FlowEnd) => kinds.of(flowEnd) }),
+      },
       policies.map((policy) => asSelecting(policy, placeOf)),
     ),
   ];
@@ -136,30 +197,89 @@ function asSelected({ metadata }: Pod): Pick<SelectedPod, "namespace" | "labels"
   return { namespace, labels };
 }
 
+type PolicyRemark = Pick<FileProblem, "code" | "message" | "advice">;
+
+function notEnforced(policy: ReadPolicy, enforcement: Enforcement | undefined, whose: string): PolicyRemark {
+  return {
+    code: NETWORK_POLICIES.code,
+    message: `${titleOf(policy)} is stored and not enforced${whose}`,
+    advice:
+      enforcement?.engine === "none"
+        ? WORDS.advicePolicyWithoutEngine
+        : "Flows that it is about are not judged: mullion explain network-policy-not-enforced.",
+  };
+}
+
+/** What an engine, or none, makes of a policy here. */
+function policyMessage(
+  policy: ReadPolicy,
+  enforcement: Enforcement | undefined,
+  whose: string,
+): PolicyRemark | undefined {
+  const title = titleOf(policy);
+  const nodes = Object.values(enforcement?.nodes ?? {});
+  if (enforcement === undefined || enforcement.engine === "none" || nodes.length === 0)
+    return notEnforced(policy, enforcement, whose);
+  const engine = ENGINE_TITLES[enforcement.engine];
+  if (nodes.every(({ networks }) => networks.length === 0))
+    return {
+      code: "policy-engine-without-network",
+      message: WORDS.policyEngineWithoutNetwork({ title, engine, whose }),
+      advice: "More: mullion explain policy-engine-without-network.",
+    };
+  const key = `${policy.namespace}/${policy.name}`;
+  const [finding] = nodes.flatMap(({ findings }) => findings).filter((each) => each.policy === key);
+  if (finding === undefined) return undefined;
+  return {
+    code: finding.code,
+    message: `${title}: ${finding.message}${whose}`,
+    advice: `More: mullion explain ${finding.code}.`,
+  };
+}
+
+/** What is said of a policy where no engine is brought up, and pods are not there yet. */
+export function unenforcedPolicyNote(
+  policy: NetworkPolicy,
+  { file, line, column }: ProblemPlace,
+): FileProblem {
+  const said = notEnforced(readNetworkPolicy(policy), undefined, "");
+  return { file, line, column, path: "", ...said };
+}
+
+/** What no single policy is behind: HNS refuses an engine's rules. Once for each sentence. */
+function engineNotes({ nodes }: Enforcement): readonly FileProblem[] {
+  const found = new Map<string, string[]>();
+  for (const [node, { findings }] of Object.entries(nodes))
+    for (const { policy, message } of findings) if (policy === undefined) addToList(found, message, node);
+  return [...found].map(([message, names]) => ({
+    code: "policy-engine-refused",
+    file: "",
+    line: 0,
+    column: 0,
+    path: "",
+    message: `${message} (${listTitles(names)})`,
+    advice: "More: mullion explain policy-engine-refused.",
+  }));
+}
+
 /**
- * What is said of each policy when it is taken; `pods` are those of the cluster, undefined while there is none. One that
- * selects no pod is told of by the control plane.
+ * What is said of each policy when it is taken. One that selects no pod is told of by the control plane; one that is
+ * enforced whole needs no word.
  */
 export function networkPolicyNotes(
-  policies: readonly NetworkPolicy[],
-  pods: readonly Pod[] | undefined,
+  { objects: { NetworkPolicy, Pod }, enforcement }: Pick<Cluster, "objects" | "enforcement">,
   placeOf: PlaceOfObject,
 ): readonly FileProblem[] {
-  const candidates = pods?.map(asSelected);
-  return policies.map(readNetworkPolicy).flatMap((policy) => {
-    const count = candidates?.filter((pod) => selectsPod(policy, pod)).length;
+  const candidates = Map.groupBy(Pod.map(asSelected), ({ namespace }) => namespace);
+  const ofPolicies = NetworkPolicy.map(readNetworkPolicy).flatMap((policy) => {
+    const own = candidates.get(policy.namespace) ?? [];
+    const count = own.filter((pod) => selectsPod(policy, pod)).length;
     if (count === 0) return [];
-    const number = plural(count ?? 0, "pod");
-    const whose = count === undefined ? "" : `: it selects ${number}, for ${policy.directions.join(" and ")}`;
+    const whose = `: it selects ${plural(count, "pod")}, for ${policy.directions.join(" and ")}`;
+    const said = policyMessage(policy, enforcement, whose);
+    if (said === undefined) return [];
     const { file, line, column } = placeOf(policy.namespace, policy.name);
-    return {
-      code: NETWORK_POLICIES.code,
-      file,
-      line,
-      column,
-      path: "",
-      message: `${titleOf(policy)} is stored and not enforced${whose}`,
-      advice: "Flows that it is about are not judged: mullion explain network-policy-not-enforced.",
-    };
+    return { file, line, column, path: "", ...said };
   });
+  return enforcement === undefined ? ofPolicies : [...engineNotes(enforcement), ...ofPolicies];
 }

@@ -23,10 +23,16 @@ export interface PolicyApi {
   readonly code: KnowledgeCode;
   /** `NetworkPolicies`. */
   readonly plural: string;
+  /** What becomes of them here, behind "are": `stored and not enforced`. */
+  readonly standing: string;
   /** A pod always reaches itself and its own node, and the node the pod, whatever the policies say. */
   readonly sparesOwnNode: boolean;
   /** What would become of a flow, by the specification: `allows it`; undefined where that cannot be said. */
   specified?(flow: LimitedFlow): string | undefined;
+  /** True for a flow that is judged all the same: what becomes of the policies of `pods` is known. */
+  isJudged?(flow: LimitedFlow, pods: readonly FlowEnd[]): boolean;
+  /** What tells pods apart besides the policies that select them. */
+  kindOf?(flowEnd: FlowEnd): string;
 }
 
 /** Titles that a message lists; the rest is counted. */
@@ -60,15 +66,16 @@ export class PolicyLimit implements FlowLimit {
     const count = policies.length;
     const titles = listTitles(policies.map(({ title }) => title));
     this.message =
-      count === 1
-        ? `${titles} is stored and not enforced`
-        : `${count} ${api.plural} are stored and not enforced: ${titles}`;
+      count === 1 ? `${titles} is ${api.standing}` : `${count} ${api.plural} are ${api.standing}: ${titles}`;
     const where = policies.find((policy) => policy.where !== undefined)?.where;
     if (where !== undefined) this.where = where;
   }
 
   covers(flow: LimitedFlow): boolean {
-    return this.selectionsIn(flow).length > 0;
+    const selections = this.selectionsIn(flow);
+    if (selections.length === 0) return false;
+    const pods = selections.map(({ pod }) => pod);
+    return this.api.isJudged?.(flow, pods) !== true;
   }
 
   reasonFor(flow: LimitedFlow): LimitReason {
@@ -77,7 +84,7 @@ export class PolicyLimit implements FlowLimit {
       const titles = listTitles(policies.map(({ title }) => title));
       return `${titles} select${policies.length === 1 ? "s" : ""} ${pod.reference} for ${direction}`;
     });
-    parts.push(`${this.api.plural} are stored and not enforced`);
+    parts.push(`${this.api.plural} are ${this.api.standing}`);
     const specified = this.api.specified?.(flow);
     if (specified !== undefined) parts.push(`their specification ${specified}`);
     const where = selections[0]?.policies[0]?.where;
@@ -89,6 +96,8 @@ export class PolicyLimit implements FlowLimit {
   }
 
   kindOf(flowEnd: FlowEnd): string {
+    const own = this.api.kindOf?.(flowEnd);
+    if (own !== undefined && own !== "") return own;
     return (["ingress", "egress"] as const)
       .flatMap((direction) => {
         const policies = this.selecting(flowEnd, direction);

@@ -14,6 +14,7 @@ import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../
 import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies.ts";
 import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import { ApiServerMachines } from "../machines/api-server-machines.ts";
+import { PolicyEngines } from "../policies/policy-engines.ts";
 import { planApiServer } from "../services/api-server.ts";
 import type { ProgramMemories } from "../classes/machine.ts";
 import { apiServerObjects, builtInObjects, ownPods } from "./built-in-objects.ts";
@@ -100,6 +101,7 @@ export class RunningCluster implements ClusterSession {
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
   private readonly life: NodeLifecycle;
+  private readonly policies: PolicyEngines;
   /** How machines come up; undefined: they are up. */
   private beginning: Raising | undefined;
   /** False during an outage of the API server. */
@@ -126,6 +128,7 @@ export class RunningCluster implements ClusterSession {
     });
     this.names = new NameService(cluster, this.kube);
     this.proxies = new ServiceProxies(cluster, this.kube, kubelets);
+    this.policies = new PolicyEngines(cluster);
     if (file.network.plugin === "flannel")
       this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
     this.ingress = new IngressRouting(cluster);
@@ -169,7 +172,8 @@ export class RunningCluster implements ClusterSession {
     this.names.follow();
     await this.flannel?.start();
     await this.proxies.start();
-    this.beginning = raising;
+    // Engines work on the HNS of every node.
+    this.beginning = this.policies.runs ? "at the start" : raising;
     await this.settle();
     this.beginning = undefined;
     // Who was needed while time settled.
@@ -351,7 +355,7 @@ export class RunningCluster implements ClusterSession {
   limits(): readonly FlowLimit[] {
     return [
       ...this.inputLimits,
-      ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy),
+      ...networkPolicyLimits(this.cluster, this.placeOfPolicy),
       ...storedPolicyLimits(this.cluster),
       ...untranslatedFamilyLimits(this.cluster),
     ];
@@ -375,7 +379,6 @@ export class RunningCluster implements ClusterSession {
       ...this.conflicts,
     ];
     // An address outside the node's range is told of the node.
-    const { NetworkPolicy, Pod } = this.cluster.objects;
     const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
     return [
       ...machineNotes(kube, machines),
@@ -385,7 +388,7 @@ export class RunningCluster implements ClusterSession {
       ...serviceNotes(this.serviceTroubles(), kube),
       ...this.sctpNotes(),
       ...storedPolicyNotes(this.cluster),
-      ...networkPolicyNotes(NetworkPolicy, Pod, this.placeOfPolicy),
+      ...networkPolicyNotes(this.cluster, this.placeOfPolicy),
     ];
   }
 
@@ -513,6 +516,7 @@ export class RunningCluster implements ClusterSession {
     if (this.beginning === undefined) await this.proxies.sync(this.programming);
     else await this.programFirst(this.beginning);
     this.ingress.sync(objects);
+    await this.policies.sync(objects, (node) => this.life.standingOf(node) !== "stopped");
     const repairs = this.proxies.takeRepairs();
     if (repairs.length === 0) return;
     await this.nodeRepairs.report(repairs);

@@ -29,7 +29,10 @@ interface Decision {
 /** What a step decided, in one clause; undefined when the packet only passed by. */
 function decisionOf(step: TraceStep): string | undefined {
   const { kind, layer, hook, rule, changes, text, code, provenance } = step;
-  if (kind === "drop") return `DROPPED ${layer === undefined ? "" : `in ${layer}: `}${text}`;
+  if (kind === "drop") {
+    const policy = step.networkPolicy === undefined ? "" : `, ${step.networkPolicy}`;
+    return `DROPPED ${layer === undefined ? "" : `in ${layer}: `}${text}${policy}`;
+  }
   if (kind === "deliver") return text;
   if (kind === "unified-flow" || isDefault(step)) return undefined;
   const telling = changes.filter(isDecision).map(nameChange);

@@ -99,6 +99,7 @@ function detailLines(step: TraceStep, style: TraceStyle): string[] {
   const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL, style));
   if (step.provenance !== undefined)
     lines.push(...block(`from ${nameProvenance(step.provenance)}`, DETAIL, style));
+  if (step.networkPolicy !== undefined) lines.push(...block(step.networkPolicy, DETAIL, style));
   if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL, style));
   if (step.inferred !== undefined) {
     lines.push(...block(`inferred, ${step.inferred}`, DETAIL, style).map((line) => style.faint(line)));

@@ -48,6 +48,7 @@ export const TRACE_STEP = {
     layer: "text",
     group: "text",
     rule: (): typeof RULE_REFERENCE => RULE_REFERENCE,
+    networkPolicy: { is: "text", text: "The NetworkPolicy behind the rule, and which of its rules." },
     outcome: { is: ["rule", "flow", "miss"], text: "How the layer decided." },
     transposition: {
       is: (): typeof TRANSPOSITION_WORDS => TRANSPOSITION_WORDS,

@@ -6,6 +6,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
+import { withPolicies } from "../policies/acl-origins.ts";
 import { causeOf } from "./cause-of.ts";
 import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
@@ -91,7 +92,9 @@ function summarize(
   }
   const drop = (leg: TraceLeg | undefined): string => {
     const step = leg?.steps.findLast((each) => each.kind === "drop");
-    return step === undefined ? "no further trace of it" : `${step.node}, ${step.place}: ${step.text}`;
+    if (step === undefined) return "no further trace of it";
+    const whose = step.networkPolicy === undefined ? "" : ` (${step.networkPolicy})`;
+    return `${step.node}, ${step.place}: ${step.text}${whose}`;
   };
   if (result.outcome === "answered")
     return `The packet did not reach ${name}: another answered (${result.answer.trim()}).`;
@@ -120,9 +123,10 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
     isFollowed: true,
   });
   cluster.env.recorder = recorder;
-  const forward = buildLeg(collector.legOf(1));
+  const { enforcement } = cluster;
+  const forward = withPolicies(enforcement, buildLeg(collector.legOf(1)));
   const answered = collector.legOf(2);
-  const reply = answered.length === 0 ? undefined : buildLeg(answered);
+  const reply = answered.length === 0 ? undefined : withPolicies(enforcement, buildLeg(answered));
   const seen = verdictOf(result, forward);
   const cause = causeOf(cluster, attempt, { verdict: seen, forward, reply });
   const verdict = cause.isAnsweredByOther === true ? "not-delivered" : seen;

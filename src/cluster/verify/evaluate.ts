@@ -144,7 +144,7 @@ export function evaluate(
       return {
         expected: describeExpectation(expected),
         observed: evidence === undefined ? fault : `${fault}. ${evidence.summary}`,
-        code: evidence?.code ?? codeOf(observation),
+        code: cell.because ?? evidence?.code ?? codeOf(observation),
         at: evidence?.at,
       };
     }
@@ -154,6 +154,7 @@ export function evaluate(
         expected: describeExpectation(expected),
         observed: describeDenied(observation, evidence),
         code:
+          cell.because ??
           evidence?.code ??
           codeOf(observation) ??
           (expected.proof === "any-failure" ? undefined : expected.code),

@@ -15,6 +15,7 @@ import { readModel } from "./model-of-cluster.ts";
 import type { Observation } from "./observation.ts";
 import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
+import { PolicyCells } from "./policy-cells.ts";
 import type { CellLimit } from "./report.ts";
 import { serviceCells } from "./cells/service-cells.ts";
 import { stateCells } from "./cells/state-cells.ts";
@@ -49,6 +50,17 @@ export class CellLimits {
       .filter(([, kind]) => kind !== "")
       .map(([index, kind]) => `${index}:${kind}`)
       .join(" ");
+  }
+
+  /** The cells as NetworkPolicies have them, where these are enforced or known not to be. */
+  withPolicies(cells: readonly Cell[], policies: PolicyCells): readonly Cell[] {
+    const { flowEnds } = this;
+    if (flowEnds === undefined) return cells;
+    return cells.map((cell) => {
+      const { source } = cell;
+      if (source === undefined || cell.probe === "state") return cell;
+      return policies.of(cell, () => this.flowOf(flowEnds, cell, source.reference));
+    });
   }
 
   /** Why a cell that was tried is not judged; empty when it is. */
@@ -138,7 +150,10 @@ export function listCells(
     ...ipv6Cells(cluster, limits),
     ...states,
   ];
-  return inOrder(withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]));
+  const listed = inOrder(
+    withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
+  );
+  return limits.withPolicies(listed, new PolicyCells(cluster));
 }
 
 export interface VerifyOptions {

@@ -411,6 +411,7 @@ export const KNOWLEDGE_CODES = [
   "traffic-distribution-ignored",
   "win-proxy-optimization-not-active",
   // NetworkPolicies on Windows.
+  "network-policy-denied",
   "network-policy-except",
   "network-policy-ipv6",
   "network-policy-named-port",
@@ -418,8 +419,10 @@ export const KNOWLEDGE_CODES = [
   "network-policy-not-enforced",
   "network-policy-sctp",
   "network-policy-service-address",
+  "network-policy-undecided",
   "network-policy-wide-port-range",
   "policy-engine-refused",
+  "policy-engine-without-network",
   "policy-kind-not-enforced",
   // Windows nodes.
   "flannel-address-differs",

@@ -66,6 +66,6 @@ export const ATTACHED_STATES: readonly number[] = Object.freeze([3, 2]);
 export interface PolicyEngine {
   readonly name: EngineName;
   sync(): Promise<EngineReport>;
-  /** The ACLs that the engine has given an endpoint, in the order in which it wrote them. */
-  aclsOf(endpoint: Guid): readonly WrittenAcl[];
+  /** The ACLs that the engine has given each endpoint, in the order in which it wrote them. */
+  listAcls(): Readonly<Record<Guid, readonly WrittenAcl[]>>;
 }

@@ -10,7 +10,7 @@ import {
 } from "#cluster/bring-up/options.ts";
 import type { ClusterFile, NodeSpec } from "#cluster/file/cluster-file.ts";
 import { readInput } from "#cluster/input/read-input.ts";
-import { networkPolicyNotes } from "#cluster/limits/network-policies.ts";
+import { unenforcedPolicyNote } from "#cluster/limits/network-policies.ts";
 import { toSessionProblem } from "#cluster/session/session.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
@@ -108,7 +108,7 @@ function policyNotes(objects: readonly LoadedObject[]): readonly FileProblem[] {
   return objects.flatMap(({ object, origin }) => {
     if (object.kind !== "NetworkPolicy") return [];
     const { file = "", line = 0, column = 0 } = origin ?? {};
-    return networkPolicyNotes([object], undefined, () => ({ file, line, column, field: "" }));
+    return unenforcedPolicyNote(object, { file, line, column, field: "" });
   });
 }
 

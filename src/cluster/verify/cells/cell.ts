@@ -1,6 +1,7 @@
 /** One question of the matrix: who asks whom for what, and what the table expects. */
 import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
 import { type PageDifference, expectationOf } from "#core/catalogue/documentation.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { VerifySender } from "../model.ts";
 
@@ -54,6 +55,8 @@ export interface Cell {
   readonly standsFor: number;
   /** Which addresses both have in it. */
   readonly family: IpFamily;
+  /** What explains it when it comes out otherwise than the documents have it; absent: what the packet meets. */
+  readonly because?: KnowledgeCode;
 }
 
 interface CellRequest {

@@ -113,8 +113,8 @@ export class Npm implements PolicyEngine {
     return { networks: [network], written, findings };
   }
 
-  aclsOf(endpoint: Guid): readonly WrittenAcl[] {
-    return this.programmed.get(endpoint)?.acls ?? [];
+  listAcls(): Readonly<Record<Guid, readonly WrittenAcl[]>> {
+    return Object.fromEntries([...this.programmed].map(([id, { acls }]) => [id, acls]));
   }
 
   /** True when NPM has looked for its network so often that it ends; it is then started again. */

@@ -1,4 +1,4 @@
-// Felix on a Windows node against HNS in memory: what it writes, row by row of control-planes.md §10.5.
+// Felix on a Windows node against HNS in memory: what it writes, row by row (control-planes.md §7.2).
 import { describe, expect, it } from "vitest";
 import { PolicyNode, input, namespace, pod, policy } from "#test/support/policy/policy-node.ts";
 import { withPriorities } from "./policy-set.ts";

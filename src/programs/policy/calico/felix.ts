@@ -89,8 +89,8 @@ export class Felix implements PolicyEngine {
     return { networks: [...new Set(this.endpoints.map(({ network }) => network))], written, findings };
   }
 
-  aclsOf(endpoint: Guid): readonly WrittenAcl[] {
-    return this.applied.get(endpoint)?.acls ?? [];
+  listAcls(): Readonly<Record<Guid, readonly WrittenAcl[]>> {
+    return Object.fromEntries([...this.applied].map(([id, { acls }]) => [id, acls]));
   }
 
   private async program(

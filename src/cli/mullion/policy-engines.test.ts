@@ -1,0 +1,345 @@
+// NetworkPolicies carried out on Windows nodes: what passes under each engine, beside what the specification says.
+import { describe, expect, it } from "vitest";
+import { inProcessClient } from "#cluster/api/app.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import { openSession } from "./cluster/open-session.ts";
+
+interface Engine {
+  readonly name: string;
+  readonly network: string;
+  readonly fields: string;
+}
+
+const CALICO: Engine = {
+  name: "calico",
+  network: "{ name: cbr0 }",
+  fields: "policy: calico\npolicyNetwork: cbr0",
+};
+const NPM: Engine = {
+  name: "azure-npm",
+  network: "{ name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }",
+  fields: "policy: azure-npm",
+};
+
+function cluster({ network, fields }: Engine): string {
+  return `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: policies }
+dns: { enabled: false }
+${fields}
+network: ${network}
+nodes:
+  - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+pods:
+  - { name: web, node: win-1, labels: { app: web } }
+  - { name: client, node: win-2, labels: { app: client } }
+  - { name: other, namespace: foreign, node: win-2, labels: { app: client } }
+`;
+}
+
+function policy(spec: string, name = "p"): string {
+  return `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: ${name}, namespace: default }
+spec: ${spec}
+`;
+}
+
+async function opened(...texts: readonly string[]): Promise<ControlClient> {
+  const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
+  const { session, readManifests, verify, input } = await openSession(inputs);
+  const identity = { name: "", version: "", pid: 1 };
+  return inProcessClient({ session, readManifests, verify, identity, input, log: SILENT_LOG });
+}
+
+type Outcome = "passes" | "blocked";
+
+async function outcomeOf(client: ControlClient, from: string, to: string, port: number): Promise<Outcome> {
+  const { report } = await client.trace({ from, to, protocol: "tcp", port });
+  if (report.code === "acl-rule-blocked") return "blocked";
+  expect(["answered", "refused"]).toContain(report.verdict);
+  return "passes";
+}
+
+const WEB = "{ matchLabels: { app: web } }";
+const CLIENT = "pod/default/client";
+const OTHER = "pod/foreign/other";
+const TO_WEB = "pod/default/web";
+
+/** Of a policy: who asks the web pod on which port; by the specification; under Calico and under NPM. */
+type Row = readonly [
+  what: string,
+  spec: string,
+  from: string,
+  port: number,
+  said: Outcome,
+  calico: Outcome,
+  npm: Outcome,
+];
+
+/** control-planes.md §7.2, the table of semantics, with what engines on Windows leave out. */
+const ROWS: readonly Row[] = [
+  [
+    "no policy that is about ingress",
+    `{ podSelector: ${WEB}, policyTypes: [Egress] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "a policy that selects another",
+    "{ podSelector: { matchLabels: { app: none } } }",
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  ["ingress: []", `{ podSelector: ${WEB}, ingress: [] }`, CLIENT, 8080, "blocked", "blocked", "blocked"],
+  [
+    "from its own node",
+    `{ podSelector: ${WEB}, ingress: [] }`,
+    "node/win-1",
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  ["an empty rule", `{ podSelector: ${WEB}, ingress: [{}] }`, OTHER, 8080, "passes", "passes", "passes"],
+  ["from: []", `{ podSelector: ${WEB}, ingress: [{ from: [] }] }`, OTHER, 8080, "passes", "passes", "passes"],
+  [
+    "an empty podSelector: the own namespace",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: {} }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "not another namespace",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: {} }] }] }`,
+    OTHER,
+    8080,
+    "blocked",
+    "blocked",
+    "blocked",
+  ],
+  [
+    "an empty namespaceSelector: all",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ namespaceSelector: {} }] }] }`,
+    OTHER,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "both selectors of a peer hold",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: foreign } }, podSelector: { matchLabels: { app: client } } }] }] }`,
+    OTHER,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "one of them is not enough",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: foreign } }, podSelector: { matchLabels: { app: client } } }] }] }`,
+    CLIENT,
+    8080,
+    "blocked",
+    "blocked",
+    "blocked",
+  ],
+  [
+    "a port of a rule",
+    `{ podSelector: ${WEB}, ingress: [{ ports: [{ port: 8080 }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "another port",
+    `{ podSelector: ${WEB}, ingress: [{ ports: [{ port: 8080 }] }] }`,
+    CLIENT,
+    8081,
+    "blocked",
+    "blocked",
+    "blocked",
+  ],
+  [
+    "a range of ports",
+    `{ podSelector: ${WEB}, ingress: [{ ports: [{ port: 8000, endPort: 8090 }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "a range of addresses",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.2.0/24 } }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "an except beside the sender",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.0.0/16, except: [10.244.9.0/24] } }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "blocked",
+    "passes",
+  ],
+  [
+    "an except with the sender",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.0.0/16, except: [10.244.2.0/24] } }] }] }`,
+    CLIENT,
+    8080,
+    "blocked",
+    "blocked",
+    "passes",
+  ],
+  [
+    "a named port",
+    `{ podSelector: ${WEB}, ingress: [{ ports: [{ port: http }] }] }`,
+    CLIENT,
+    8080,
+    "blocked",
+    "blocked",
+    "passes",
+  ],
+  [
+    "pods by NotIn",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: { matchExpressions: [{ key: app, operator: NotIn, values: [web] }] } }] }] }`,
+    CLIENT,
+    8080,
+    "passes",
+    "passes",
+    "passes",
+  ],
+  [
+    "pods by NotIn, of another namespace",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: { matchExpressions: [{ key: app, operator: NotIn, values: [web] }] } }] }] }`,
+    OTHER,
+    8080,
+    "blocked",
+    "blocked",
+    "passes",
+  ],
+];
+
+describe.each([CALICO, NPM])("$name on a network that it finds", (engine) => {
+  it("lets through and blocks as the table of semantics says", async () => {
+    const client = await opened(cluster(engine));
+    for (const [what, spec, from, port, , calico, npm] of ROWS) {
+      const inputs = [{ name: "p.yaml", text: policy(spec) }];
+      await client.apply({ inputs });
+      const seen = await outcomeOf(client, from, TO_WEB, port);
+      expect(`${what}: ${seen}`).toBe(`${what}: ${engine === CALICO ? calico : npm}`);
+      await client.delete({ inputs });
+    }
+    expect(await outcomeOf(client, CLIENT, TO_WEB, 8080)).toBe("passes");
+  });
+
+  it("egress is independent of ingress, and answers pass", async () => {
+    const deny = policy(`{ podSelector: ${WEB}, policyTypes: [Egress], egress: [] }`);
+    const client = await opened(cluster(engine), deny);
+    expect(await outcomeOf(client, TO_WEB, CLIENT, 8080)).toBe("blocked");
+    expect(await outcomeOf(client, CLIENT, TO_WEB, 8080)).toBe("passes");
+  });
+
+  it("rules of several policies add up", async () => {
+    const deny = policy(`{ podSelector: {} }`, "deny-all");
+    const allow = policy(`{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: {} }] }] }`, "let-in");
+    const client = await opened(cluster(engine), deny, allow);
+    const { report } = await client.trace({ from: CLIENT, to: TO_WEB, protocol: "tcp", port: 8080 });
+    expect(report.verdict).toBe("answered");
+    expect(report.forward.steps.flatMap(({ networkPolicy }) => networkPolicy ?? [])).toContain(
+      "NetworkPolicy default/let-in, spec.ingress[0]",
+    );
+    const blocked = await client.trace({ from: OTHER, to: TO_WEB, protocol: "tcp", port: 8080 });
+    const [by] = blocked.report.forward.steps.flatMap(({ kind, networkPolicy }) =>
+      kind === "drop" ? (networkPolicy ?? []) : [],
+    );
+    // Each of NPM's policies has a block of its own; Calico has one for all.
+    const both = engine === CALICO ? ", NetworkPolicy default/let-in" : "";
+    expect(by).toBe(`NetworkPolicy default/deny-all${both}: no ingress rule allows it`);
+  });
+
+  it("verify holds the flows against the specification, and finds what Windows cannot", async () => {
+    const except = `{ podSelector: ${WEB}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.0.0/16, except: [10.244.2.0/24] } }] }] }`;
+    const good = await opened(
+      cluster(engine),
+      policy(`{ podSelector: ${WEB}, ingress: [{ from: [{ podSelector: {} }] }] }`),
+    );
+    const wrong = await opened(cluster(engine), policy(except));
+    const [report, other] = [await good.verify(), await wrong.verify()];
+    const ofPolicies = report.cells.filter(({ row }) => row.startsWith("NETWORK-POLICY"));
+    expect(new Set(ofPolicies.map(({ row, verdict }) => `${row} ${verdict}`))).toEqual(
+      new Set(["NETWORK-POLICY-ALLOWS as-expected", "NETWORK-POLICY-DENIES as-expected"]),
+    );
+    // What is neither TCP nor UDP is left to the engine.
+    expect(
+      report.cells
+        .filter(({ verdict }) => verdict === "not-judged")
+        .every(({ protocol }) => protocol === "icmp"),
+    ).toBe(true);
+    const codes = other.findings.filter(({ cell }) => cell !== undefined).map(({ code }) => code);
+    expect(new Set(codes)).toEqual(new Set(engine === NPM ? ["network-policy-except"] : []));
+  });
+});
+
+describe("engines that enforce nothing", () => {
+  const DENY = policy(`{ podSelector: ${WEB} }`);
+
+  it.each([
+    ["calico without KUBE_NETWORK", "policy: calico", "policy-engine-without-network"],
+    ["NPM beside flannel's network", "policy: azure-npm", "policy-engine-without-network"],
+    ["none", "policy: none", "network-policy-not-enforced"],
+  ])("%s: everything passes, and that is a finding", async (name, fields, code) => {
+    const client = await opened(cluster({ name, network: "{ name: cbr0 }", fields }), DENY);
+    expect(await outcomeOf(client, CLIENT, TO_WEB, 8080)).toBe("passes");
+    const { findings, basis } = await client.verify();
+    const ofFlows = findings.filter(({ cell }) => cell !== undefined);
+    expect(new Set(ofFlows.map((each) => each.code))).toEqual(new Set([code]));
+    const said = [...basis.notes, ...basis.notJudged].map((each) => each.code);
+    expect(said).toContain(code);
+  });
+});
+
+describe("the engine that manifests bring", () => {
+  const daemonSet = (name: string, env: string): string => `apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: ${name}, namespace: kube-system }
+spec:
+  selector: { matchLabels: { app: ${name} } }
+  template:
+    metadata: { labels: { app: ${name} } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      securityContext: { windowsOptions: { hostProcess: true, runAsUserName: system } }
+      hostNetwork: true
+      containers: [{ name: engine, image: engine, env: [${env}] }]
+`;
+
+  it.each([
+    ["calico-node-windows", "{ name: KUBE_NETWORK, value: cbr0 }", "{ name: cbr0 }"],
+    ["azure-npm-win", "", "{ name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }"],
+  ])("%s runs", async (name, env, network) => {
+    const deny = policy(`{ podSelector: ${WEB} }`);
+    const client = await opened(cluster({ name, network, fields: "" }), daemonSet(name, env), deny);
+    expect(await outcomeOf(client, CLIENT, TO_WEB, 8080)).toBe("blocked");
+  });
+});

@@ -1,0 +1,82 @@
+/**
+ * What NetworkPolicies make of cells: allowed or denied by their specification, never by the engine that enforces them, so that
+ * what an engine cannot do on Windows is a finding.
+ */
+import type { PolicyVerdict, ReadPolicy } from "#contracts/kubernetes/network-policy.ts";
+import { readNetworkPolicy } from "#contracts/kubernetes/network-policy.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Cluster } from "../cluster.ts";
+import { PolicyView } from "../limits/network-policies.ts";
+import type { Enforcement } from "../policies/enforcement.ts";
+import type { LimitedFlow } from "../session/flow-limit.ts";
+import type { Cell } from "./cells/cell.ts";
+
+const SPECIFICATION = "https://kubernetes.io/docs/concepts/services-networking/network-policies/";
+
+const DENIED = "network-policy-denied";
+/** What a packet that an ACL stops is called. */
+const DROP_CODES: readonly KnowledgeCode[] = Object.freeze(["acl-rule-blocked"]);
+
+/** Policies that decide about a flow, and the nodes whose engines should carry them out. */
+interface Concern {
+  readonly policies: readonly ReadPolicy[];
+  readonly nodes: readonly string[];
+}
+
+function concernOf(verdict: PolicyVerdict, { source, answerers }: LimitedFlow): Concern {
+  const ends = (direction: "ingress" | "egress") => (direction === "egress" ? [source] : answerers);
+  const nodesOf = (direction: "ingress" | "egress"): readonly string[] =>
+    ends(direction).flatMap(({ node }) => node ?? []);
+  if (verdict.outcome === "denied")
+    return { policies: verdict.isolatedBy, nodes: nodesOf(verdict.direction) };
+  if (verdict.outcome === "undefined") return { policies: [], nodes: [] };
+  return {
+    policies: verdict.rules.map(({ policy }) => policy),
+    nodes: verdict.rules.flatMap(({ direction }) => nodesOf(direction)),
+  };
+}
+
+/** Why an engine does otherwise than its policies say; undefined where nothing of it is known. */
+function limitOf(enforcement: Enforcement, { policies, nodes }: Concern): KnowledgeCode | undefined {
+  if (enforcement.engine === "none") return "network-policy-not-enforced";
+  const keys = new Set(policies.map(({ namespace, name }) => `${namespace}/${name}`));
+  for (const node of nodes) {
+    const { networks, findings } = enforcement.nodes[node] ?? { networks: [], findings: [] };
+    if (networks.length === 0) return "policy-engine-without-network";
+    const found = findings.find(({ policy }) => policy === undefined || keys.has(policy));
+    if (found !== undefined) return found.code;
+  }
+  return undefined;
+}
+
+/** Cells of a cluster with an engine, or known to have none, as its policies have them. */
+export class PolicyCells {
+  private readonly enforcement: Enforcement | undefined;
+  private readonly view: PolicyView;
+
+  constructor({ enforcement, objects }: Cluster) {
+    this.enforcement = objects.NetworkPolicy.length === 0 ? undefined : enforcement;
+    this.view = new PolicyView(
+      this.enforcement === undefined ? [] : objects.NetworkPolicy.map(readNetworkPolicy),
+    );
+  }
+
+  /** `flowOf`: the cell as limits look at it. What the user expects stays. */
+  of(cell: Cell, flowOf: () => LimitedFlow): Cell {
+    const { enforcement } = this;
+    if (enforcement === undefined || cell.flow === "cluster-file" || cell.expected.outcome !== "works")
+      return cell;
+    const flow = flowOf();
+    const verdict = this.view.verdict(flow);
+    if (verdict === undefined || verdict.outcome === "undefined") return cell;
+    if (verdict.outcome === "allowed" && verdict.rules.length === 0) return cell;
+    const because = limitOf(enforcement, concernOf(verdict, flow));
+    const said = { ...cell, documentedIn: SPECIFICATION, ...(because === undefined ? {} : { because }) };
+    if (verdict.outcome === "allowed") return { ...said, row: "NETWORK-POLICY-ALLOWS" };
+    return {
+      ...said,
+      row: "NETWORK-POLICY-DENIES",
+      expected: { outcome: "denied", code: DENIED, proof: "drop", dropCodes: DROP_CODES },
+    };
+  }
+}
