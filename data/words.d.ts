@@ -501,6 +501,8 @@ export function contracts(): Contracts;
 
 export interface ControlPlane {
   readonly bodyMediaTypeUnsupported: Template<"protobuf">;
+  readonly execNeedsWebSocket: string;
+  readonly podsDoNotRun: string;
   readonly patchMediaTypeUnsupported: Template<"types" | "applied">;
   readonly objectUnrecognized: string;
   readonly namespaceMismatch: string;

@@ -14,6 +14,8 @@ import { mappingOf } from "../load/checks/field-check.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
+import { LogStreams } from "./log-streams.node.ts";
+import { type PodAccess, checkContainer, readLogRequest } from "./pod-access.ts";
 import { discoveryDocument } from "./discovery.ts";
 import { FieldValidation, type Validated, warningHeaders } from "./field-validation.ts";
 import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi.ts";
@@ -32,6 +34,9 @@ import { type RequestTarget, apiVersionOf, targetOf } from "./served-resources.t
 import { type StatusDetails, statusOf, successStatus } from "./status.ts";
 import { type IncludeObject, tableOf, wantsTable } from "./table.ts";
 import { type ServedSource, WatchStreams } from "./watch-stream.node.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 const CREATED = 201;
 const TOO_LARGE = 413;
@@ -47,6 +52,8 @@ export interface KubeApiOptions {
   readonly log?: Log | undefined;
   /** How often watches get bookmarks; about once a minute. */
   readonly bookmarkMs?: number | undefined;
+  /** What runs in pods; undefined: nothing. */
+  readonly access?: PodAccess | undefined;
 }
 
 type AppContext = Context<{ Bindings: HttpBindings }>;
@@ -99,6 +106,7 @@ function aboutOf(target: RequestTarget | undefined): StatusDetails {
 export class KubeApi {
   readonly app: Hono<{ Bindings: HttpBindings }> = new Hono();
   readonly watches: WatchStreams;
+  readonly logs: LogStreams | undefined;
   private readonly options: KubeApiOptions;
   private readonly source: ServedSource;
   private readonly log: Log;
@@ -109,6 +117,7 @@ export class KubeApi {
     this.source = options.source;
     this.log = options.log ?? SILENT_LOG;
     this.watches = new WatchStreams(options.source, options.nowMs, options.bookmarkMs);
+    this.logs = options.access === undefined ? undefined : new LogStreams(options.access);
     this.app.onError((error) => this.refuse(error, undefined));
     this.app.all("*", async (context) => this.answer(context));
   }
@@ -154,6 +163,7 @@ export class KubeApi {
       throw methodNotAllowed();
     }
     if (target.subresource === "scale" && isScaled(target.resource.kind)) return this.scale(context, target);
+    if (target.resource.kind === "Pod" && target.subresource === "log") return this.podLog(context, target);
     if (method === "GET") return this.get(context, target);
     if (method === "PUT") return this.update(context, target);
     if (method === "PATCH") return this.patch(context, target);
@@ -262,6 +272,17 @@ export class KubeApi {
     const body = patch.type === "json" ? patch : { ...patch, body: eventPatch(target, patch.body) };
     const stored = await this.placeOf(context).patch(resource.kind, { namespace, name }, body, options);
     return answerOf(resource.toServed(stored), warnings);
+  }
+
+  private async podLog(context: AppContext, { namespace, name = "" }: RequestTarget): Promise<Response> {
+    const { req, env } = context;
+    if (req.method !== "GET") throw methodNotAllowed();
+    const request = readLogRequest((each) => req.query(each));
+    const place = { namespace, name };
+    checkContainer(await this.source.get("Pod", place), req.query("container"));
+    if (this.logs === undefined) throw badRequest(WORDS.podsDoNotRun);
+    await this.logs.write(env.outgoing, place, request);
+    return RESPONSE_ALREADY_SENT;
   }
 
   private async scale(

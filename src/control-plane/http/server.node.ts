@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { createServer } from "node:https";
 import type { Server } from "node:https";
 import { isIPv6 } from "node:net";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import { stringify } from "yaml";
 import { LIMITS } from "#core/base/limits.ts";
@@ -11,6 +13,8 @@ import type { Log } from "#core/base/log.ts";
 import { replaceOwnerFile } from "#core/base/owner-only.node.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { KubeApi } from "./api-app.node.ts";
+import type { PodAccess } from "./pod-access.ts";
+import { PodStreams } from "./pod-streams.node.ts";
 import { type ServerCertificate, makeCertificate } from "./self-signed.node.ts";
 import type { ServedSource } from "./watch-stream.node.ts";
 
@@ -37,6 +41,8 @@ export interface KubeServerOptions {
   readonly log?: Log | undefined;
   /** How often watches get bookmarks; about once a minute. */
   readonly bookmarkMs?: number | undefined;
+  /** What runs in pods, for `kubectl exec` and `kubectl logs`; undefined: nothing. */
+  readonly access?: PodAccess | undefined;
 }
 
 function accessCheck(token: string): (authorization: string | undefined) => void {
@@ -56,6 +62,7 @@ function makeIdentity(host: string): ServerIdentity {
 export class KubeServer {
   private readonly api: KubeApi;
   private readonly server: Server;
+  private readonly streams: PodStreams;
   private readonly host: string;
   readonly identity: ServerIdentity;
 
@@ -63,7 +70,7 @@ export class KubeServer {
     this.host = options.host;
     this.identity = options.identity ?? makeIdentity(options.host);
     const { key, certificate, token } = this.identity;
-    const { source, gitVersion, log, bookmarkMs } = options;
+    const { source, gitVersion, log, bookmarkMs, access } = options;
     const nowMs = (): number => Date.now();
     this.api = new KubeApi({
       source,
@@ -72,7 +79,9 @@ export class KubeServer {
       log,
       bookmarkMs,
       checkAccess: accessCheck(token),
+      access,
     });
+    this.streams = new PodStreams({ source, access, checkAccess: accessCheck(token), log });
     this.server = createAdaptorServer({
       fetch: this.api.app.fetch,
       createServer,
@@ -84,6 +93,9 @@ export class KubeServer {
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       },
     }) as Server;
+    this.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.streams.upgrade(request, socket, head);
+    });
     this.server.maxConnections = LIMITS.kubeConnectionsMax;
   }
 
@@ -134,6 +146,8 @@ export class KubeServer {
       this.server.close(() => resolve());
     });
     this.api.watches.close();
+    this.api.logs?.close();
+    this.streams.close();
     const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
     await closed;
     clearTimeout(cut);

@@ -272,6 +272,40 @@ describe("kubectl on the emulator", () => {
     kubectl("delete", "node", "late");
   });
 
+  it("exec runs a command in a pod, and brings its texts and its exit code", () => {
+    expect(kubectl("exec", "client", "--", "ipconfig")).toMatch(/^\r\nWindows IP Configuration\r\n/);
+    const failed = run(["exec", "client", "--", "curl", "http://gone."]);
+    expect(failed).toMatchObject({ code: 6, stdout: "" });
+    expect(failed.stderr).toContain("curl: (6) Could not resolve host: gone.");
+    expect(failed.stderr).toContain("command terminated with exit code 6");
+    const refused = run(["exec", "client", "--", "ipconfig", "/renew"]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("ipconfig /renew is not one of the commands that Mullion has");
+  });
+
+  it("exec of a client that speaks SPDY says which kubectl is needed", () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const { status, stderr } = spawnSync(program, ["exec", "client", "--", "ipconfig"], {
+      encoding: "utf8",
+      env: { ...env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" },
+      timeout: 60_000,
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain("use kubectl 1.31 or later");
+  });
+
+  it("logs -f shows whom a pod answers, while it does", async () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const following = spawn(program, ["logs", "-f", "api"], { env });
+    let text = "";
+    following.stdout.on("data", (part: Buffer) => (text += part.toString()));
+    const address = kubectl("get", "pod", "api", "-o", "jsonpath={.status.podIP}");
+    expect(kubectl("exec", "client", "--", "curl", "-s", `http://${address}:8080`)).toMatch(/api saw /);
+    await expect.poll(() => text, { timeout: 15_000 }).toMatch(/answered 10\.\S+ on TCP port 8080\n/);
+    following.kill("SIGINT");
+    expect(kubectl("logs", "api", "--tail", "1")).toMatch(/^answered 10\.\S+ on TCP port 8080\n$/);
+  });
+
   it("many at once are served", async () => {
     const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
     const annotate = (index: number): Promise<void> =>

@@ -1,11 +1,13 @@
 /** `mullion kube serve`: a cluster file's Kubernetes API for kubectl, kube-proxy, flanneld. */
 import { resolve } from "node:path";
 import { Turns } from "#cluster/api/held-cluster.ts";
+import { ClusterPodAccess } from "#cluster/exec/pod-access.ts";
 import { KUBERNETES_MINOR_MAX } from "#cluster/file/description.ts";
 import { apiServiceManifests } from "#cluster/services/api-server.ts";
 import { apiServerObjects } from "#cluster/session/built-in-objects.ts";
 import { formatKubernetesVersion } from "#cluster/session/node-object.ts";
 import type { KubeSourceOptions } from "#cluster/session/running-cluster.ts";
+import type { PodAccess } from "#control-plane/http/pod-access.ts";
 import { KubeServer } from "#control-plane/http/server.node.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { Failure, describeSystemError } from "../failure.ts";
@@ -106,6 +108,8 @@ interface Served {
   readonly gitVersion: string;
   /** What it is, for the first line. */
   readonly title: string;
+  /** What runs in its pods; undefined: nothing. */
+  readonly access: PodAccess | undefined;
 }
 
 /** RFC 3339 without fractions, as the API has it. */
@@ -119,7 +123,7 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
     const gitVersion = `v1.${KUBERNETES_MINOR_MAX}.0`;
     const source = openEmptyCluster(now);
     await writeServiceRanges(source, SERVICE_RANGES);
-    return { source, isEmpty: true, gitVersion, title: "a cluster without nodes" };
+    return { source, isEmpty: true, gitVersion, title: "a cluster without nodes", access: undefined };
   }
   const texts = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
@@ -136,12 +140,13 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
     isEmpty: false,
     gitVersion: formatKubernetesVersion(file.kubernetes.version),
     title: `the cluster ${file.name}`,
+    access: new ClusterPodAccess(opened.session, turns),
   };
 }
 
-async function listen({ source, gitVersion }: Served, address: ListenAddress): Promise<KubeServer> {
+async function listen({ source, gitVersion, access }: Served, address: ListenAddress): Promise<KubeServer> {
   try {
-    return await KubeServer.listen({ source, gitVersion, ...address, log: processLog() });
+    return await KubeServer.listen({ source, gitVersion, access, ...address, log: processLog() });
   } catch (error) {
     throw new Failure(
       "bad-usage",

@@ -39,6 +39,21 @@ export function parseIdentification(text: string): Identification | undefined {
 
 /** A longer line is answered where it is. */
 const LINE_CHARACTERS_MAX = 1_024;
+/** Of a server; the oldest go first. */
+const LOG_LINES_MAX = 100;
+
+/** Who was answered where, and when by the clock of the world. */
+export interface AnsweredClient {
+  /** Counts up from 1. */
+  readonly number: number;
+  readonly atMs: number;
+  readonly clientIp: Ip;
+  readonly clientPort: number;
+  readonly protocol: "TCP" | "UDP";
+  readonly port: number;
+}
+
+const NONE: readonly AnsweredClient[] = Object.freeze([]);
 
 /** The answer for a client that speaks HTTP: the line is the page. */
 function pageOf(line: Uint8Array): HttpReply {
@@ -86,7 +101,13 @@ class Session implements TcpOwner {
   private answer(connection: TcpConnection): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
-    const line = this.server.answerTo(connection.remoteIp, connection.remotePort);
+    const { remoteIp, remotePort, localPort } = connection;
+    const line = this.server.answerTo({
+      clientIp: remoteIp,
+      clientPort: remotePort,
+      protocol: "TCP",
+      port: localPort,
+    });
     connection.send(this.isHttp ? encodeAscii(formatReply(pageOf(line))) : line);
     connection.close();
   }
@@ -96,6 +117,8 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
   readonly name: string;
   /** How many lines and datagrams were answered. */
   answeredCount = 0;
+  /** The newest of them, the oldest first; frozen, so that copies share it. */
+  log: readonly AnsweredClient[] = NONE;
   private readonly compartment: Compartment;
   private readonly listeners: TcpListener[] = [];
   private readonly sockets: UdpSocket[] = [];
@@ -154,7 +177,12 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
 
   udpReceived(socket: UdpSocket, datagram: UdpDatagram): void {
     const { source, sourcePort, destination } = datagram;
-    const bytes = this.answerTo(source, sourcePort);
+    const bytes = this.answerTo({
+      clientIp: source,
+      clientPort: sourcePort,
+      protocol: "UDP",
+      port: socket.port,
+    });
     // The client waits for an answer from the address that it asked.
     const isOwn = this.compartment.isLocal(destination);
     socket.send({ destination: source, port: sourcePort, bytes, ...(isOwn ? { source: destination } : {}) });
@@ -165,8 +193,11 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
   }
 
   /** The answer for one client. */
-  answerTo(clientIp: Ip, clientPort: number): Uint8Array {
+  answerTo(client: Omit<AnsweredClient, "number" | "atMs">): Uint8Array {
     this.answeredCount++;
+    const entry = Object.freeze({ ...client, number: this.answeredCount, atMs: this.compartment.nowMs });
+    this.log = Object.freeze([...this.log.slice(1 - LOG_LINES_MAX), entry]);
+    const { clientIp, clientPort } = client;
     return encodeAscii(formatIdentification({ name: this.name, clientIp, clientPort }));
   }
 }

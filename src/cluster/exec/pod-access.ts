@@ -1,0 +1,56 @@
+/**
+ * What `kubectl exec` and `kubectl logs` find in the pods of a served cluster. A command runs in the cluster itself, whose clock goes
+ * on with it: servers log whom they answered, and what a pod remembers stays. A pod's log is that of its built-in server.
+ */
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { CommandEnd, LogLine, PodAccess, PodPlace } from "#control-plane/http/pod-access.ts";
+import type { AnsweredClient } from "#dataplane/host/services/identification-server.ts";
+import type { Turns } from "../api/held-cluster.ts";
+import { RequestError } from "../request-error.ts";
+import type { ClusterSession } from "../session/session.ts";
+import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
+import { execute } from "./exec.ts";
+
+const BAD_REQUEST = 400;
+
+function lineOf({ number, atMs, clientIp, clientPort, protocol, port }: AnsweredClient): LogLine {
+  const client = formatSocketAddress(clientIp, clientPort);
+  return {
+    number,
+    at: new Date(CAPTURE_EPOCH_MS + Math.floor(atMs)).toISOString(),
+    text: `answered ${client} on ${protocol} port ${port}`,
+  };
+}
+
+export class ClusterPodAccess implements PodAccess {
+  private readonly session: ClusterSession;
+  private readonly turns: Turns;
+
+  constructor(session: ClusterSession, turns: Turns) {
+    this.session = session;
+    this.turns = turns;
+  }
+
+  readonly exec = async ({ namespace, name }: PodPlace, command: readonly string[]): Promise<CommandEnd> =>
+    this.turns.take(async () => {
+      await this.session.raise();
+      try {
+        return execute(this.session.cluster, { from: `pod/${namespace}/${name}`, command });
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error;
+        throw new KubeError("kubernetes-request-invalid", BAD_REQUEST, `${error.message}. ${error.advice}`);
+      }
+    });
+
+  readonly logs = async (
+    { namespace, name }: PodPlace,
+    after: number,
+  ): Promise<readonly LogLine[] | undefined> =>
+    this.turns.take(() => {
+      const pod = this.session.cluster.pods.find(
+        ({ spec }) => spec.namespace === namespace && spec.name === name,
+      );
+      return pod?.server.log.filter(({ number }) => number > after).map(lineOf);
+    });
+}
