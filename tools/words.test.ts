@@ -61,7 +61,9 @@ describe("the texts of data/words", () => {
     expect(formatWordModule()).toContain('export const commandLine = () => openWords("command-line");');
     expect(types).toMatch(/^ {2}readonly "arp-truncated": string;$/mu);
     expect(types).toMatch(/^ {2}readonly exitCodes: string;$/mu);
-    expect(types).toMatch(/^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames">;$/mu);
+    expect(types).toMatch(
+      /^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames" \| "stackKindNames">;$/mu,
+    );
   });
 });
 

@@ -13,7 +13,7 @@ import { hcnClientOf } from "../machines/windows-node.ts";
 import { selectNodes } from "./inventory.ts";
 
 export const COMPUTE_SYSTEM_VIEW = {
-  text: "A container or virtual machine of a Windows node, as the Host Compute Service has it.",
+  text: "A container or virtual machine, as HCS has it.",
   fields: {
     node: "text",
     id: { is: "text", text: "Of a pod's pause container: NAMESPACE_POD." },
