@@ -31,8 +31,8 @@ dns: { enabled: false }
 ${fields}
 network: ${network}
 nodes:
-  - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
-  - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
 pods:
   - { name: web, node: win-1, labels: { app: web } }
   - { name: client, node: win-2, labels: { app: client } }

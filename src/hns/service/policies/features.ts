@@ -74,12 +74,10 @@ export function checkPolicyFeatures(
       detail: `${where} has the type ${policy.Type}, which ${service} does not know`,
     });
   }
+  // Sets of sets come with sets, whatever range clients have for them: Azure NPM makes them on Server 2022
+  // (https://github.com/Azure/azure-container-networking/blob/master/docs/npm.md).
   const needed: readonly (readonly [HnsFeature, string])[] =
-    policy.Type === "ACL" || policy.Type === "NetworkACL"
-      ? featuresOfAcl(policy.Settings)
-      : policy.Type === "SetPolicy" && policy.Settings.PolicyType === "NESTEDIPSET"
-        ? [["NestedIpSet", "a set of sets (NESTEDIPSET)"]]
-        : [];
+    policy.Type === "ACL" || policy.Type === "NetworkACL" ? featuresOfAcl(policy.Settings) : [];
   for (const [name, what] of needed) {
     if (context.has(name)) continue;
     throw new HcnError("HCN_E_INVALID_POLICY", {

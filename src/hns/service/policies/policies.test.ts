@@ -149,8 +149,8 @@ describe("what a version does not know (hcn.md §7.1)", () => {
   it.each<[string, HnsNodeOptions["version"], PolicyDocument, HcnErrorCode | undefined]>([
     ["SetPolicy", { Major: 12, Minor: 9 }, ipSet("a", ""), "HCN_E_INVALID_POLICY_TYPE"],
     ["SetPolicy", { Major: 13, Minor: 0 }, ipSet("a", ""), undefined],
-    ["NestedIpSet", { Major: 14, Minor: 9 }, ipSet("a", "", "NESTEDIPSET"), "HCN_E_INVALID_POLICY"],
-    ["NestedIpSet", { Major: 15, Minor: 0 }, ipSet("a", "", "NESTEDIPSET"), undefined],
+    ["NestedIpSet", { Major: 12, Minor: 9 }, ipSet("a", "", "NESTEDIPSET"), "HCN_E_INVALID_POLICY_TYPE"],
+    ["NestedIpSet", { Major: 13, Minor: 0 }, ipSet("a", "", "NESTEDIPSET"), undefined],
     [
       "NetworkACL",
       { Major: 14, Minor: 9 },

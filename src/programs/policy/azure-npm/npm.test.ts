@@ -7,15 +7,15 @@ import { NPM } from "./npm-policy.ts";
 const WEB = "10.244.2.10";
 const CLIENT = "10.244.2.11";
 const NODE_RULE = "In 201 Allow any remote 10.0.2.15";
-/** Its HNS has sets of sets (hcn.md §7.1). */
-const WS2025 = { profile: "ws2025" };
+/** The first server that NPM runs on (Azure/azure-container-networking, docs/npm.md). */
+const WS2022 = { profile: "ws2022" };
 const PODS = [pod("web", WEB, { app: "web" }), pod("client", CLIENT, { app: "client" })];
 const INGRESS = { policyTypes: ["Ingress"] };
 const OF_CLIENT = { podSelector: { matchLabels: { app: "client" } } };
 const OF_WEB = { podSelector: { matchLabels: { app: "web" } } };
 
 async function node(network = "azure"): Promise<PolicyNode> {
-  const made = await PolicyNode.create(network, WS2025);
+  const made = await PolicyNode.create(network, WS2022);
   await made.addPod(WEB);
   await made.addPod(CLIENT);
   return made;
@@ -103,7 +103,7 @@ describe("ACLs of Azure NPM (control-planes.md §7.2)", () => {
   });
 
   it("CP-P10: it looks for its network 240 times, every 5 seconds, and begins when it is there", async () => {
-    const made = PolicyNode.bare("azure", WS2025);
+    const made = PolicyNode.bare("azure", WS2022);
     const { engine } = made.npm(input([policy("deny", INGRESS)], PODS));
     expect([NPM.networkTries, NPM.networkWaitS]).toEqual([240, 5]);
     expect((await engine.sync()).networks).toEqual([]);
@@ -114,7 +114,7 @@ describe("ACLs of Azure NPM (control-planes.md §7.2)", () => {
   });
 
   it("CP-P10: after 240 times it gives up", async () => {
-    const made = PolicyNode.bare("azure", WS2025);
+    const made = PolicyNode.bare("azure", WS2022);
     const { engine } = made.npm(input([], PODS));
     for (let count = 0; count < 240; count++) await engine.sync();
     expect(engine.hasGivenUp).toBe(true);
@@ -128,7 +128,7 @@ describe("ACLs of Azure NPM (control-planes.md §7.2)", () => {
   });
 
   it("CP-P12: an endpoint that no container has is passed by", async () => {
-    const made = await PolicyNode.create("azure", WS2025);
+    const made = await PolicyNode.create("azure", WS2022);
     await made.addPod(WEB, false);
     const { written } = await made.npm(input([policy("deny", INGRESS)], PODS)).engine.sync();
     expect(written).toEqual([]);
