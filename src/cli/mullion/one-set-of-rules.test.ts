@@ -382,3 +382,40 @@ describe("a selector that is spelled nearly as the labels", () => {
     expect((await codesOfLint({ "m.yaml": web + manifests })).includes(CODE)).toBe(isTold);
   });
 });
+
+describe("a NetworkPolicy of pods on Windows", () => {
+  const POLICY = `
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: closed }
+spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Ingress] }
+`;
+  const AGENT = `
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: calico-node-windows, namespace: kube-system }
+spec:
+  selector: { matchLabels: { app: calico } }
+  template:
+    metadata: { labels: { app: calico } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers: [{ name: felix, image: registry.example/calico:1 }]
+`;
+
+  it.each([
+    ["without an engine", "", "", true],
+    ["with the one that the cluster file names", "policy: calico", "", false],
+    ["with the one that a DaemonSet brings", "", AGENT, false],
+  ])("is not judged, as lint says: %s", async (_, field, agent, isTold) => {
+    const files = {
+      "c.yaml": cluster("ws2022", field),
+      "m.yaml": POLICY + agent + pod("web", "windows") + pod("client", "linux"),
+    };
+    expect((await codesOfLint(files)).includes("network-policy-not-enforced")).toBe(isTold);
+    const { findings } = await verified(files);
+    expect(findings.some(({ code }) => code === "network-policy-not-enforced")).toBe(isTold);
+  });
+});

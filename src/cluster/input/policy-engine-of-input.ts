@@ -10,6 +10,11 @@ const OWNERS: readonly (readonly [pattern: RegExp, engine: "calico" | "azure-npm
   [/^calico-node/, "calico"],
 ];
 
+/** True for the name of a DaemonSet that brings an engine, if its pods run on Windows. */
+export function isNamedAsEngine(name: string): boolean {
+  return OWNERS.some(([pattern]) => pattern.test(name));
+}
+
 /** What Calico is told by its container, or by a ConfigMap that this reads. */
 function kubeNetwork({ containers, configs }: Evidence): string | undefined {
   const own = containers.find(
@@ -64,7 +69,7 @@ export function withPolicyEngine(
   if (file.policy.engine !== undefined) return file;
   const isAnyBrought = objects.some(
     ({ object: { kind, metadata } }) =>
-      (kind === "DaemonSet" || kind === "Pod") && OWNERS.some(([pattern]) => pattern.test(metadata.name)),
+      (kind === "DaemonSet" || kind === "Pod") && isNamedAsEngine(metadata.name),
   );
   const brought = isAnyBrought
     ? specOf(collectEvidence({ objects, files: [], configurations: [] }))

@@ -1,4 +1,5 @@
 /** NetworkPolicies that select Windows pods. */
+import { isNamedAsEngine } from "#cluster/input/policy-engine-of-input.ts";
 import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -28,7 +29,16 @@ function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
   };
 }
 
-/** Whatever engine enforces it on the real nodes: no answer of Mullion takes it into account. */
+/** An engine of NetworkPolicies that the cluster file names, or a DaemonSet brings to Windows nodes. */
+function hasEngine(context: LintContext): boolean {
+  if (context.ofKind("cluster").some(({ value }) => textAt(value, "policy") !== undefined)) return true;
+  return context.objects("DaemonSet").some((set) => {
+    const name = textAt(set.value, "metadata", "name") ?? "";
+    return isNamedAsEngine(name) && context.podOf(set)?.os === "windows";
+  });
+}
+
+/** Without an engine no answer of Mullion takes it into account. */
 const NOT_ENFORCED: LintRule = {
   code: "network-policy-not-enforced",
   applies: ["kubernetes"],
@@ -37,7 +47,7 @@ const NOT_ENFORCED: LintRule = {
     const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
     const selected = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
     const isForWindows = selected.some((pod) => context.isForWindows(pod));
-    if (isForWindows)
+    if (isForWindows && !context.once(hasEngine))
       yield {
         at: { path: ["kind"] },
         message: WORDS.networkPolicyNotJudged,
