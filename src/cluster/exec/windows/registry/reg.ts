@@ -5,6 +5,7 @@
  * Inferred: a key without values is printed without its own name when it has keys, as the key of all interfaces is in printed
  * outputs; one without both prints nothing.
  */
+import { stripEnd } from "#core/base/text-edges.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../../command.ts";
 import type { Machine } from "../../machine.ts";
 import { type RegistryKey, type RegistryValue, SERVICES, registryKeys } from "./registry-keys.ts";
@@ -29,7 +30,7 @@ const USAGE = 'Type "REG QUERY /?" for usage.';
 /** The key with its hive's whole name; undefined where there is no such hive. */
 function wholePath(given: string): string | undefined {
   // PowerShell's spelling of a drive is not one of reg.exe's.
-  const [hive = "", ...rest] = given.replace(/\\+$/, "").split("\\");
+  const [hive = "", ...rest] = stripEnd(given, /\\/).split("\\");
   const known = HIVES[hive.toUpperCase()] ?? Object.values(HIVES).find((each) => each === hive.toUpperCase());
   return known === undefined ? undefined : [known, ...rest].join("\\");
 }
