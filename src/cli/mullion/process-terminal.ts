@@ -6,7 +6,7 @@ import { constants } from "node:os";
 import { join, resolve as absolutePath } from "node:path";
 import { writeNamedFile } from "#core/base/owner-only.node.ts";
 import { styleText } from "node:util";
-import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type Terminal, textColumns } from "./terminal.ts";
 

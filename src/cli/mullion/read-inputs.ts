@@ -1,7 +1,7 @@
 /** The files that `-f` names, as texts: files, folders, standard input, several of them. */
 import { extname } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
-import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 import type { LongManifestFile } from "#control-plane/load/manifests.ts";
 import { decodeSource } from "#core/base/source-text.ts";
 import { LIMITS } from "#core/base/limits.ts";

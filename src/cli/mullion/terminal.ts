@@ -1,5 +1,5 @@
 /** What a verb sees of the process: its output, its input, and how wide the screen is. */
-import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 
 /** Exit codes: 0 success, 1 findings or a failed expectation, 2 bad usage or bad input, 130 stopped by Ctrl-C. */
 export type ExitCode = 0 | 1 | 2 | 130;

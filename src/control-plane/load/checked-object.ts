@@ -35,7 +35,17 @@ function cleanOwn(value: unknown): unknown {
       if (cleaned !== field) fields[name] = cleaned;
     }
   }
-  return hasNone ? clean(fields) : Object.freeze(fields);
+  return Object.freeze(hasNone ? withoutNone(fields) : fields);
+}
+
+/** The fields of a mapping that are there. */
+function withoutNone(fields: Fields): Fields {
+  const left: Record<string, unknown> = {};
+  for (const name in fields) {
+    const field = fields[name];
+    if (field !== null && field !== undefined) left[name] = field;
+  }
+  return left;
 }
 
 function textOf(value: unknown): string {

@@ -27,10 +27,11 @@ import {
 import { normalize } from "./checked-object.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
-import { type TextFault, offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
+import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/kubernetes/text/yaml-value.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
 import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
+import { piecesOfPlainList } from "#contracts/kubernetes/text/plain-list.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
 import { contracts, controlPlane } from "#data/words.js";
@@ -73,13 +74,15 @@ function pathInPiece(root: FieldPath | undefined, path: FieldPath | undefined): 
 }
 
 /** The places of some fields of an object. */
-function placesOfFields(candidate: Candidate, paths: readonly (FieldPath | undefined)[]): FilePlace[] {
+function placesOfFields(
+  candidate: Candidate,
+  paths: readonly (FieldPath | undefined)[],
+  reader?: PlainYamlReader,
+): FilePlace[] {
   const { piece, root } = candidate;
-  const offsets = offsetsOf(
-    piece.text,
-    paths.map((path) => pathInPiece(root, path)),
-  );
-  return offsets.map((offset) => placeOf(piece, offset));
+  const { text } = piece;
+  const wanted = paths.map((path) => pathInPiece(root, path));
+  return offsetsOf(text, wanted, reader).map((offset) => placeOf({ ...piece, text }, offset));
 }
 
 function placeOfField(candidate: Candidate, path: FieldPath | undefined): FilePlace {
@@ -92,6 +95,7 @@ function placeOfObject(candidate: Candidate): FilePlace {
   const { piece, root } = candidate;
   const isAlone = root === undefined || (root.parent === undefined && piece.item !== undefined);
   if (!isAlone) return placeOfField(candidate, undefined);
+  if (piece.lead !== undefined) return { line: piece.line, column: piece.column + piece.lead + 1 };
   const lead = /^(?:\s+|#[^\n]*\n|---(?=\s)|-(?=\s))*/.exec(piece.text.slice(0, 4_096));
   return placeOf(piece, lead?.[0].length ?? 0);
 }
@@ -150,14 +154,14 @@ class Loader {
       return;
     }
     const isJson = /^\s*[[{]/.test(content.slice(0, 4_096)) && !holdsTemplate(content.slice(0, 4_096));
-    this.addPieces(name, isJson ? splitJson(content) : splitYaml(content));
+    this.addPieces(name, isJson ? splitJson(content) : (plainList(content) ?? splitYaml(content)));
   }
 
   private addPieces(file: string, pieces: Iterable<Piece>): void {
     let header: ListHeader | undefined;
     for (const piece of pieces) {
       const result =
-        piece.format === "json" ? readJson(piece.text, this.reader) : readYaml(piece.text, this.reader);
+        piece.format === "json" ? readJson(piece.text, this.reader) : readYamlPiece(piece, this.reader);
       if (piece.item === undefined) header = undefined;
       if ("faults" in result) {
         this.addTextFaults(file, piece, result.faults);
@@ -443,7 +447,7 @@ class Loader {
   private laterPlaces(candidate: Candidate, object: KubeObject): Readonly<Record<string, FilePlace>> {
     const paths = object.kind === "Service" ? refusablePaths(object) : [];
     if (paths.length === 0) return {};
-    const places = placesOfFields(candidate, paths);
+    const places = placesOfFields(candidate, paths, this.reader);
     return Object.fromEntries(
       paths.map((path, index) => [formatPath(path), Object.freeze(places[index] ?? { line: 0, column: 0 })]),
     );
@@ -494,6 +498,15 @@ const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.free
     "Nothing to do, unless you expected an effect.",
   ],
 });
+
+/** Short texts are cut as fast in any form. */
+const LIST_MIN = 1_048_576;
+
+/** The pieces of a long list as kubectl prints it. */
+function plainList(text: string): Iterable<Piece> | undefined {
+  if (text.length < LIST_MIN) return undefined;
+  return piecesOfPlainList([new TextEncoder().encode(text)], LIST_MIN);
+}
 
 const NO_PLACE: FilePlace = Object.freeze({ line: 1, column: 1 });
 

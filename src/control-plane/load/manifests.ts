@@ -1,5 +1,5 @@
 /** What reading manifests gives: objects with their places, notes and problems. */
-import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 import type { Fields } from "#core/base/json.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";

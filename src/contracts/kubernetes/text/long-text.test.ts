@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { splitJson } from "./json-pieces.ts";
-import { splitLongText } from "./long-text.ts";
+import { splitAnyLongText, splitLongText } from "./long-text.ts";
 import type { Piece } from "./piece.ts";
+import { piecesOfPlainList } from "./plain-list.ts";
+import { PlainYamlReader } from "./plain-yaml.ts";
 import { splitYaml } from "./yaml-pieces.ts";
 
 /** The bytes of a text in chunks of `size`. */
@@ -14,11 +16,15 @@ function chunksOf(bytes: Uint8Array, size: number): readonly Uint8Array[] {
 
 /** Of what is longer than `held` only the beginning counts: no reader takes it. */
 function shown(pieces: Iterable<Piece>, held: number): readonly Piece[] {
-  return Array.from(pieces, ({ gap, ...piece }) =>
-    piece.text.length < held
-      ? { ...piece, ...(gap === undefined ? {} : { gap }) }
-      : { ...piece, text: piece.text.slice(0, held) },
-  );
+  return Array.from(pieces, ({ format, text, line, column, isFrame, gap, item }) => ({
+    format,
+    line,
+    column,
+    text: text.slice(0, held),
+    ...(isFrame === undefined ? {} : { isFrame }),
+    ...(gap === undefined || text.length >= held ? {} : { gap }),
+    ...(item === undefined ? {} : { item }),
+  }));
 }
 
 /** What a text is read as in one part, and in chunks of each size. */
@@ -80,6 +86,21 @@ const ITEM_LINES = fc.constantFrom(
   "- k",
   "-",
   "$ kubectl get pods -o yaml",
+);
+
+const HEADS = ["apiVersion: v1\n", "apiVersion: v1\nkind: List\n"];
+
+/** Lines that items of a list as kubectl prints it have. */
+const LIST_LINES = fc.constantFrom(
+  "- a: 1",
+  "- b: é",
+  "  b: |",
+  "    - c",
+  "  d: |-",
+  "",
+  "    # e",
+  "  - f",
+  "  g: h\r",
 );
 
 const JSON_TEXT = fc.oneof(
@@ -169,6 +190,46 @@ describe("a text that is read in chunks", () => {
       ),
       { numRuns: 150 },
     );
+  });
+
+  it("of a list as kubectl prints it gives the same pieces by its bytes alone", () => {
+    fc.assert(
+      fc.property(
+        fc.array(LIST_LINES, { minLength: 1, maxLength: 12 }),
+        fc.constantFrom("", ...HEADS),
+        fc.constantFrom("", "kind: List\n", 'kind: List\nmetadata:\n  resourceVersion: ""\n', "kind: é"),
+        fc.integer({ min: 1, max: 40 }),
+        (items, head, tail, size) => {
+          const text = `${head}items:\n- a: 1\n${items.join("\n")}\n${tail}`;
+          const chunks = chunksOf(new TextEncoder().encode(text), size);
+          const plain = piecesOfPlainList(chunks, 60);
+          const expected = { text, pieces: shown(splitAnyLongText(chunks, 60), 60) };
+          if (plain !== undefined) {
+            const pieces = [...plain];
+            expect({ text, pieces: shown(pieces, 60) }).toEqual(expected);
+            for (const { bytes, text: part } of pieces.slice(1))
+              expect(new PlainYamlReader(false).readBytes(bytes ?? new Uint8Array())).toEqual(
+                new PlainYamlReader(false).read(part),
+              );
+          }
+          fc.pre(plain !== undefined);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    ["a document more", "a: 1\nitems:\n- a: 1\n---\nb: 2\n"],
+    ["a prompt before it", "$ kubectl get pods -o yaml\nitems:\n- a: 1\nkind: List\n"],
+    ["a prompt behind it", "items:\n- a: 1\nkind: List\nC:\\> exit\n"],
+    ["two lists", "items:\n- a: 1\nb: 1\nitems:\n- c: 1\n"],
+    ["a comment between its items", "items:\n- a: 1\n# b\n- c: 1\n"],
+    ["an item that is longer than what is held", `items:\n- a: 1\n  b: ${"c".repeat(40)}\nkind: List\n`],
+    ["no items", "items:\nkind: List\nmetadata: 1\n"],
+    ["UTF-16", "i\u0000t\u0000e\u0000m\u0000s\u0000:\u0000\n\u0000"],
+  ])("is no plain list with %s", (_name, text) => {
+    expect(piecesOfPlainList([new TextEncoder().encode(text)], 20)).toBeUndefined();
   });
 
   it("gives the pieces of JSON at random", () => {

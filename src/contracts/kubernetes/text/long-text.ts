@@ -6,6 +6,7 @@ import { withoutPrompts } from "#core/base/source-text.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { BracketDepth, findItemsOfJson, skipBlanks, skipScalar, splitJson } from "./json-pieces.ts";
 import type { Piece } from "./piece.ts";
+import { type TextChunks, piecesOfPlainList } from "./plain-list.ts";
 import {
   ITEMS_OF_YAML,
   countLines,
@@ -18,9 +19,6 @@ import {
   piecesOfDocument,
   skipDeeper,
 } from "./yaml-pieces.ts";
-
-/** Bytes of a text, as often as it is read. */
-export type TextChunks = Iterable<Uint8Array>;
 
 /** What stands behind the items of a list, and how many lines they have; undefined: the list does not end. */
 type Frame = { readonly tail: string; readonly lines: number } | undefined;
@@ -355,6 +353,12 @@ export function* splitLongText(
   chunks: TextChunks,
   heldMax: number = 2 * LIMITS.manifestDocumentCharactersMax,
 ): Generator<Piece> {
+  const plain = piecesOfPlainList(chunks, heldMax);
+  yield* plain ?? splitAnyLongText(chunks, heldMax);
+}
+
+/** The same for a text of any form. */
+export function* splitAnyLongText(chunks: TextChunks, heldMax: number): Generator<Piece> {
   const frames: Frame[] = [];
   for (const isFirst of [true, false]) {
     const window = new Window(chunks, frames, isFirst, heldMax);

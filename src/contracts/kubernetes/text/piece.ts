@@ -5,6 +5,10 @@
 export interface Piece {
   readonly format: "yaml" | "json";
   readonly text: string;
+  /** The text in UTF-8, where it was not decoded yet. */
+  readonly bytes?: Uint8Array;
+  /** Characters before the piece's value, in its first line; absent where nobody has looked. */
+  readonly lead?: number;
   /** The line of the file in which the piece begins, from 1. */
   readonly line: number;
   /** Characters before the piece in that line. */

@@ -115,7 +115,9 @@ export class PlainYamlReader {
   private readonly scalars: ScalarTable;
   private readonly encoder = new TextEncoder();
   private readonly decoder = new TextDecoder();
-  private bytes = new Uint8Array(0);
+  /** For texts that come as strings. */
+  private room = new Uint8Array(0);
+  private bytes: Uint8Array = this.room;
   private length = 0;
   private root = 0;
   private places: Places | undefined;
@@ -134,7 +136,18 @@ export class PlainYamlReader {
 
   /** The value of a YAML text that is plain throughout; undefined when the library must read it. */
   read(text: string): { readonly value: unknown } | undefined {
-    if (!this.take(text)) return undefined;
+    return this.take(text) ? this.readTaken() : undefined;
+  }
+
+  /** The same of a text in UTF-8. */
+  readBytes(bytes: Uint8Array): { readonly value: unknown } | undefined {
+    this.bytes = bytes;
+    this.length = bytes.length;
+    this.next = 0;
+    return this.readTaken();
+  }
+
+  private readTaken(): { readonly value: unknown } | undefined {
     try {
       this.advance();
       if (this.first < 0) return undefined;
@@ -159,7 +172,8 @@ export class PlainYamlReader {
 
   /** False for what is not ASCII. */
   private take(text: string): boolean {
-    if (this.bytes.length < text.length) this.bytes = new Uint8Array(text.length + 4_096);
+    if (this.room.length < text.length) this.room = new Uint8Array(text.length + 4_096);
+    this.bytes = this.room;
     const { read, written } = this.encoder.encodeInto(text, this.bytes);
     this.length = written;
     this.next = 0;
@@ -185,7 +199,7 @@ export class PlainYamlReader {
         this.next = end + 1;
         return;
       }
-      for (let at = first; at < last; at++) if (isControl(bytes[at] ?? 0)) giveUp();
+      for (let at = first; at < last; at++) if (!isPlainByte(bytes[at] ?? 0)) giveUp();
       start = end + 1;
     }
     this.first = -1;
@@ -337,8 +351,8 @@ export class PlainYamlReader {
   }
 }
 
-function isControl(byte: number): boolean {
-  return byte < SPACE || byte === 127;
+function isPlainByte(byte: number): boolean {
+  return byte >= SPACE && byte < 127;
 }
 
 /** The offset of a field; of the nearest value around it, when it is not there itself. */

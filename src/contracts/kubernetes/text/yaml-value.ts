@@ -21,6 +21,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
 import { isNestedDeeper } from "./json-pieces.ts";
+import type { Piece } from "./piece.ts";
 import { PlainYamlReader } from "./plain-yaml.ts";
 import {
   composed,
@@ -244,6 +245,15 @@ class PlainValues {
 export function readYaml(text: string, reader: PlainYamlReader = new PlainYamlReader(false)): ValueReading {
   const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : reader.read(text);
   return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
+}
+
+/** The values of a piece of YAML. */
+export function readYamlPiece(piece: Piece, reader: PlainYamlReader): ValueReading {
+  const { bytes } = piece;
+  if (bytes === undefined || bytes.length > LIMITS.manifestDocumentCharactersMax)
+    return readYaml(piece.text, reader);
+  const plain = reader.readBytes(bytes);
+  return plain === undefined ? readAnyYaml(piece.text) : { values: [plain.value] };
 }
 
 /** The same by the library alone, which knows the whole language. */
