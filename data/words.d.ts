@@ -56,6 +56,7 @@ export interface ClusterFields {
   readonly nodeCompat: string;
   readonly nodeQuirks: string;
   readonly nodeLabels: string;
+  readonly nodePortForward: string;
   readonly nodeMacSpoofing: string;
   readonly nodeIpv6: string;
   readonly outsidePortsPort: string;
@@ -285,6 +286,12 @@ export interface ClusterLife {
   readonly policyEngineWithoutNetwork: Template<"title" | "engine" | "whose">;
   readonly advicePolicyWithoutEngine: string;
   readonly policiesEnforcedOnWindows: string;
+  readonly connectionRefusedWindows: string;
+  readonly connectionTimedOutWindows: string;
+  readonly portForwardRefused: Template<"to" | "pod" | "why">;
+  readonly portForwardConnectionEnded: Template<"reason">;
+  readonly portForwardPodGone: string;
+  readonly portForwardWithoutWincat: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -502,6 +509,7 @@ export function contracts(): Contracts;
 export interface ControlPlane {
   readonly bodyMediaTypeUnsupported: Template<"protobuf">;
   readonly execNeedsWebSocket: string;
+  readonly portForwardNeedsWebSocket: string;
   readonly podsDoNotRun: string;
   readonly patchMediaTypeUnsupported: Template<"types" | "applied">;
   readonly objectUnrecognized: string;

@@ -1,16 +1,27 @@
 /**
- * What `kubectl exec` and `kubectl logs` find in the pods of a served cluster. A command runs in the cluster itself, whose clock goes
+ * What `kubectl exec`, `logs` and `port-forward` find in the pods of a served cluster. A command runs in the cluster itself, whose clock goes
  * on with it: servers log whom they answered, and what a pod remembers stays. A pod's log is that of its built-in server.
  */
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import type { CommandEnd, LogLine, PodAccess, PodPlace } from "#control-plane/http/pod-access.ts";
+import type {
+  CommandEnd,
+  LogLine,
+  PodAccess,
+  PodConnection,
+  PodPlace,
+} from "#control-plane/http/pod-access.ts";
 import type { AnsweredClient } from "#dataplane/host/services/identification-server.ts";
 import type { Turns } from "../api/held-cluster.ts";
+import type { ClusterPod } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import type { ClusterSession } from "../session/session.ts";
 import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
 import { execute } from "./exec.ts";
+import { connectToPod } from "./port-connection.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const BAD_REQUEST = 400;
 
@@ -47,10 +58,21 @@ export class ClusterPodAccess implements PodAccess {
     { namespace, name }: PodPlace,
     after: number,
   ): Promise<readonly LogLine[] | undefined> =>
-    this.turns.take(() => {
-      const pod = this.session.cluster.pods.find(
-        ({ spec }) => spec.namespace === namespace && spec.name === name,
-      );
-      return pod?.server.log.filter(({ number }) => number > after).map(lineOf);
+    this.turns.take(() =>
+      this.find(namespace, name)
+        ?.server.log.filter(({ number }) => number > after)
+        .map(lineOf),
+    );
+
+  readonly connect = async ({ namespace, name }: PodPlace, port: number): Promise<PodConnection | string> =>
+    this.turns.take(async () => {
+      await this.session.raise();
+      const pod = this.find(namespace, name);
+      if (pod === undefined) return WORDS.portForwardPodGone;
+      return connectToPod(this.session.cluster, this.turns, pod, port);
     });
+
+  private find(namespace: string, name: string): ClusterPod | undefined {
+    return this.session.cluster.pods.find(({ spec }) => spec.namespace === namespace && spec.name === name);
+  }
 }

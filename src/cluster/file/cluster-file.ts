@@ -42,6 +42,9 @@ export type NetworkIpam = "static" | "dhcp";
 
 export type PortProtocol = "TCP" | "UDP";
 
+/** How the container runtime of a Windows node reaches a port of a pod. */
+export type PortForwarding = "connect" | "wincat" | "without-wincat";
+
 export interface KubernetesRelease {
   readonly major: number;
   readonly minor: number;
@@ -71,6 +74,8 @@ export interface NodeSpec {
    * (dataplane.md §2.6).
    */
   readonly hasMacSpoofing: boolean;
+  /** How the container runtime of a Windows node reaches a port of a pod for `kubectl port-forward`. */
+  readonly portForward: PortForwarding;
   /** Labels of the Node beside those that its kubelet gives it. */
   readonly labels: Readonly<Record<string, string>>;
   /** The machine's own name: what programs take that are not told the Node's. */

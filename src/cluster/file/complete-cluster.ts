@@ -91,6 +91,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: C
     podAddresses: raw.podAddresses.value && valuesOf(raw.podAddresses.value),
     compat: raw.compat.value,
     hasMacSpoofing: raw.macSpoofing.value === "on",
+    portForward: raw.portForward.value,
     labels: raw.labels.value,
     hostname: raw.hostname.value ?? raw.name.value,
     files: raw.files.value,

@@ -17,6 +17,7 @@ import type {
   KubernetesRelease,
   NodeOs,
   PolicyEngineName,
+  PortForwarding,
   PortProtocol,
 } from "./cluster-file.ts";
 import {
@@ -105,6 +106,7 @@ export interface NodeFields extends NodeStateFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
+  portForward: PortForwarding;
   labels: Readonly<Record<string, string>>;
   ipv6: LocatedFields<NodeIpv6Fields>;
 }
@@ -215,6 +217,12 @@ const NODE = mapping<NodeFields>("a node", {
   ),
   quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
   macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", "on", WORDS.nodeMacSpoofing),
+  portForward: withDefault(
+    oneOf<PortForwarding>(["connect", "wincat", "without-wincat"]),
+    "connect",
+    "connect",
+    WORDS.nodePortForward,
+  ),
   labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, WORDS.nodeLabels),
   ipv6: section(NODE_IPV6, WORDS.nodeIpv6),
   ...NODE_STATE,

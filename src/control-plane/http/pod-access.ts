@@ -1,4 +1,4 @@
-/** What a kubelet does for `kubectl exec` and `kubectl logs`, as the served API asks for it, and what those requests ask. */
+/** What a kubelet does for `kubectl exec`, `logs` and `port-forward`, as the served API asks for it, and what those requests ask. */
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { badRequest } from "./requests.ts";
@@ -23,11 +23,29 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** What a port said since it was asked last. */
+export interface PodAnswer {
+  readonly bytes: readonly Uint8Array[];
+  /** The server has said all. */
+  readonly isFinished: boolean;
+  /** Why nothing more comes, as the container runtime says it; undefined: nothing failed. */
+  readonly failure: string | undefined;
+}
+
+/** A connection to a port of a pod, made where the container runtime makes it. */
+export interface PodConnection {
+  /** Gives bytes, `isLast` as the end of the client's stream, and takes what came. Time passes only for bytes or an end. */
+  readonly exchange: (bytes: Uint8Array, isLast: boolean) => Promise<PodAnswer>;
+  readonly close: () => Promise<void>;
+}
+
 export interface PodAccess {
   /** @throws KubeError for a command that is refused. */
   readonly exec: (pod: PodPlace, command: readonly string[]) => Promise<CommandEnd>;
   /** The lines behind a number, the oldest first; undefined for a pod that does not run. */
   readonly logs: (pod: PodPlace, after: number) => Promise<readonly LogLine[] | undefined>;
+  /** For `kubectl port-forward`. @returns why it cannot, as the container runtime says it. */
+  readonly connect: (pod: PodPlace, port: number) => Promise<PodConnection | string>;
 }
 
 /** Every container of a pod has the pod's network, and one server answers for all. @throws KubeError for a name of none. */

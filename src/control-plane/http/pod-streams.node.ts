@@ -1,7 +1,7 @@
 /**
- * `kubectl exec` over a WebSocket: the protocols v5.channel.k8s.io and v4.channel.k8s.io (k8s.io/kubelet,
+ * `kubectl exec` and `port-forward` over a WebSocket. Of exec the protocols v5.channel.k8s.io and v4.channel.k8s.io (k8s.io/kubelet,
  * pkg/cri/streaming/remotecommand, and k8s.io/apimachinery, pkg/util/remotecommand). The first byte of a message says whose it is; how the command ended comes last, as a
- * `Status`. Clients that speak SPDY are told which kubectl to take.
+ * `Status`. Clients that speak SPDY alone are told which kubectl to take.
  */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
@@ -9,6 +9,11 @@ import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { type CommandEnd, type PodAccess, type PodPlace, checkContainer } from "./pod-access.ts";
+import {
+  PORT_FORWARD_PROTOCOL,
+  PortForward,
+  type PortForwardOptions,
+} from "./port-forward/port-forward.node.ts";
 import { badRequest, unknownResource } from "./requests.ts";
 import { targetOf } from "./served-resources.ts";
 import { statusOf } from "./status.ts";
@@ -119,6 +124,22 @@ function writeRefusal(socket: Duplex, error: unknown): void {
   );
 }
 
+/** A request, its connection, and what of it came already. */
+interface Upgraded {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+/** @throws KubeError for a client that speaks SPDY alone. */
+function forwardPorts({ request, socket, head, ...options }: Upgraded & PortForwardOptions): void {
+  const protocols = listedIn(request.headers["sec-websocket-protocol"]);
+  if (!asksForWebSocket(request) || !protocols.includes(PORT_FORWARD_PROTOCOL))
+    throw badRequest(WORDS.portForwardNeedsWebSocket);
+  const owner = new PortForward(options);
+  owner.begin(new WebSocketConnection(request, socket, { protocol: PORT_FORWARD_PROTOCOL, head, owner }));
+}
+
 /** All streams that are open. */
 export class PodStreams {
   private readonly options: PodStreamOptions;
@@ -137,8 +158,11 @@ export class PodStreams {
     socket.on("error", () => socket.destroy());
     try {
       this.options.checkAccess(request.headers.authorization);
-      const exec = await this.execOf(request);
-      await this.run(exec, request, socket, head);
+      const url = urlOf(request);
+      const { place, subresource, access } = await this.podOf(url);
+      if (subresource === "portforward")
+        forwardPorts({ request, socket, head, place, access, log: this.log });
+      else await this.run(readExec(request, url, place), access, { request, socket, head });
     } catch (error) {
       if (!(error instanceof KubeError))
         this.log.write("error", "stream of the Kubernetes API failed", { error });
@@ -151,29 +175,26 @@ export class PodStreams {
   }
 
   /** @throws KubeError for what is not served, and for a pod that there is not. */
-  private async execOf(request: IncomingMessage): Promise<ExecRequest> {
-    const url = urlOf(request);
+  private async podOf(
+    url: URL,
+  ): Promise<{ readonly place: PodPlace; readonly subresource: string; readonly access: PodAccess }> {
     const target = targetOf(url.pathname);
     if (target?.resource.kind !== "Pod" || target.name === undefined) throw unknownResource();
-    if (target.subresource === "portforward" || target.subresource === "attach")
-      throw badRequest(`${target.subresource} is not served here`);
-    if (target.subresource !== "exec") throw unknownResource();
+    const { subresource } = target;
+    if (subresource === "attach") throw badRequest(`${subresource} is not served here`);
+    if (subresource !== "exec" && subresource !== "portforward") throw unknownResource();
     const place: PodPlace = { namespace: target.namespace, name: target.name };
-    const exec = readExec(request, url, place);
-    checkContainer(
-      await this.options.source.get("Pod", place),
-      url.searchParams.get("container") ?? undefined,
-    );
-    if (this.options.access === undefined) throw badRequest(WORDS.podsDoNotRun);
-    return exec;
+    const { source, access } = this.options;
+    checkContainer(await source.get("Pod", place), url.searchParams.get("container") ?? undefined);
+    if (access === undefined) throw badRequest(WORDS.podsDoNotRun);
+    return { place, subresource, access };
   }
 
   /** From here on an error is told on the stream: the connection is a WebSocket. */
   private async run(
     exec: ExecRequest,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
+    access: PodAccess,
+    { request, socket, head }: Upgraded,
   ): Promise<void> {
     // Nothing reads what a client types: every command that there is ends by itself.
     const owner = { received: (): void => undefined, closed: (): void => undefined };
@@ -182,8 +203,7 @@ export class PodStreams {
     // Kubelets begin so, that the client sees the stream opened.
     await connection.send(Buffer.from([first ?? CHANNEL.error]));
     try {
-      const end = await this.options.access?.exec(exec.place, exec.command);
-      if (end !== undefined) await sendEnd(connection, exec, end);
+      await sendEnd(connection, exec, await access.exec(exec.place, exec.command));
     } catch (error) {
       if (!(error instanceof KubeError)) this.log.write("error", "command in a pod failed", { error });
       await sendText(connection, CHANNEL.error, JSON.stringify(statusOf(error)));

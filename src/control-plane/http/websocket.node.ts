@@ -137,6 +137,15 @@ export class WebSocketConnection {
     });
   }
 
+  /** Reads nothing more from the client until `resume`. What was read already is still given to the owner. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    if (!this.isClosed) this.socket.resume();
+  }
+
   /** Says goodbye and ends the connection. */
   close(code: number = CLOSE_NORMAL): void {
     if (this.isClosed) return;

@@ -1,5 +1,6 @@
 // kubectl as the user's hand, on the emulator's API as `mullion kube serve` serves it.
 import { execFile, spawn, spawnSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -304,6 +305,39 @@ describe("kubectl on the emulator", () => {
     await expect.poll(() => text, { timeout: 15_000 }).toMatch(/answered 10\.\S+ on TCP port 8080\n/);
     following.kill("SIGINT");
     expect(kubectl("logs", "api", "--tail", "1")).toMatch(/^answered 10\.\S+ on TCP port 8080\n$/);
+  });
+
+  it("port-forward brings 10 MB to a pod and back, and says why a port does not answer", async () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const forwarding = spawn(program, ["port-forward", "pod/api", ":8080", ":9"], { env });
+    let text = "";
+    for (const stream of [forwarding.stdout, forwarding.stderr])
+      stream.on("data", (part: Buffer) => (text += part.toString()));
+    const localPort = async (remote: number): Promise<string> => {
+      const line = new RegExp(`127\\.0\\.0\\.1:(\\d+) -> ${remote}\\n`);
+      await expect.poll(() => text, { timeout: 15_000 }).toMatch(line);
+      return line.exec(text)?.[1] ?? "";
+    };
+    const body = randomBytes(10_000_000);
+    const url = `http://127.0.0.1:${await localPort(8_080)}`;
+    expect(await (await fetch(url)).text()).toMatch(/^api saw 10\.244\.\d+\.2:\d+\n$/);
+    const echoed = await (await fetch(url, { method: "POST", body })).arrayBuffer();
+    const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+    expect(digest(new Uint8Array(echoed))).toBe(digest(body));
+    await expect(fetch(`http://127.0.0.1:${await localPort(9)}`)).rejects.toThrow(/fetch failed/);
+    await expect.poll(() => text).toContain("the target machine actively refused it.");
+    forwarding.kill("SIGINT");
+  }, 60_000);
+
+  it("port-forward of a client that speaks SPDY says which kubectl is needed", () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const { status, stderr } = spawnSync(program, ["port-forward", "pod/api", ":8080"], {
+      encoding: "utf8",
+      env: { ...env, KUBECTL_PORT_FORWARD_WEBSOCKETS: "false" },
+      timeout: 60_000,
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain("use kubectl 1.31 or later");
   });
 
   it("many at once are served", async () => {

@@ -1,12 +1,14 @@
-// kubectl exec and logs on a served cluster, asked by the project's own client of Kubernetes over the same WebSocket.
+// kubectl exec, logs and port-forward on a served cluster, asked by the project's own client of Kubernetes over the same WebSocket.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as requestTls } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { Exec, KubeConfig, Log, type LogOptions, type V1Status } from "@kubernetes/client-node";
+import { CoreV1Api, Exec, KubeConfig, Log, type LogOptions, type V1Status } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { PortForwardClient } from "#test/support/kubernetes/port-forward-client.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import { serve } from "./serve.ts";
@@ -17,11 +19,13 @@ kind: Cluster
 metadata: {name: shop}
 nodes:
   - {name: win-1, os: windows, address: 10.0.0.11}
+  - {name: win-2, os: windows, address: 10.0.0.12, portForward: wincat}
+  - {name: win-3, os: windows, address: 10.0.0.13, portForward: without-wincat}
   - {name: linux-1, os: linux, address: 10.0.0.21}
 manifests: [m.yaml]
 `;
 
-function pod(name: string, os: string): string {
+function pod(name: string, os: string, node = ""): string {
   return `
 ---
 apiVersion: v1
@@ -29,10 +33,11 @@ kind: Pod
 metadata: {name: ${name}, labels: {app: ${name}}}
 spec:
   nodeSelector: {kubernetes.io/os: ${os}}
+  ${node === "" ? "" : `nodeName: ${node}`}
   containers: [{name: c, image: example.invalid/c, ports: [{containerPort: 80}]}]`;
 }
 
-const MANIFESTS = `${pod("win", "windows")}${pod("tux", "linux")}
+const MANIFESTS = `${pod("win", "windows", "win-1")}${pod("cat", "windows", "win-2")}${pod("lost", "windows", "win-3")}${pod("tux", "linux")}
 ---
 apiVersion: v1
 kind: Service
@@ -173,7 +178,14 @@ describe("exec", () => {
       /container d is not valid for pod win/,
     ],
     ["no command", EXEC.replace("command=ipconfig&", ""), webSocket(), 400, /you must specify a command/],
-    ["port-forward", EXEC.replace("exec", "portforward"), webSocket(), 400, /portforward is not served here/],
+    ["attach", EXEC.replace("exec", "attach"), webSocket(), 400, /attach is not served here/],
+    [
+      "port-forward by SPDY alone",
+      EXEC.replace("exec", "portforward"),
+      { upgrade: "SPDY/3.1", connection: "Upgrade" },
+      400,
+      /port-forward is served over WebSocket .*kubectl 1\.31 or later/,
+    ],
     ["another path", "/api/v1/nodes", webSocket(), 404, /could not find/],
   ])("%s is refused", async (_, path, headers, code, text) => {
     const [status, body] = await ask(path, { ...headers, authorization: authorization() });
@@ -195,6 +207,98 @@ function webSocket(protocol = "v5.channel.k8s.io"): Record<string, string> {
     "sec-websocket-protocol": protocol,
   };
 }
+
+describe("port-forward", () => {
+  const path = (name: string): string => `/api/v1/namespaces/default/pods/${name}/portforward`;
+  const GET = Buffer.from("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+  function post(body: Uint8Array): Buffer {
+    return Buffer.concat([Buffer.from(`POST / HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n`), body]);
+  }
+
+  async function withClient<T>(name: string, work: (client: PortForwardClient) => Promise<T>): Promise<T> {
+    const client = await PortForwardClient.open(config, path(name));
+    try {
+      return await work(client);
+    } finally {
+      client.end();
+    }
+  }
+
+  it("on Windows the node asks the pod's address, on Linux the pod itself", async () => {
+    const [windows, linux] = await Promise.all(
+      ["win", "tux"].map(async (name) => withClient(name, async (client) => client.exchange(80, GET))),
+    );
+    expect(windows?.bytes.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*win saw 10\.244\.\d+\.2:\d+\n$/);
+    expect(linux?.bytes.toString()).toMatch(/tux saw 127\.0\.0\.1:\d+\n$/);
+    expect([windows?.error, linux?.error]).toEqual(["", ""]);
+  });
+
+  it("DOC 9.11: a runtime of before runs wincat of the pause image in the pod, and without it there is none", async () => {
+    const [cat, lost] = await Promise.all(
+      ["cat", "lost"].map(async (name) => withClient(name, async (client) => client.exchange(80, GET))),
+    );
+    expect(cat?.bytes.toString()).toMatch(/cat saw 127\.0\.0\.1:\d+\n$/);
+    expect(lost?.error).toBe(
+      "error forwarding port 80 to pod lost, uid : unable to do port forwarding: wincat not found",
+    );
+  });
+
+  it("many bytes of any kind arrive whole, on several connections at once", async () => {
+    const bodies = [1, 70_000, 1_000_000].map((length) => randomBytes(length));
+    const answers = await withClient("win", async (client) =>
+      Promise.all(bodies.map(async (body) => client.exchange(80, post(body)))),
+    );
+    for (const [index, { bytes, error }] of answers.entries()) {
+      const body = bytes.subarray(bytes.indexOf("\r\n\r\n") + 4);
+      expect(body.equals(bodies[index] as Buffer)).toBe(true);
+      expect(error).toBe("");
+    }
+  });
+
+  it.each([
+    [
+      "win",
+      /^error forwarding port 9 to pod win, uid : failed to connect to 10\.\S+:9 .*actively refused it\.$/,
+    ],
+    [
+      "tux",
+      /^error forwarding port 9 to pod tux, uid : failed to connect to localhost:9 .*connection refused$/,
+    ],
+  ])("%s: a port without a server is told on the error stream", async (name, text) => {
+    const { bytes, error } = await withClient(name, async (client) => client.exchange(9, GET));
+    expect(bytes).toHaveLength(0);
+    expect(error).toMatch(text);
+  });
+
+  it("a pod that goes away meanwhile ends its connections, and tells why", async () => {
+    const api = config.makeApiClient(CoreV1Api);
+    const body = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "late" },
+      spec: {
+        containers: [{ name: "c", image: "i", ports: [{ containerPort: 80 }] }],
+        nodeSelector: { "kubernetes.io/os": "windows" },
+      },
+    };
+    await api.createNamespacedPod({ namespace: "default", body });
+    const ending = withClient("late", async (client) =>
+      client.exchange(80, Buffer.from("GET / HT"), { isHeldOpen: true }),
+    );
+    await exec("late", ["ipconfig"]);
+    await api.deleteNamespacedPod({ namespace: "default", name: "late" });
+    expect((await ending).error).toMatch(/the pod is gone$/);
+  });
+
+  it("bytes that are no frames end the connection, and nothing else", async () => {
+    await withClient("win", async (client) => {
+      client.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
+      await expect.poll(() => client.isClosed).toBe(true);
+    });
+    expect((await withClient("win", async (client) => client.exchange(80, GET))).error).toBe("");
+  });
+});
 
 describe("logs", () => {
   const LINE = /^answered 10\.\d+\.\d+\.\d+:\d+ on TCP port 80$/;

@@ -37,14 +37,20 @@ const BAD_REQUEST: HttpReply = Object.freeze({
   body: "400 Bad Request",
 });
 
-/** The whole answer as it goes over the wire. */
-export function formatReply({ status, headers, body }: HttpReply): string {
-  const fields = { ...headers, "Content-Length": String(body.length), Connection: "close" };
+/** What stands in front of a body. */
+export function formatHead(status: number, fields: Readonly<Record<string, string>>): string {
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_TEXTS[status] ?? ""}`.trimEnd(),
     ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
   ];
-  return `${lines.join(LINE_END)}${LINE_END}${LINE_END}${body}`;
+  return `${lines.join(LINE_END)}${HEAD_END}`;
+}
+
+/** The whole answer as it goes over the wire. */
+export function formatReply({ status, headers, body }: HttpReply): string {
+  return (
+    formatHead(status, { ...headers, "Content-Length": String(body.length), Connection: "close" }) + body
+  );
 }
 
 /** One client. */

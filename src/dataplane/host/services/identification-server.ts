@@ -1,6 +1,7 @@
 /**
  * The built-in server of pods and outside hosts: it answers each line over TCP and each datagram over UDP with its
  * name and the client that it saw; that line is the page of an HTTP request. What was reached, and which address a NAT left, is thereby proven end to end.
+ * An HTTP request with a body gets that body back, so that it can be proven that large ones arrive whole.
  */
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
@@ -9,7 +10,14 @@ import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection
 import type { TcpListener } from "../tcp/tcp.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { decodeAscii, encodeAscii } from "./ascii.ts";
-import { HEAD_CHARACTERS_MAX, HEAD_END, type HttpReply, REQUEST_LINE, formatReply } from "./http-server.ts";
+import {
+  HEAD_CHARACTERS_MAX,
+  HEAD_END,
+  type HttpReply,
+  REQUEST_LINE,
+  formatHead,
+  formatReply,
+} from "./http-server.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { isPort } from "#core/net/port-range.ts";
 
@@ -60,11 +68,33 @@ function pageOf(line: Uint8Array): HttpReply {
   return { status: 200, headers: { "Content-Type": "text/plain; charset=utf-8" }, body: decodeAscii(line) };
 }
 
+/** RFC 9110 §15.2.1: the client may send the body. */
+const GO_ON = `HTTP/1.1 100 Continue${HEAD_END}`;
+const NO_BODY = Object.freeze({ lengthBytes: 0, isAskedFor: false });
+
+function echoHeaders(lengthBytes: number): Readonly<Record<string, string>> {
+  return {
+    "Content-Type": "application/octet-stream",
+    "Content-Length": String(lengthBytes),
+    Connection: "close",
+  };
+}
+
+/** What the head of a request says of its body: how long it is, and whether the client waits until it is asked for it (RFC 9110 §8.6, §10.1.1). */
+function readBodyHead(text: string): { readonly lengthBytes: number; readonly isAskedFor: boolean } {
+  const head = text.slice(0, text.indexOf(HEAD_END) + HEAD_END.length).toLowerCase();
+  const length = /\r\ncontent-length: *(\d{1,12})\r\n/.exec(head)?.[1];
+  if (length === undefined) return NO_BODY;
+  return { lengthBytes: Number(length), isAskedFor: head.includes("\r\nexpect: 100-continue\r\n") };
+}
+
 /** One TCP client: its line is awaited, or all of its HTTP request; it is answered, and the connection closed. */
 class Session implements TcpOwner {
   private readonly server: IdentificationServer;
   private text = "";
   private isAnswered = false;
+  /** Bytes of the request's body that go back to the client. */
+  private echoedBytes = 0;
 
   constructor(server: IdentificationServer) {
     this.server = server;
@@ -75,12 +105,19 @@ class Session implements TcpOwner {
   }
 
   tcpData(connection: TcpConnection, bytes: Uint8Array): void {
-    if (this.isAnswered) return;
+    if (this.isAnswered) {
+      this.echo(connection, bytes);
+      return;
+    }
+    const known = this.text.length;
     this.text += decodeAscii(bytes);
     const isWhole = this.isHttp
       ? this.text.includes(HEAD_END) || this.text.length > HEAD_CHARACTERS_MAX
       : this.text.includes("\n") || this.text.length > LINE_CHARACTERS_MAX;
-    if (isWhole) this.answer(connection);
+    if (!isWhole) return;
+    const bodyAt = this.text.indexOf(HEAD_END) + HEAD_END.length;
+    this.answer(connection);
+    this.echo(connection, bytes.subarray(Math.max(0, bodyAt - known)));
   }
 
   /** The first line is that of an HTTP request. */
@@ -108,8 +145,23 @@ class Session implements TcpOwner {
       protocol: "TCP",
       port: localPort,
     });
-    connection.send(this.isHttp ? encodeAscii(formatReply(pageOf(line))) : line);
-    connection.close();
+    const body = this.isHttp ? readBodyHead(this.text) : NO_BODY;
+    this.echoedBytes = body.lengthBytes;
+    if (body.isAskedFor) connection.send(encodeAscii(GO_ON));
+    if (this.echoedBytes > 0) connection.send(encodeAscii(formatHead(200, echoHeaders(this.echoedBytes))));
+    else {
+      connection.send(this.isHttp ? encodeAscii(formatReply(pageOf(line))) : line);
+      connection.close();
+    }
+  }
+
+  private echo(connection: TcpConnection, bytes: Uint8Array): void {
+    if (this.echoedBytes === 0) return;
+    const part = bytes.subarray(0, this.echoedBytes);
+    this.echoedBytes -= part.length;
+    // A client that writes and does not read fills what the stack holds.
+    if (part.length > 0 && !connection.send(part)) connection.abort();
+    else if (this.echoedBytes === 0) connection.close();
   }
 }
 
