@@ -1325,6 +1325,16 @@ export interface Reports {
   readonly shardSubjectInput: string;
   readonly verifyShard: string;
   readonly verifyShardMachines: string;
+  readonly verifyShardClasses: string;
+  readonly shardClassDigest: string;
+  readonly verifyCellRestsOn: string;
+  readonly verifyCellRestsOnHow: string;
+  readonly verifyCountsCompared: string;
+  readonly verifyCountsTakenOver: string;
+  readonly machinesEqualExpected: string;
+  readonly observedOnEqualNode: Template<"cell" | "observed">;
+  readonly verifyResting: Template<"tried" | "compared" | "takenOver">;
+  readonly classNotTried: Template<"digest" | "nodes">;
   readonly verifyShardMissing: Template<"flows">;
   readonly verifyShardStopped: string;
   readonly componentDropsLocation: string;

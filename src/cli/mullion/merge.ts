@@ -72,6 +72,12 @@ function flagsOf(part: AnyShard): string {
     : `--allow ${part.subject.allowed.join()}`;
 }
 
+/** The classes of nodes of which flows rest on others. */
+function classesOf(part: AnyShard): string {
+  if (part.kind === "LintShard") return "";
+  return (part.classes ?? []).map(({ digest, nodes }) => `${digest} ${nodes}`).join();
+}
+
 /** What is different between two parts that are to be of one run; undefined when nothing is. */
 function differenceOf(one: AnyShard, other: AnyShard): string | undefined {
   if (other.kind !== one.kind) return `a ${one.kind} and a ${other.kind}`;
@@ -79,6 +85,7 @@ function differenceOf(one: AnyShard, other: AnyShard): string | undefined {
     return `of ${one.shard.count} and of ${other.shard.count} shards`;
   if (other.subject.input !== one.subject.input) return "of different inputs";
   if (flagsOf(other) !== flagsOf(one)) return `with different flags: ${flagsOf(one)}, ${flagsOf(other)}`;
+  if (classesOf(other) !== classesOf(one)) return "of different classes of equal nodes";
   if (other.shard.index === one.shard.index) return `both shard ${one.shard.index} of ${one.shard.count}`;
   return undefined;
 }

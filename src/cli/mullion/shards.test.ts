@@ -216,6 +216,11 @@ describe("reports that do not belong together", () => {
       terminal.files.set(name, JSON.stringify({ ...first, ...changed }));
     change("version.json", { subject: { ...first.subject, version: "0.0.1" } });
     change("five.json", { shard: { index: 5, count: 2 } });
+    change("classes.json", {
+      shard: { index: 2, count: 2 },
+      classes: [{ digest: "a-b", nodes: 40, tried: 3 }],
+    });
+    change("untried.json", { classes: [{ digest: "a-b", nodes: 40, tried: 0 }] });
     change("damaged.json", { outcomes: [{ position: -1 }] });
     terminal.files.set("cut.json", String(terminal.files.get("2.json")).slice(0, 400));
   });
@@ -225,6 +230,7 @@ describe("reports that do not belong together", () => {
     [["1.json", "build.json"], '"1.json" and "build.json" are of different inputs'],
     [["1.json", "allowed.json"], '"1.json" and "allowed.json" are with different flags'],
     [["1.json", "of-three.json"], '"1.json" and "of-three.json" are of 2 and of 3 shards'],
+    [["1.json", "classes.json"], '"1.json" and "classes.json" are of different classes of equal nodes'],
     [["2.json", "version.json"], '"version.json" is of Mullion 0.0.1, and this is 0.1.0'],
     [["five.json", "1.json"], '"five.json" is of shard 5 of 2'],
     [["1.json", "five.json"], '"five.json" is of shard 5 of 2'],
@@ -238,6 +244,12 @@ describe("reports that do not belong together", () => {
     expect([code, text]).toEqual([2, ""]);
     expect(errors).toContain(message);
     expect(errors).toContain("mullion explain shards-differ");
+  });
+
+  it("a class of equal nodes of which no shard has tried a flow is a finding", async () => {
+    const { code, text } = await run(terminal, "merge", "untried.json");
+    expect(code).toBe(1);
+    expect(text).toContain("no shard has tried a flow of the class a-b of 40 nodes");
   });
 
   it("a shard twice, under two names", async () => {

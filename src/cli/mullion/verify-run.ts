@@ -12,7 +12,12 @@ import { PlanAgain } from "#cluster/verify/kept/verify-again.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
 import type { ShardMachines } from "#cluster/verify/machines.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
-import { compareInShard, nodesCompared, planComparisons } from "#cluster/classes/node-classes.ts";
+import {
+  type ComparisonPlan,
+  compareInShard,
+  nodesCompared,
+  planComparisons,
+} from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
@@ -155,6 +160,7 @@ class BatchQueue {
     this.plan = plan;
     const own = batchesOfShard(plan, shard);
     this.waiting = [...own];
+    // Those that rest on others are answered, and take no time.
     this.cells = own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0);
   }
 
@@ -188,12 +194,13 @@ interface Raised {
   readonly session: ClusterSession;
   readonly memories: OpenedCluster["memories"];
   readonly plan: VerifyPlan;
+  readonly comparisons: ComparisonPlan;
   readonly helpers: VerifyWorkers | undefined;
 }
 
 /** Resolves with the cluster, of which machines come up when cells need them; processes that will help begin at the same time. */
 async function raise(
-  { inputs, overrides, workers }: RunRequest,
+  { inputs, overrides, workers, known }: RunRequest,
   told: Told,
   terminal: Terminal,
 ): Promise<Raised> {
@@ -219,7 +226,10 @@ async function raise(
       "when asked",
     );
     const { session, memories } = opened;
-    return { session, memories, plan: opened.plan(), helpers };
+    const comparisons = planComparisons(session.cluster, digestOf(inputs, overrides));
+    // What was known is of flows, one by one.
+    const plan = opened.plan(known === undefined ? comparisons : undefined);
+    return { session, memories, plan, comparisons, helpers };
   } catch (error) {
     helpers?.end();
     throw error;
@@ -254,11 +264,9 @@ async function runHere(
 
 /** Compares the machines that fall to a shard, which come up for it: which are up already depends on who tried the cells. */
 async function compareMachines(
-  { session, memories }: Raised,
+  { session, memories, comparisons }: Raised,
   shard: ShardNumber,
-  input: string,
 ): Promise<ShardMachines> {
-  const comparisons = planComparisons(session.cluster, input);
   for (const node of nodesCompared(comparisons, shard)) await session.raise(node);
   return compareInShard(session.cluster, memories(), comparisons, shard);
 }
@@ -293,7 +301,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
       else if (helpers?.isBusy === true) await helpers.untilChange(() => tell(0));
       else break;
     }
-    if (!stop.isAsked) machines = await compareMachines(raised, shard, input);
+    if (!stop.isAsked) machines = await compareMachines(raised, shard);
   } finally {
     helpers?.end();
     told.end();

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
+import { planComparisons } from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
@@ -160,7 +161,7 @@ export async function helpToVerify(
   });
   const opened = await openSession(inputs, {}, overrides, "when asked");
   const { session } = opened;
-  const plan = opened.plan();
+  const plan = opened.plan(planComparisons(session.cluster, digest));
   const post = (told: Told): void => {
     process.send?.(told);
   };

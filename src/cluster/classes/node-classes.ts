@@ -3,6 +3,7 @@ import { Prng } from "#core/base/prng.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { type Difference, compareMachines } from "./compare-machines.ts";
 import { type ProgramMemories, Machines } from "./machine.ts";
+import { NodeMarks } from "./node-marks.ts";
 import type { Renaming } from "./renaming.ts";
 import { type ClassInput, readClassInput, renamingOf } from "./renaming-of.ts";
 
@@ -18,18 +19,19 @@ export interface NodeClass {
 }
 
 /** What all nodes of a class have in common at first sight. */
-function traitsOf({ kinds }: ClassInput, node: ClusterNode): string {
+function traitsOf({ kinds }: ClassInput, marks: NodeMarks, node: ClusterNode): string {
   const { os, build, compat } = node.spec;
-  return [os, build?.profile.name ?? "", compat, kinds.kindsOn(node)].join(" ");
+  return [os, build?.profile.name ?? "", compat, marks.of(node), kinds.kindsOn(node)].join(" ");
 }
 
 /** Each node in one class; one that is like no other is a class by itself. In the order of the nodes. */
 export function classesOf(cluster: Cluster): readonly NodeClass[] {
   const input = readClassInput(cluster);
+  const marks = new NodeMarks(cluster, input.kinds);
   const byTraits = new Map<string, { first: ClusterNode; others: ClassMember[] }[]>();
   const classes: NodeClass[] = [];
   for (const node of cluster.nodes) {
-    const traits = traitsOf(input, node);
+    const traits = traitsOf(input, marks, node);
     const alike = byTraits.get(traits) ?? [];
     byTraits.set(traits, alike);
     let isPlaced = false;
@@ -58,7 +60,11 @@ export interface Comparison {
 }
 
 /** One of each class, and more until there are enough: which, the seed decides. In the order of the classes. */
-export function comparisonsOf(classes: readonly NodeClass[], seed: string): readonly Comparison[] {
+export function comparisonsOf(
+  classes: readonly NodeClass[],
+  seed: string,
+  enough: number = COMPARED_MAX,
+): readonly Comparison[] {
   const prng = new Prng(seed);
   const byClass = classes.map(({ first, others }) => others.map((member) => ({ member, like: first })));
   const drawn = new Set<Comparison>();
@@ -68,7 +74,7 @@ export function comparisonsOf(classes: readonly NodeClass[], seed: string): read
   }
   const all = byClass.flat();
   const left = all.filter((each) => !drawn.has(each));
-  while (drawn.size < COMPARED_MAX && left.length > 0)
+  while (drawn.size < enough && left.length > 0)
     for (const each of left.splice(prng.below(left.length), 1)) drawn.add(each);
   return all.filter((each) => drawn.has(each));
 }
@@ -110,6 +116,11 @@ export interface ComparisonPlan {
   readonly chosen: readonly Comparison[];
   /** What chose them: a digest of the input. */
   readonly seed: string;
+  /**
+   * Flows of nodes of a class may rest on those of others: there are more alike nodes than are compared. Up to there every
+   * machine is compared anyway, and to try all flows costs less than that.
+   */
+  readonly mayRest: boolean;
 }
 
 /**
@@ -123,10 +134,15 @@ function canBeCompared({ file }: Cluster): boolean {
   return nodes.every(({ os, compat }) => os === "linux" || compat === "upstream");
 }
 
-/** `seed`: of the input, so that all shards choose the same. */
-export function planComparisons(cluster: Cluster, seed: string): ComparisonPlan {
+/** `seed`: of the input, so that all shards choose the same. `enough`: no more are compared, but for one of each class. */
+export function planComparisons(
+  cluster: Cluster,
+  seed: string,
+  enough: number = COMPARED_MAX,
+): ComparisonPlan {
   const classes = canBeCompared(cluster) ? classesOf(cluster) : [];
-  return { classes, chosen: comparisonsOf(classes, seed), seed };
+  const alike = classes.reduce((sum, { others }) => sum + others.length, 0);
+  return { classes, chosen: comparisonsOf(classes, seed, enough), seed, mayRest: alike > enough };
 }
 
 /** What falls to a shard: each as many as the others. */

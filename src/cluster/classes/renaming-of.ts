@@ -101,7 +101,8 @@ export class PodKinds {
     return this.kinds.get(keyOf(spec)) ?? "";
   }
 
-  private sorted(node: ClusterNode): readonly ClusterPod[] {
+  /** In the order in which a renaming pairs them. */
+  sorted(node: ClusterNode): readonly ClusterPod[] {
     return this.on(node).toSorted((a, b) => {
       const [one, other] = [this.kindOf(a), this.kindOf(b)];
       // Of one kind in the order in which they were started: the stack numbers them in it.
@@ -119,7 +120,8 @@ function pairsOf<T>(one: readonly T[], other: readonly T[]): Pairs<T> | undefine
   });
 }
 
-function rangesOf({ file }: Cluster, { spec }: ClusterNode): readonly (Prefix | undefined)[] {
+/** What a node has of each network: the same order for all. */
+export function rangesOf({ file }: Cluster, { spec }: ClusterNode): readonly (Prefix | undefined)[] {
   const second = file.ipv6?.nodes[spec.name]?.podRange;
   const further = Object.values(file.ipv6?.further ?? {}).map((ranges) => ranges[spec.name]);
   const networks = [file.network, ...file.networks].map(({ ranges }) => ranges[spec.name]);

@@ -7,6 +7,7 @@ import type { Cell } from "./cells/cell.ts";
 import type { Expectation } from "#core/catalogue/expectations.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import { nodeOf } from "./facts.ts";
+import type { RestsOn } from "./resting-cells.ts";
 import type { CellResult, Disagreement } from "./observation.ts";
 import { type ClusterTrouble, type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
 import type {
@@ -30,6 +31,8 @@ export interface Evaluated {
   readonly result: CellResult;
   /** Why it is not judged; empty when it is. */
   readonly limits: readonly CellLimit[];
+  /** The cell that was tried in its place. */
+  readonly restsOn?: RestsOn;
 }
 
 function verdictOf({ result: { attempts, disagreement }, limits }: Evaluated): VerifyCell["verdict"] {
@@ -82,7 +85,7 @@ export function describePage(page: PageDifference | undefined): PageDifferenceRe
 }
 
 function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, VerifyNode>): VerifyCell {
-  const { cell, result } = evaluated;
+  const { cell, result, restsOn } = evaluated;
   const { expected, target, source } = cell;
   const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
   const receiver = nodes.get(target.reference);
@@ -109,7 +112,8 @@ function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, VerifyNod
     ...(documentation === undefined ? {} : { documentation }),
     verdict: verdictOf(evaluated),
     ...unjudged(evaluated),
-    attempts: result.attempts ?? 0,
+    attempts: restsOn === undefined ? (result.attempts ?? 0) : 0,
+    ...(restsOn === undefined ? {} : { restsOn }),
     ...(cell.probe === "sweep" ? { backEnds: result.backEnds ?? 0 } : {}),
     standsFor: cell.standsFor,
   };
@@ -175,9 +179,13 @@ const OPEN: ReadonlySet<VerifyCell["verdict"]> = new Set(["finding", "not-judged
 export function countCells(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
   const of = (expected: VerifyCell["expected"]): number =>
     cells.filter(({ expected: own, verdict }) => own === expected && !OPEN.has(verdict)).length;
+  const resting = cells.flatMap(({ restsOn }) => restsOn?.how ?? []);
+  const compared = resting.filter((how) => how === "compared").length;
+  const answered = cells.filter(({ verdict }) => verdict !== "not-tried").length;
   return {
     cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
-    tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
+    tried: answered - resting.length,
+    ...(resting.length === 0 ? {} : { compared, takenOver: resting.length - compared }),
     attempts,
     works: of("works"),
     denied: of("denied"),

@@ -2,6 +2,7 @@
 import { defined } from "#core/base/assert.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, prefixContains } from "#core/net/ip.ts";
+import type { ComparisonPlan } from "../classes/node-classes.ts";
 import type { Cluster } from "../cluster.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
 import { type FlowLimit, type LimitReason, type LimitedFlow, reasonOf } from "../session/flow-limit.ts";
@@ -17,6 +18,7 @@ import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
 import { PolicyCells } from "./policy-cells.ts";
 import type { CellLimit } from "./report.ts";
+import { NONE_REST, type RestingCells, restingCells } from "./resting-cells.ts";
 import { serviceCells } from "./cells/service-cells.ts";
 import { stateCells } from "./cells/state-cells.ts";
 
@@ -163,6 +165,8 @@ export interface VerifyOptions {
   readonly input?: InputRemarks;
   /** What keeps flows from being judged. */
   readonly limits?: readonly FlowLimit[];
+  /** Machines that will be compared, where flows may rest on those of equal nodes. */
+  readonly comparisons?: ComparisonPlan;
 }
 
 /** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */
@@ -191,6 +195,8 @@ export interface VerifyPlan {
   readonly tried: readonly Cell[];
   /** What is seen of a cell by looking. */
   readonly states: ReadonlyMap<Cell, Observation>;
+  /** Of those that somebody sends for: which rest on others, and are in no batch. */
+  readonly resting: RestingCells;
   /** Of all that are tried, and first those that are not, in a batch that needs no copy. */
   readonly batches: readonly CellBatch[];
 }
@@ -270,6 +276,18 @@ function cellAt(cells: readonly Cell[], position: number): Cell {
   return defined(cells[position], "a batch is of cells of the plan");
 }
 
+function restingIn(
+  cluster: Cluster,
+  model: VerifyModel,
+  { comparisons, troubles = [] }: VerifyOptions,
+  { limits, cells, tried }: Pick<VerifyPlan, "limits" | "cells" | "tried">,
+): RestingCells {
+  if (comparisons === undefined) return NONE_REST;
+  const apart = new Set(troubles.map(({ node }) => node));
+  const limitsOf = (cell: Cell): readonly CellLimit[] => limits.of(cell);
+  return restingCells({ cluster, model, cells, limitsOf, comparisons, apart }, new Set(tried));
+}
+
 /**
  * Lists the questions. Without `given` the cluster is read here, with pods apart that the limits tell apart.
  * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
@@ -286,6 +304,8 @@ export function planVerification(
   );
   const cells = listCells(cluster, model, limits, states.keys());
   const tried = cells.filter(isTried);
+  const resting = restingIn(cluster, model, options, { limits, cells, tried });
+  const asked = [...cells.keys()].filter((position) => !resting.on.has(position));
   return {
     cluster,
     model,
@@ -294,6 +314,7 @@ export function planVerification(
     cells,
     tried,
     states,
-    batches: batchesOf(cells, model.pods.length),
+    resting,
+    batches: batchesOf(cells, model.pods.length, asked),
   };
 }

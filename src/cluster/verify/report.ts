@@ -106,6 +106,16 @@ export const VERIFY_CELL = {
     observed: { is: "text", text: "With not-judged: what came of it here." },
     backEnds: { is: "integer", text: "Back ends that answered." },
     keptFrom: { is: "text", text: (): string => WORDS.verifyCellKeptFrom },
+    restsOn: {
+      is: {
+        text: (): string => WORDS.verifyCellRestsOn,
+        fields: {
+          cell: { is: "integer", text: "Position of the cell that was tried, from 0." },
+          how: { is: ["compared", "taken-over"], text: (): string => WORDS.verifyCellRestsOnHow },
+        },
+      },
+      text: (): string => WORDS.verifyCellRestsOn,
+    },
   },
 } as const;
 export type VerifyCell = ValueOf<typeof VERIFY_CELL>;
@@ -197,6 +207,10 @@ export const VERIFY_COUNTS = {
       text: (): string => WORDS.verifyCountsNotJudged,
     },
     findings: { is: "integer", text: "Without those that the user takes." },
+  },
+  optional: {
+    compared: { is: "integer", text: (): string => WORDS.verifyCountsCompared },
+    takenOver: { is: "integer", text: (): string => WORDS.verifyCountsTakenOver },
   },
 } as const;
 export type VerifyCounts = ValueOf<typeof VERIFY_COUNTS>;

@@ -5,7 +5,7 @@
 import { type JsonSchema, type ValueOf, DOCUMENT_VERSION, documentSchema } from "#core/base/shape.ts";
 import { defined } from "#core/base/assert.ts";
 import { LIMIT_REASON, type LimitReason, formatReason } from "../session/flow-limit.ts";
-import { CLUSTER_FACT, SESSION_PROBLEM, placeOf } from "../session/session.ts";
+import { CLUSTER_FACT, SESSION_PROBLEM, type SessionProblem, placeOf } from "../session/session.ts";
 import { withCauses } from "./causes.ts";
 import {
   basisOf,
@@ -30,6 +30,7 @@ import {
   type VerifyPartial,
   type VerifyReport,
 } from "./report.ts";
+import type { CellResult } from "./observation.ts";
 import type { BatchResult } from "./run-batch.ts";
 import { reports } from "#data/words.js";
 
@@ -57,6 +58,17 @@ export const NO_SUBJECT: ShardSubject = Object.freeze({
   allowed: Object.freeze([]),
   command: "",
 });
+
+/** A class of nodes of which flows rest on others. */
+export const SHARD_CLASS = {
+  text: "A class of nodes of which flows rest on others.",
+  fields: {
+    digest: { is: "text", text: (): string => WORDS.shardClassDigest },
+    nodes: { is: "count", text: "Nodes of the class." },
+    tried: { is: "count", text: "Flows that this shard has tried for others of the class." },
+  },
+} as const;
+export type ShardClass = ValueOf<typeof SHARD_CLASS>;
 
 export const VERIFY_SHARD = {
   text: (): string => WORDS.verifyShard,
@@ -88,6 +100,10 @@ export const VERIFY_SHARD = {
     machines: {
       is: (): typeof SHARD_MACHINES => SHARD_MACHINES,
       text: (): string => WORDS.verifyShardMachines,
+    },
+    classes: {
+      list: (): typeof SHARD_CLASS => SHARD_CLASS,
+      text: (): string => WORDS.verifyShardClasses,
     },
   },
 } as const;
@@ -168,6 +184,39 @@ function sharesOf({ batches }: VerifyPlan, count: number): readonly (readonly nu
   return shares;
 }
 
+/** Cells of batches, those included that rest on them. */
+export function cellsOfBatches({ batches, resting }: VerifyPlan, own: readonly number[]): number {
+  const tried = own.flatMap((batch) => batches[batch]?.positions ?? []);
+  if (resting.on.size === 0) return tried.length;
+  const isTried = new Set(tried);
+  return tried.length + [...resting.on.values()].filter(({ cell }) => isTried.has(cell)).length;
+}
+
+/** What came of cells that were tried, and the same of those that rest on them; by position. */
+function withResting({ cells, resting }: VerifyPlan, results: readonly CellResult[]): readonly CellResult[] {
+  const byPosition = new Map(results.map((result) => [result.position, result]));
+  const rest = [...resting.on].flatMap(([position, { cell }]): readonly CellResult[] => {
+    const result = byPosition.get(cell);
+    if (result === undefined) return [];
+    const { disagreement, attempts = 0 } = result;
+    if (disagreement === undefined) return [{ position, attempts }];
+    const { observed } = disagreement;
+    const said = WORDS.observedOnEqualNode({ cell: cells[cell]?.id ?? "", observed });
+    return [{ position, attempts, disagreement: { ...disagreement, observed: said } }];
+  });
+  return [...results, ...rest].toSorted((a, b) => a.position - b.position);
+}
+
+/** The classes of nodes whose cells rest on others, and what this shard has tried for them. */
+function classesOfShard({ resting }: VerifyPlan, results: readonly CellResult[]): readonly ShardClass[] {
+  const known = new Set(results.map(({ position }) => position));
+  return resting.classes.map(({ digest, nodes, tried }) => ({
+    digest,
+    nodes,
+    tried: [...tried].filter((position) => known.has(position)).length,
+  }));
+}
+
 /** The batches of one shard. */
 export function batchesOfShard(plan: VerifyPlan, { index, count }: ShardNumber): readonly number[] {
   return sharesOf(plan, count)[index - 1] ?? [];
@@ -184,15 +233,19 @@ export function shardOf(
   const { model, limits, options } = plan;
   const nodes = nodesByReference(model);
   const isAsked = new Set(plan.tried);
-  const results = done.flatMap((each) => each.results).toSorted((a, b) => a.position - b.position);
+  const results = withResting(
+    plan,
+    done.flatMap((each) => each.results),
+  );
   const outcomes = results.map((result) => {
     const cell = defined(plan.cells[result.position], "a result is of a cell of the plan");
+    const restsOn = plan.resting.on.get(result.position);
     const evaluated = { cell, result, limits: isAsked.has(cell) ? limits.of(cell) : [] };
-    return describeOutcome(result.position, evaluated, nodes);
+    const described = restsOn === undefined ? evaluated : { ...evaluated, restsOn };
+    return describeOutcome(result.position, described, nodes);
   });
-  const shares = sharesOf(plan, shard.count).map((own) =>
-    own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0),
-  );
+  const shares = sharesOf(plan, shard.count).map((own) => cellsOfBatches(plan, own));
+  const classes = classesOfShard(plan, results);
   const { problems, notes, contradictions = [], facts = [] } = options.input ?? { problems: [], notes: [] };
   return {
     apiVersion: DOCUMENT_VERSION,
@@ -208,6 +261,7 @@ export function shardOf(
     attempts: done.reduce((sum, { sent }) => sum + sent, 0),
     outcomes,
     ...(machines === undefined ? {} : { machines }),
+    ...(classes.length === 0 ? {} : { classes }),
   };
 }
 
@@ -287,6 +341,25 @@ function partialFindings(
   ];
 }
 
+function differenceFinding({ code, message }: SessionProblem): VerifyFinding {
+  return { about: "equal nodes", expected: WORDS.machinesEqualExpected, observed: message, code };
+}
+
+/** Classes of which flows would rest on what no shard has tried. */
+function untriedClasses(parts: readonly VerifyShard[]): readonly VerifyFinding[] {
+  const classes = parts[0]?.classes ?? [];
+  return classes.flatMap(({ digest, nodes }, index) => {
+    if (parts.some((part) => (part.classes?.[index]?.tried ?? 0) > 0)) return [];
+    const observed = WORDS.classNotTried({ digest, nodes });
+    return {
+      about: "equal nodes",
+      expected: "all flows are tried",
+      observed,
+      code: "verification-incomplete" as const,
+    };
+  });
+}
+
 /** The report of all parts, at least one; what is missing is a finding. */
 export function reportOf(parts: readonly VerifyShard[]): VerifyReport {
   const [first] = parts.toSorted((a, b) => a.shard.index - b.shard.index);
@@ -297,10 +370,15 @@ export function reportOf(parts: readonly VerifyShard[]): VerifyReport {
     outcomes.map(({ cell }) => cell),
   );
   const said = basisOf(one.input, summary.notJudged);
-  const basis = { ...said, notes: [...said.notes, ...machineNotes(parts.map(({ machines }) => machines))] };
+  const differing = machineNotes(parts.map(({ machines }) => machines));
+  // Where flows rest on it that machines are equal, it is no mere note.
+  const rests = outcomes.some(({ cell }) => cell.restsOn !== undefined);
+  const basis = { ...said, notes: [...said.notes, ...(rests ? [] : differing)] };
   const partial = partialOf(parts);
   const listed = [
     ...(partial === undefined ? [] : partialFindings(one, partial)),
+    ...(rests ? differing.map(differenceFinding) : []),
+    ...untriedClasses(parts),
     ...listFindings(one, basis, outcomes, summary.cells, partial === undefined),
   ];
   const findings = withCauses(listed, outcomes);

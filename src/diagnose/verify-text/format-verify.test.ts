@@ -62,6 +62,17 @@ describe("a finding of verify", () => {
   });
 });
 
+describe("flows that rest on others", () => {
+  it("are counted in text and in JUnit", () => {
+    const report = { ...REPORT, counts: { ...REPORT.counts, compared: 5, takenOver: 7 } };
+    const line =
+      "Flows between equal nodes: 1 tried; 5 rest on those, between machines that were compared whole; 7 taken over from an equal node.";
+    expect(formatVerification(report).replace(/\s+/g, " ")).toContain(line);
+    expect(formatJunit(report)).toContain(line);
+    expect(formatVerification(REPORT)).not.toContain("equal nodes");
+  });
+});
+
 describe("machines that were compared", () => {
   it.each([
     [

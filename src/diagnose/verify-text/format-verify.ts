@@ -12,6 +12,9 @@ import { PLAIN_STYLE, type TraceStyle, formatPageDifference } from "#cluster/tra
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type ClusterFact, type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Services that get a row each; more are shown together. */
 const SERVICE_ROWS_MAX = 8;
@@ -379,6 +382,12 @@ interface FindingContext {
   readonly others: readonly VerifyFinding[];
 }
 
+/** How many cells rest on another one; nothing where all were tried. */
+export function restingLine({ counts }: Pick<VerifyReport, "counts">): readonly string[] {
+  const { compared = 0, takenOver = 0, tried } = counts;
+  return compared + takenOver === 0 ? [] : [WORDS.verifyResting({ tried, compared, takenOver })];
+}
+
 /** Which machines were compared; nothing where no two nodes are alike. */
 export function machinesLine({ machines }: Pick<VerifyReport, "machines">): readonly string[] {
   if (machines === undefined) return [];
@@ -465,7 +474,7 @@ export function formatVerification(
     ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
     ...block(summaryLine(report), 0, style),
     ...keptLines(report),
-    ...machinesLine(report).flatMap((line) => block(line, 0, style)),
+    ...[...restingLine(report), ...machinesLine(report)].flatMap((line) => block(line, 0, style)),
     verdictLine(report, style),
   ];
   return `${lines.join("\n")}\n`;

@@ -2,7 +2,14 @@
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { formatReason } from "#cluster/session/flow-limit.ts";
-import { FLOW_TITLES, INPUT_TITLE, differenceText, keptText, machinesLine } from "./format-verify.ts";
+import {
+  FLOW_TITLES,
+  INPUT_TITLE,
+  differenceText,
+  keptText,
+  machinesLine,
+  restingLine,
+} from "./format-verify.ts";
 import { type ClusterFact, placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
@@ -84,7 +91,7 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   const keptCells = keptText(report);
   const kept =
     keptCells === undefined ? [] : [xmlElement("property", { name: "kept", value: keptCells }, [])];
-  const compared = machinesLine(report).map((value) =>
+  const compared = [...machinesLine(report), ...restingLine(report)].map((value) =>
     xmlElement("property", { name: "machines", value }, []),
   );
   if (findings.length + remarks.length + facts.length + kept.length + compared.length === 0) return [];

@@ -20,6 +20,7 @@ import {
   toSessionProblem,
 } from "#cluster/session/session.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
+import type { ComparisonPlan } from "#cluster/classes/node-classes.ts";
 import { type VerifyOptions, type VerifyPlan, planVerification } from "#cluster/verify/plan.ts";
 import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { judgeAgain, verifyAgain } from "#cluster/verify/kept/verify-again.ts";
@@ -52,7 +53,8 @@ export interface OpenedCluster extends InputRemarks {
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
   /** What `verify` would ask, for whoever asks it in parts. */
-  readonly plan: () => VerifyPlan;
+  /** @param comparisons machines that will be compared, where flows may rest on those of equal nodes. */
+  readonly plan: (comparisons?: ComparisonPlan) => VerifyPlan;
   /** What the programs of its nodes remember, for whoever compares machines whole. */
   readonly memories: RunningCluster["memories"];
   /** Verifies it, and keeps what is known already of a cluster that was like it. */
@@ -181,7 +183,11 @@ export async function openSession(
     readManifests,
     verify: verifier(),
     judge: (known, at) => judgeAgain(session, known, { ...verifyOptions(session, said), at }),
-    plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
+    plan: (comparisons) =>
+      planVerification(session.cluster, undefined, {
+        ...verifyOptions(session, said),
+        ...(comparisons === undefined ? {} : { comparisons }),
+      }),
     memories: () => session.memories(),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
