@@ -250,6 +250,8 @@ export interface ClusterLife {
   readonly kubeletBadNodeIp: Template<"nodeIp">;
   readonly serviceDisabled: string;
   readonly kubectlProxyUnreachable: Template<"apiServer" | "proxy">;
+  readonly downloadWithoutProxy: string;
+  readonly downloadProxyUnread: Template<"proxy">;
   readonly pingBadOption: Template<"arg" | "lowest" | "highest">;
   readonly pingUnknownHost: Template<"name">;
   readonly adviceCheckClusterFile: string;
@@ -1106,6 +1108,9 @@ export interface LintRules {
   readonly windowsImageOnLinuxNode: Template<"image">;
   readonly linuxImageOnWindowsNode: Template<"image">;
   readonly flannelIpmasqInvalid: Template<"text">;
+  readonly pauseImageUnknown: Template<"image">;
+  readonly pauseImageWithoutWincat: Template<"image">;
+  readonly proxyWithoutExceptions: Template<"proxy">;
 }
 export function lintRules(): LintRules;
 

@@ -4,16 +4,20 @@ import { readFiles } from "./source-files.ts";
 
 /** The files that commands in the documentation may read. */
 function exampleFiles(): Readonly<Record<string, string>> {
-  return Object.fromEntries(readFiles("examples/**/*.{yaml,txt}").map(({ path, text }) => [path, text]));
+  return Object.fromEntries(
+    readFiles("examples/**/*.{yaml,txt,conf,toml,ps1}").map(({ path, text }) => [path, text]),
+  );
 }
 
-/** Standard output of a command line, run in this process. Files that it writes stay in memory. */
+/** What a command line prints, run in this process. Files that it writes stay in memory. */
 async function outputOf(program: string, argv: readonly string[]): Promise<string> {
   const { exitCode, terminal } = await runCommand([program, ...argv], exampleFiles());
-  if (exitCode === 2 || terminal.output === "")
+  // A command on a pod may say all that it says on standard error, as curl does.
+  const shown = terminal.output === "" && argv[0] === "exec" ? terminal.errors : terminal.output;
+  if (exitCode === 2 || shown === "")
     throw new Error(`${program} ${argv.join(" ")} ends with ${exitCode}: ${terminal.errors}`);
   // Tools of Windows end their lines in another way than a page does, and some of them with a blank.
-  return terminal.output.replaceAll(/ *\r?\n/g, "\n");
+  return shown.replaceAll(/ *\r?\n/g, "\n");
 }
 
 /** `<!-- output of mullion verify …, from Findings, 40 lines: begin -->` (or `from "Two words"`), what stands there, `<!-- output: end -->`. */

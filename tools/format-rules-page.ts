@@ -17,6 +17,7 @@ const KIND_TITLES: Readonly<Record<DocumentKind, string>> = {
   hns: "HNS requests",
   cluster: "cluster files",
   "subnet-env": "subnet.env",
+  "node-settings": "scripts of a node and containerd's config.toml",
 };
 
 function escapeMarkdown(text: string): string {

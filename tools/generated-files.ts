@@ -36,6 +36,7 @@ import { vfpDifferencesSchema, vfpListingSchema } from "#diagnose/vfp-text/docum
 import { lintSchema } from "#diagnose/lint/report/format-json.ts";
 import { formatWordModule, formatWordTypes } from "./word-modules.ts";
 import { withOutputs } from "./example-output.ts";
+import { TROUBLESHOOTING_ITEMS, formatTroubleshooting } from "./troubleshooting-page.ts";
 import { entrySchema } from "#diagnose/catalogue/entry.ts";
 
 /** A generated file: its path from the root, and what it should hold. */
@@ -67,11 +68,16 @@ function replacePart(path: string, page: string, name: string, part: string): st
   return `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}`;
 }
 
-/** Examples that fail as the troubleshooting list of the documentation says. */
-const TROUBLES = ["rejoin", "network-late", "subnet-env", "exception-list", "hostname"] as const;
-
 async function pageWithOutputs(path: string): Promise<GeneratedFile> {
   return { path, text: await withOutputs(readFileSync(path, "utf8")) };
+}
+
+/** The examples of the troubleshooting list, and the page that is made from them. */
+async function troubleshooting(): Promise<readonly GeneratedFile[]> {
+  const paths = TROUBLESHOOTING_ITEMS.map(({ example }) => `examples/trouble-${example}/README.md`);
+  const readmes = await Promise.all(paths.map(pageWithOutputs));
+  const items = formatTroubleshooting(readmes.map(({ text }) => text));
+  return [...readmes, withPart("docs/how-to/troubleshoot-a-windows-node.md", "items", items)];
 }
 
 /** Every generated file with its right content. */
@@ -133,6 +139,6 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("docs/how-to/read-vfp.md"),
     await pageWithOutputs("docs/how-to/run-cni-plugins.md"),
     await pageWithOutputs("docs/how-to/bring-up-a-flannel-node.md"),
-    ...(await Promise.all(TROUBLES.map((name) => pageWithOutputs(`examples/trouble-${name}/README.md`)))),
+    ...(await troubleshooting()),
   ];
 }

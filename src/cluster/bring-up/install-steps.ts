@@ -4,6 +4,7 @@ import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { type StoredHnsNetwork, createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
 import { formatPrefix } from "#core/net/ip.ts";
 import { dnsAddressIn } from "../names/dns-service.ts";
+import { proxyFor } from "./proxy-environment.ts";
 import type { ScriptNode } from "./script-node.ts";
 import {
   CNI_CONF,
@@ -17,11 +18,14 @@ import {
   writtenContainerdConf,
   writtenNetConf,
 } from "./script-files.ts";
+import type { BringUpFinding } from "./report.ts";
 import { ScriptEnds, type Step } from "./step.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
 
+/** Where the scripts fetch everything from, unless GITHUB_SDN_REPOSITORY says otherwise. */
+const DOWNLOAD_SOURCE = "https://github.com/Microsoft/SDN";
 const EXTERNAL = "External";
 /** So that nobody can need it (control-planes.md §2.1). */
 const EXTERNAL_SUBNET = { AddressPrefix: "192.168.255.0/30", GatewayAddress: "192.168.255.1" } as const;
@@ -65,6 +69,19 @@ export const PREPARE: Step = {
   },
 };
 
+/**
+ * Why a download fails; undefined: it works. `DownloadFile` is .NET Framework's WebClient, which goes by the Internet Options
+ * or by a proxy that the session sets, and reads no variable
+ * (https://learn.microsoft.com/en-us/dotnet/api/system.net.webrequest.defaultwebproxy).
+ */
+function downloadObstacle(node: ScriptNode): BringUpFinding | undefined {
+  if (!node.hasFault("internet-behind-proxy")) return undefined;
+  const proxy = proxyFor(DOWNLOAD_SOURCE, node.options.environment);
+  if (proxy !== undefined && node.hasEdit("download-proxy")) return undefined;
+  const why = proxy === undefined ? WORDS.downloadWithoutProxy : WORDS.downloadProxyUnread({ proxy });
+  return { code: "download-needs-proxy", message: `Failed to download ${DOWNLOAD_SOURCE}: ${why}` };
+}
+
 /** Existing files are kept: what a person put there stays. */
 export function download(script: string): Step {
   return {
@@ -78,8 +95,16 @@ export function download(script: string): Step {
         [CNI_CONF, fetchedCniConf(networkMode, node.options.runtime)],
       ] as const;
       for (const [path, text] of fetched) {
-        if (node.files.has(path)) node.print(`File ${path} already exists.`);
-        else await write(node, path, text);
+        if (node.files.has(path)) {
+          node.print(`File ${path} already exists.`);
+          continue;
+        }
+        const obstacle = downloadObstacle(node);
+        if (obstacle !== undefined) {
+          node.print(`DownloadFile : Failed to download ${DOWNLOAD_SOURCE}`);
+          throw new ScriptEnds(obstacle);
+        }
+        await write(node, path, text);
       }
     },
   };
@@ -204,17 +229,28 @@ function compareRanges(node: ScriptNode, names: readonly string[]): void {
       node.find("start-script-range-differs", `-${name} is ${given}, and the cluster has ${actual}`);
 }
 
-/** `Get-MgmtSubnet` and `Get-MgmtIpAddress`. @throws ScriptEnds. */
-function managementOf(node: ScriptNode): Management {
+function noVirtualAdapter(node: ScriptNode): BringUpFinding {
   const { interfaceName } = node.options.parameters;
-  const [found] = node.findVirtualAdapters(interfaceName);
-  if (found !== undefined) return found;
   const names = node.node.host.root.listInterfaces().map(({ name }) => name);
-  node.print("Failed to find a suitable network adapter, check your network settings.");
-  throw new ScriptEnds({
+  return {
     code: "start-script-adapter-missing",
     message: `no adapter is called "vEthernet (${interfaceName}…"; the node has ${names.join(", ")}`,
-  });
+  };
+}
+
+/** What is wrong with -InterfaceName; undefined: it names an adapter. Without External the card has its own name. */
+function adapterMissing(node: ScriptNode): BringUpFinding | undefined {
+  const { interfaceName } = node.options.parameters;
+  if (node.findVirtualAdapters(interfaceName).length > 0) return undefined;
+  return node.findAdapter(interfaceName) === undefined ? noVirtualAdapter(node) : undefined;
+}
+
+/** `Get-MgmtSubnet` and `Get-MgmtIpAddress`. @throws ScriptEnds. */
+function managementOf(node: ScriptNode): Management {
+  const [found] = node.findVirtualAdapters(node.options.parameters.interfaceName);
+  if (found !== undefined) return found;
+  node.print("Failed to find a suitable network adapter, check your network settings.");
+  throw new ScriptEnds(noVirtualAdapter(node));
 }
 
 export const UPDATE_CNI_CONFIG: Step = {
@@ -224,6 +260,9 @@ export const UPDATE_CNI_CONFIG: Step = {
   async perform(node) {
     const { parameters } = node.options;
     const management = parameters.networkMode === "l2bridge" ? managementOf(node) : undefined;
+    // On overlay nothing of the script reads the name, so that it does not notice; a person should.
+    const missing = management === undefined ? adapterMissing(node) : undefined;
+    if (missing !== undefined) node.find(missing.code, missing.message);
     await write(node, CNI_CONF, writtenCniConf(parameters, management));
     compareRanges(node, ["ServiceCIDR", "KubeDnsServiceIP"]);
   },

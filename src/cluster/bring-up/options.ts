@@ -20,6 +20,7 @@ export const BRING_UP_FAULTS = [
   "node-without-range",
   "management-ip-late",
   "subnet-env-unwritable",
+  "internet-behind-proxy",
 ] as const;
 export type BringUpFault = (typeof BRING_UP_FAULTS)[number];
 
@@ -31,6 +32,7 @@ export const SCRIPT_EDITS = [
   "external-adapter",
   "no-external",
   "node-ip",
+  "download-proxy",
 ] as const;
 export type ScriptEdit = (typeof SCRIPT_EDITS)[number];
 

@@ -215,6 +215,7 @@ export const KNOWLEDGE_CODES = [
   "flanneld-cannot-start",
   "flanneld-configuration-invalid",
   // Start scripts of a Windows node.
+  "download-needs-proxy",
   "flannel-adapter-is-switch",
   "flannel-router-mac-missing",
   "hns-service-not-running",
@@ -432,6 +433,7 @@ export const KNOWLEDGE_CODES = [
   "node-ranges-overlap",
   "overlay-needs-windows-update",
   "overlay-without-ipv6",
+  "pause-image-without-wincat",
   "pod-range-holds-node",
   "service-range-holds-node",
   "vxlan-identifiers-differ",

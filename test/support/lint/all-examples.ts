@@ -17,6 +17,7 @@ import { NODE_EXAMPLES } from "./kubernetes/nodes.examples.ts";
 import { POD_EXAMPLES } from "./kubernetes/pods.examples.ts";
 import { PROVIDER_EXAMPLES } from "./kubernetes/providers.examples.ts";
 import { SERVICE_EXAMPLES } from "./kubernetes/services.examples.ts";
+import { NODE_SETTINGS_EXAMPLES } from "./node-settings.examples.ts";
 
 export const LINT_EXAMPLES: ExampleTable = Object.freeze({
   ...POD_EXAMPLES,
@@ -36,4 +37,5 @@ export const LINT_EXAMPLES: ExampleTable = Object.freeze({
   ...FLANNEL_EXAMPLES,
   ...KUBE_PROXY_EXAMPLES,
   ...HNS_EXAMPLES,
+  ...NODE_SETTINGS_EXAMPLES,
 });

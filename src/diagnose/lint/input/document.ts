@@ -22,6 +22,8 @@ export const DOCUMENT_KINDS = [
   "cluster",
   /** `subnet.env`: `value` maps names to texts. */
   "subnet-env",
+  /** What a script or a configuration of a Windows node sets: `pauseImage`, `HTTPS_PROXY` and its like. */
+  "node-settings",
 ] as const;
 
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];

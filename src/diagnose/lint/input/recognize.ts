@@ -11,6 +11,7 @@ import { readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import type { DocumentKind, LintDocument, Locate, PassedBy } from "./document.ts";
 import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
 import { embeddedDocuments } from "./embedded.ts";
+import { readNodeSettings } from "./node-settings.ts";
 import { type Fragment, beginsWithAnnotation, fragmentOf, locateFragment } from "./fragments.ts";
 import { describedObject, isDescribed, listedObjects } from "./shown-objects.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
@@ -420,8 +421,9 @@ export function recognize(given: SourceText): Recognition {
     beginsWithAnnotation(head) ||
     (!isScript && /^\s*["'](?:policies|spec|annotations)["']\s*:/i.test(head)) ||
     (!isScript && /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text));
-  const commandLine = isYaml ? undefined : readCommandLine(source);
-  if (commandLine !== undefined) reader.found.documents.push(commandLine);
+  const texts = isYaml ? [] : [readCommandLine(source), readNodeSettings(source)];
+  const found = texts.filter((document) => document !== undefined);
+  if (found.length > 0) reader.found.documents.push(...found);
   else if (isYaml) reader.addManifests(splitYaml(text));
   else addShown(reader.found, source);
   return reader.found;

@@ -20,6 +20,7 @@ import { POD_RULES } from "./kubernetes/pods.ts";
 import { PROVIDER_RULES } from "./kubernetes/providers.ts";
 import { SCHEDULING_RULES } from "./kubernetes/scheduling.ts";
 import { SERVICE_RULES } from "./kubernetes/services.ts";
+import { NODE_SETTINGS_RULES } from "./node-settings.ts";
 import { SUBNET_ENV_RULES } from "./subnet-env.ts";
 
 export const LINT_RULES: readonly LintRule[] = Object.freeze([
@@ -40,6 +41,7 @@ export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...CNI_IPAM_RULES,
   ...FLANNEL_RULES,
   ...SUBNET_ENV_RULES,
+  ...NODE_SETTINGS_RULES,
   ...KUBE_PROXY_RULES,
   ...KUBE_PROXY_OPTION_RULES,
   ...HNS_RULES,
