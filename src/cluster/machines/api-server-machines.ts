@@ -6,7 +6,7 @@ import { prefixContains } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { addFabricRoutes } from "../networks/pod-gateways.ts";
 import type { ApiServerPlace, ApiServerPlan } from "../services/api-server.ts";
-import { addPodRoutes } from "./windows-node.ts";
+import { PodRoutes } from "./windows-node.ts";
 
 /** As kubeadm calls its static pod, with the node's name behind it. */
 const SERVER_NAME = "kube-apiserver";
@@ -33,7 +33,7 @@ function addMachine(cluster: Cluster, { address }: ApiServerPlace): OutsideHost 
     : underlay.addOutsideHost({ name, ip: address });
   if (isBeside) {
     const asNode = { host: machine.host, spec: { name, address } };
-    addPodRoutes(file, asNode);
+    new PodRoutes(file).addTo(asNode);
     addFabricRoutes(file, asNode);
   }
   cluster.apiServers.push(machine);

@@ -21,7 +21,7 @@ import { addFabricRoutes, addPodGateways } from "../networks/pod-gateways.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
-import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
+import { type NodeEquipment, PodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 
 /**
@@ -99,15 +99,15 @@ async function bringUpNode(
   env: Environment,
   file: ClusterFile,
   node: ClusterNode,
-  disk: { readonly files: NodeFiles; readonly clock: VirtualClock },
+  disk: { readonly files: NodeFiles; readonly clock: VirtualClock; readonly podRoutes: PodRoutes },
 ): Promise<Kubelet> {
   if (node.spec.os === "linux") {
-    addPodRoutes(file, node);
+    disk.podRoutes.addTo(node);
     addFabricRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
   await makeNetworks(file, node);
-  addPodRoutes(file, node);
+  disk.podRoutes.addTo(node);
   addFabricRoutes(file, node);
   return new WindowsKubelet(file, node, disk.files, disk.clock);
 }
@@ -154,10 +154,11 @@ export async function raiseMachines(
   });
   const kubelets = new Map<string, Kubelet>();
   const files = new Map<string, NodeFiles>();
+  const podRoutes = new PodRoutes(file);
   for (const node of nodes) {
     const disk = new NodeFiles(node.spec.os, node.spec.files);
     files.set(node.spec.name, disk);
-    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { files: disk, clock }));
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { files: disk, clock, podRoutes }));
     progress?.nodeReady(node.spec);
   }
   for (const network of allNetworks(file))

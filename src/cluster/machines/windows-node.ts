@@ -10,10 +10,11 @@ import type { NetworkingOptions } from "#hns/service/network/networking-options.
 import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
 import { Host } from "#dataplane/host/host.ts";
+import { SharedRoutes } from "#dataplane/host/ip/route-table.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { ANY_IPV4, type InterfaceAddress } from "#core/net/ip.ts";
+import { ANY_IPV4, type InterfaceAddress, type Prefix } from "#core/net/ip.ts";
 import type { ClusterNode } from "../cluster.ts";
-import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 import { ADAPTER_NAME } from "../networks/network-document.ts";
 import { secondFamily } from "../networks/networks-of-node.ts";
 import type { SharedValues } from "#hns/compile/compile-cache.ts";
@@ -94,20 +95,45 @@ export interface RoutedMachine {
   readonly spec: Pick<NodeSpec, "name" | "address">;
 }
 
-/** Static routes to the pods of all other nodes, over their addresses. */
-export function addPodRoutes(file: ClusterFile, node: RoutedMachine): void {
-  const { root } = node.host;
-  for (const network of [file.network, ...file.networks]) {
-    if (network.routes !== "static") continue;
-    for (const peer of file.nodes) {
-      const prefix = network.ranges[peer.name];
-      if (peer.name === node.spec.name || prefix === undefined) continue;
-      const outgoing = defined(root.interfaceOf(node.spec.address), "a node keeps its address");
-      root.addRoute({ prefix, nextHop: peer.address, interface: outgoing, metric: ROUTE_METRIC });
-      const second = secondFamily(file, network, peer);
-      const nextHop = file.ipv6?.nodes[peer.name]?.address;
-      if (second === undefined || nextHop === undefined) continue;
-      root.addRoute({ prefix: second.podRange, nextHop, interface: outgoing, metric: ROUTE_METRIC });
+function isShared({ routes }: PodNetworkSpec, { address }: Prefix): boolean {
+  return routes === "static" && typeof address === "number";
+}
+
+/** Static routes to the pods of all nodes, over their addresses: what each node has to all others. */
+export class PodRoutes {
+  private readonly file: ClusterFile;
+  /** Of the network that kube-proxy serves. */
+  private readonly shared: SharedRoutes;
+
+  constructor(file: ClusterFile) {
+    const { network, nodes } = file;
+    this.file = file;
+    const ways = nodes.flatMap(({ name, address }) => {
+      const prefix = network.ranges[name];
+      return prefix === undefined || !isShared(network, prefix) ? [] : { prefix, nextHop: address };
+    });
+    this.shared = new SharedRoutes(ways);
+  }
+
+  addTo({ host, spec }: RoutedMachine): void {
+    const { file, shared } = this;
+    const { root } = host;
+    const outgoing = defined(root.interfaceOf(spec.address), "a node keeps its address");
+    root.addSharedRoutes(shared, { interface: outgoing, metric: ROUTE_METRIC, self: spec.address });
+    const hasFurther = file.networks.length > 0 || file.ipv6 !== undefined;
+    if (!hasFurther) return;
+    for (const network of [file.network, ...file.networks]) {
+      if (network.routes !== "static") continue;
+      for (const peer of file.nodes) {
+        const prefix = network.ranges[peer.name];
+        if (peer.name === spec.name || prefix === undefined) continue;
+        if (network !== file.network || !isShared(network, prefix))
+          root.addRoute({ prefix, nextHop: peer.address, interface: outgoing, metric: ROUTE_METRIC });
+        const second = secondFamily(file, network, peer);
+        const nextHop = file.ipv6?.nodes[peer.name]?.address;
+        if (second === undefined || nextHop === undefined) continue;
+        root.addRoute({ prefix: second.podRange, nextHop, interface: outgoing, metric: ROUTE_METRIC });
+      }
     }
   }
 }

@@ -253,7 +253,7 @@ export class RunningPods {
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
     if (this.options.isLeftWaiting(pod))
       return { pod, running: undefined, remarks: [waitingRemark(pod)], obstacles: [] };
-    const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
+    const strange = missingNetwork(sandbox, node, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
     const dns = dnsOf(pod, node);
     const obstacles = obstaclesOf(pod, node.spec);
@@ -298,13 +298,13 @@ function waitingRemark({ status }: Pod): PodRemark {
 /** A network that the pod's manifest names, and its node does not have. */
 function missingNetwork(
   { network, podNetwork, node }: FilePodSpec,
-  { file, nodes }: Cluster,
+  { spec }: ClusterNode,
+  { file }: Cluster,
 ): PodRemark | undefined {
   if (network === "host") return undefined;
   const all = [file.network, ...file.networks];
   const there = all.filter(({ name, ranges }) => name === file.network.name || ranges[node] !== undefined);
-  const isLinux = nodes.some(({ spec }) => spec.name === node && spec.os === "linux");
-  const usable = (isLinux ? [file.network] : there).map(({ name }) => name);
+  const usable = (spec.os === "linux" ? [file.network] : there).map(({ name }) => name);
   if (usable.includes(podNetwork)) return undefined;
   return {
     code: "pod-sandbox-failed",

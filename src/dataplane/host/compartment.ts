@@ -29,7 +29,7 @@ import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./local-ports.ts";
 import { type HostsFile, NO_HOSTS, NameCache } from "./resolver/known-names.ts";
 import { resolverSettings } from "./resolver/name-settings.ts";
-import { RouteTable } from "./ip/route-table.ts";
+import { RouteTable, type SharedRoutes } from "./ip/route-table.ts";
 import type { HookedStack } from "./hooked-stack.ts";
 import type { DnsSettings, StackInterface } from "./stack.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -256,6 +256,11 @@ export class Compartment implements HookedStack, NextHopResolver {
   /** Adds a static route; one with the same prefix, next hop and interface is replaced. */
   addRoute(options: RouteOptions): void {
     this.routes.add({ ...options, origin: "static" });
+  }
+
+  /** Adds static routes that other machines have, too; none leads over the machine itself, which is `self`. */
+  addSharedRoutes(routes: SharedRoutes, over: { interface: Interface; metric: number; self: Ip }): void {
+    this.routes.addShared({ routes, ...over });
   }
 
   /** @returns false when there is no such static route. */

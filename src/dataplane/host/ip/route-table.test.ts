@@ -1,9 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryPair } from "../../device/memory-pair.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Host } from "../host.ts";
-import { formatRoute } from "./route-table.ts";
+import { SharedRoutes, formatRoute } from "./route-table.ts";
 import { selectSource } from "./address-scope.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 
@@ -150,5 +151,75 @@ describe("source address", () => {
       isDeprecated: () => false,
     });
     expect(chosen).toBe(expected === undefined ? undefined : parseIp(expected));
+  });
+});
+
+describe("routes that many machines share", () => {
+  const WAYS = [1, 2, 3, 4].map((node) => ({
+    prefix: prefix(`10.244.${node}.0/24`),
+    nextHop: ip(`10.0.0.1${node}`),
+  }));
+  const SHARED = new SharedRoutes(WAYS);
+  const CHANGE = fc.record({
+    what: fc.constantFrom("add", "remove", "address", "forget"),
+    to: fc.constantFrom("10.244.1.0/24", "10.244.2.0/24", "10.244.4.0/24", "10.244.0.0/16"),
+    via: fc.constantFrom("10.0.0.11", "10.0.0.12", "10.0.0.14"),
+    over: fc.constantFrom("eth0", "eth1"),
+    metric: fc.constantFrom(0, 5),
+  });
+
+  type Change = typeof CHANGE extends fc.Arbitrary<infer T> ? T : never;
+  type Stack = ReturnType<typeof stack>;
+
+  /** The machine 10.0.0.14 with the ways, after some changes before them and some behind them. */
+  function changed(isShared: boolean, before: readonly Change[], behind: readonly Change[]): Stack {
+    const machine = stack();
+    const { root, eth0 } = machine;
+    root.addAddress(eth0, cidr("10.0.0.14/24"));
+    for (const change of before) make(machine, change);
+    const self = ip("10.0.0.14");
+    if (isShared) root.addSharedRoutes(SHARED, { interface: eth0, metric: 0, self });
+    else
+      for (const way of WAYS) if (way.nextHop !== self) root.addRoute({ ...way, interface: eth0, metric: 0 });
+    for (const change of behind) make(machine, change);
+    return machine;
+  }
+
+  function make({ root, eth0, eth1 }: Stack, { what, to, via, over, metric }: Change): void {
+    const netInterface = over === "eth0" ? eth0 : eth1;
+    const route = { prefix: prefix(to), nextHop: ip(via), interface: netInterface, metric };
+    if (what === "add") root.addRoute(route);
+    else if (what === "remove") root.removeRoute(route);
+    else if (what === "address") root.addAddress(netInterface, cidr(to.replace("0/", "1/")));
+    else root.setMetric(netInterface, metric);
+  }
+
+  it("are those that each has of its own, whatever changes before and behind them", () => {
+    const changes = fc.array(CHANGE, { maxLength: 4 });
+    fc.assert(
+      fc.property(changes, changes, (before, behind) => {
+        const [shared, own] = [true, false].map((isShared) => {
+          const { root } = changed(isShared, before, behind);
+          const asked = ["10.244.1.9", "10.244.2.9", "10.244.4.9", "10.244.9.9", "10.0.0.1"];
+          return {
+            routes: root.listRoutes().map((route) => `${formatRoute(route)} ${route.metric} ${route.origin}`),
+            found: asked.map((each) => root.output.findPath(ip(each))?.nextHop),
+            exact: WAYS.map((way) => root.routesTo(way.prefix).map(formatRoute)),
+          };
+        });
+        expect(shared).toEqual(own);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("stay as they are when one machine removes one", () => {
+    const { root, eth0 } = changed(true, [], []);
+    expect(Object.isFrozen(SHARED)).toBe(true);
+    expect(root.listRoutes().map(formatRoute)).toContain("10.244.1.0/24 via 10.0.0.11 on eth0");
+    expect(
+      root.removeRoute({ prefix: prefix("10.244.1.0/24"), nextHop: ip("10.0.0.11"), interface: eth0 }),
+    ).toBe(true);
+    expect(changed(true, [], []).root.routesTo(prefix("10.244.1.0/24"))).toHaveLength(1);
   });
 });
