@@ -136,6 +136,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),
+    await pageWithOutputs("docs/how-to/check-network-policies.md"),
     await pageWithOutputs("docs/how-to/read-vfp.md"),
     await pageWithOutputs("docs/how-to/run-cni-plugins.md"),
     await pageWithOutputs("docs/how-to/bring-up-a-flannel-node.md"),

@@ -1,26 +1,14 @@
 // NetworkPolicies carried out on Windows nodes: what passes under each engine, beside what the specification says.
 import { describe, expect, it } from "vitest";
-import { inProcessClient } from "#cluster/api/app.ts";
-import type { ControlClient } from "#cluster/api/client.ts";
-import { SILENT_LOG } from "#core/base/log.ts";
-import { openSession } from "./cluster/open-session.ts";
-
-interface Engine {
-  readonly name: string;
-  readonly network: string;
-  readonly fields: string;
-}
-
-const CALICO: Engine = {
-  name: "calico",
-  network: "{ name: cbr0 }",
-  fields: "policy: calico\npolicyNetwork: cbr0",
-};
-const NPM: Engine = {
-  name: "azure-npm",
-  network: "{ name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }",
-  fields: "policy: azure-npm",
-};
+import {
+  CALICO,
+  type Engine,
+  NPM,
+  type Outcome,
+  opened,
+  outcomeOf,
+  policy,
+} from "#test/support/policy/policy-cluster.ts";
 
 function cluster({ network, fields }: Engine): string {
   return `
@@ -38,30 +26,6 @@ pods:
   - { name: client, node: win-2, labels: { app: client } }
   - { name: other, namespace: foreign, node: win-2, labels: { app: client } }
 `;
-}
-
-function policy(spec: string, name = "p"): string {
-  return `apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: { name: ${name}, namespace: default }
-spec: ${spec}
-`;
-}
-
-async function opened(...texts: readonly string[]): Promise<ControlClient> {
-  const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
-  const { session, readManifests, verify, input } = await openSession(inputs);
-  const identity = { name: "", version: "", pid: 1 };
-  return inProcessClient({ session, readManifests, verify, identity, input, log: SILENT_LOG });
-}
-
-type Outcome = "passes" | "blocked";
-
-async function outcomeOf(client: ControlClient, from: string, to: string, port: number): Promise<Outcome> {
-  const { report } = await client.trace({ from, to, protocol: "tcp", port });
-  if (report.code === "acl-rule-blocked") return "blocked";
-  expect(["answered", "refused"]).toContain(report.verdict);
-  return "passes";
 }
 
 const WEB = "{ matchLabels: { app: web } }";

@@ -1,0 +1,52 @@
+/** Clusters with an engine of NetworkPolicies, asked as users ask them. */
+import { expect } from "vitest";
+import { inProcessClient } from "#cluster/api/app.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import { openSession } from "#cli/mullion/cluster/open-session.ts";
+
+export interface Engine {
+  readonly name: string;
+  readonly network: string;
+  readonly fields: string;
+}
+
+export const CALICO: Engine = {
+  name: "calico",
+  network: "{ name: cbr0 }",
+  fields: "policy: calico\npolicyNetwork: cbr0",
+};
+export const NPM: Engine = {
+  name: "azure-npm",
+  network: "{ name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }",
+  fields: "policy: azure-npm",
+};
+
+export function policy(spec: string, name = "p"): string {
+  return `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: ${name}, namespace: default }
+spec: ${spec}
+`;
+}
+
+export async function opened(...texts: readonly string[]): Promise<ControlClient> {
+  const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
+  const { session, readManifests, verify, input } = await openSession(inputs);
+  const identity = { name: "", version: "", pid: 1 };
+  return inProcessClient({ session, readManifests, verify, identity, input, log: SILENT_LOG });
+}
+
+export type Outcome = "passes" | "blocked";
+
+export async function outcomeOf(
+  client: ControlClient,
+  from: string,
+  to: string,
+  port: number,
+): Promise<Outcome> {
+  const { report } = await client.trace({ from, to, protocol: "tcp", port });
+  if (report.code === "acl-rule-blocked") return "blocked";
+  expect(["answered", "refused"]).toContain(report.verdict);
+  return "passes";
+}
