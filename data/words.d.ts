@@ -294,6 +294,7 @@ export interface ClusterLife {
   readonly portForwardConnectionEnded: Template<"reason">;
   readonly portForwardPodGone: string;
   readonly portForwardWithoutWincat: string;
+  readonly unreadDocument: string;
 }
 export function clusterLife(): ClusterLife;
 

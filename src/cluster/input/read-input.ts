@@ -12,6 +12,7 @@ import { type LoadedObject, type Manifests, isLong } from "#control-plane/load/m
 import type { ClusterFile, NetworkShape } from "../file/cluster-file.ts";
 import { type FileOverrides, parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
+import { unreadTextLimits } from "../limits/unread-texts.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
@@ -330,6 +331,10 @@ export function readInput(texts: readonly InputText[], overrides: FileOverrides 
   const cluster = withPolicyEngine(found.cluster, objects, clusterFiles.length === 0);
   const problems = [...others, ...loaded.problems];
   const notes = [...found.notes, ...loaded.notes];
-  const limits = [...found.rest.limits, ...furtherPolicyLimits(loaded.policies)];
+  const limits = [
+    ...found.rest.limits,
+    ...furtherPolicyLimits(loaded.policies),
+    ...unreadTextLimits(loaded.problems),
+  ];
   return { input: { file: cluster, objects, notes, problems, ...found.rest, limits } };
 }

@@ -12,6 +12,7 @@ import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts
 import { type Ip, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../limits/network-policies.ts";
 import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies.ts";
+import { notesOfRead } from "../limits/unread-texts.ts";
 import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import { ApiServerMachines } from "../machines/api-server-machines.ts";
 import { PolicyEngines } from "../policies/policy-engines.ts";
@@ -179,7 +180,8 @@ export class RunningCluster implements ClusterSession {
     // Who was needed while time settled.
     await this.raiseAll(this.cluster.demand.nodes);
     const problems = [...own.problems, ...report.problems];
-    return { notes: [...report.notes, ...this.newNotes()], applied: report.notes, problems };
+    const applied = notesOfRead(report.notes, this.inputLimits);
+    return { notes: [...applied, ...this.newNotes()], applied, problems };
   }
 
   async raise(node?: string): Promise<void> {
@@ -379,7 +381,9 @@ export class RunningCluster implements ClusterSession {
       ...this.conflicts,
     ];
     // An address outside the node's range is told of the node.
-    const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
+    const found = notesOfRead(kube.notes(), this.inputLimits).filter(
+      ({ code }) => code !== "pod-address-outside-range",
+    );
     return [
       ...machineNotes(kube, machines),
       ...flannelNotes(this.flannel?.listTroubles() ?? [], kube),

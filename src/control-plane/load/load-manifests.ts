@@ -198,7 +198,8 @@ class Loader {
       this.fault(file, () => placeOf(piece, template), HELM);
       return;
     }
-    for (const fault of faults) this.fault(file, () => placeOf(piece, fault.offset), fault);
+    // What a reader says behind the first fault follows from it mostly.
+    for (const fault of faults.slice(0, 1)) this.fault(file, () => placeOf(piece, fault.offset), fault);
   }
 
   private fault(

@@ -103,9 +103,11 @@ const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";
 
 /** An error or warning of the library, with what to do about it. */
 export function faultOf(error: YAMLError): YamlFault {
+  // The library calls a bracket that is missing a fault of indentation, because it cannot tell.
+  const code = /\band end with a\b/.test(error.message) ? "MISSING_CHAR" : error.code;
   return {
     offset: error.pos[0],
     message: plainMessage(error.message),
-    advice: ADVICE[error.code] ?? ADVICE_DEFAULT,
+    advice: ADVICE[code] ?? ADVICE_DEFAULT,
   };
 }

@@ -55,13 +55,36 @@ function reasonToPassBy(
   });
   if (isTemplate) return "a template whose placeholders are not filled in";
   // Go's reader takes these, and the YAML specification does not.
-  return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
-    ? WORDS.yamlContinuationUnindented
-    : undefined;
+  return isReadWhenIndented(text, faults[0]) ? WORDS.yamlContinuationUnindented : undefined;
 }
 
-/** Faults of one document that are told: those behind the first are often its consequences. */
-const FAULTS_MAX = 3;
+const UNINDENTED = /sufficiently indented|missing closing ['"]quote/;
+/** Lines at the left edge that are looked at, and the longest document for it: each is one more reading. */
+const UNINDENTED_LINES_MAX = 50;
+const UNINDENTED_CHARACTERS_MAX = 262_144;
+
+/** True where nothing is wrong but lines inside brackets or quotes that begin too far to the left. */
+function isReadWhenIndented(given: string, fault: { offset: number; message: string } | undefined): boolean {
+  if (given.length > UNINDENTED_CHARACTERS_MAX) return fault !== undefined && UNINDENTED.test(fault.message);
+  let text = given;
+  let found = fault;
+  for (let lines = 0; lines < UNINDENTED_LINES_MAX; lines++) {
+    if (found === undefined) return true;
+    if (!UNINDENTED.test(found.message)) return false;
+    const { offset, message } = found;
+    // A quote is missed at the end of the line before.
+    const start = message.includes("quote")
+      ? text.indexOf("\n", offset) + 1
+      : text.lastIndexOf("\n", offset - 1) + 1;
+    text = `${text.slice(0, start)}${" ".repeat(64)}${text.slice(start)}`;
+    const read = readYaml(text);
+    found = "faults" in read ? read.faults[0] : undefined;
+    // The line is where it may be, and its fault is still there: a bracket is missing.
+    if (found !== undefined && found.offset <= offset + 64) return false;
+  }
+  return false;
+}
+
 /** Files that are no YAML, whatever stands at the beginning of their lines. */
 const SCRIPTS = /\.(?:ps1|psm1|cmd|bat|sh|txt|env|md)$/i;
 
@@ -201,7 +224,8 @@ class FileReader {
       passBy(this.found, this.source, base, reason);
       return;
     }
-    for (const { code, offset, message, advice } of faults.slice(0, FAULTS_MAX)) {
+    // What a reader says behind the first fault follows from it mostly.
+    for (const { code, offset, message, advice } of faults.slice(0, 1)) {
       const { source } = this;
       this.found.faults.push({ source, code, offset: base + offset, message, fix: advice });
     }

@@ -121,18 +121,93 @@ const NODE_LINES: Readonly<Record<string, string>> = {
   metadata: "Annotations",
 };
 
+/** `http  80/TCP`, `<unset>  80/TCP`; node ports have the same form. */
+const DESCRIBED_PORT = /^(\S+)\s+(\d{1,5})\/([A-Z]+)$/;
+
+function numberOrName(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+/** The ports of a Service: lines of one name repeat, each followed by those that belong to it. */
+function describedPorts(text: string): readonly Fields[] {
+  const ports: Record<string, unknown>[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const [, field = "", value = ""] = /^(Port|TargetPort|NodePort):\s+(\S[^]*)$/.exec(line.trimEnd()) ?? [];
+    const [, name = "", number = "", protocol = ""] = DESCRIBED_PORT.exec(value) ?? [];
+    if (field === "Port" && number !== "")
+      ports.push({ ...(!name.startsWith("<") && { name }), port: Number(number), protocol });
+    const port = ports.at(-1);
+    if (port === undefined) continue;
+    if (field === "NodePort" && number !== "") port["nodePort"] = Number(number);
+    if (field === "TargetPort") port["targetPort"] = numberOrName(value.split("/")[0] ?? "");
+  }
+  return ports as Fields[];
+}
+
+/** Lines of `kubectl describe service` with one value each, and the field that each shows. */
+const SERVICE_FIELDS: Readonly<Record<string, string>> = {
+  Type: "type",
+  IP: "clusterIP",
+  "Session Affinity": "sessionAffinity",
+  "External Traffic Policy": "externalTrafficPolicy",
+  "Internal Traffic Policy": "internalTrafficPolicy",
+  "IP Family Policy": "ipFamilyPolicy",
+};
+
+/** What a line says; undefined for `<none>` and `<unset>`. */
+function toldOf(sections: ReadonlyMap<string, readonly string[]>, name: string): string | undefined {
+  const text = sections.get(name)?.[0];
+  return text === undefined || text === "" || text.startsWith("<") ? undefined : text;
+}
+
+function describedMetadata(sections: ReadonlyMap<string, readonly string[]>): Fields {
+  const namespace = toldOf(sections, "Namespace");
+  return {
+    name: toldOf(sections, "Name"),
+    ...(namespace !== undefined && { namespace }),
+    labels: pairsOf(sections.get("Labels"), /^([^=\s]+)=(.*)$/),
+    annotations: pairsOf(sections.get("Annotations"), /^([^\s:]+):\s*(\S[^]*)$/),
+  };
+}
+
+function describedService(sections: ReadonlyMap<string, readonly string[]>, text: string): Fields {
+  const told = Object.entries(SERVICE_FIELDS).flatMap(([line, field]) => {
+    const value = toldOf(sections, line);
+    return value === undefined ? [] : [[field, value]];
+  });
+  const selector = pairsOf(toldOf(sections, "Selector")?.split(","), /^([^=\s]+)=(.*)$/);
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: describedMetadata(sections),
+    spec: { ...(Object.fromEntries(told) as Fields), selector, ports: describedPorts(text) },
+  };
+}
+
+/** Where a field of an object stands in what `kubectl describe` prints. */
+const LINES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Node: NODE_LINES,
+  Service: { metadata: "Name", spec: "Type" },
+};
+
 /** True for what `kubectl describe` prints. */
 export function isDescribed(text: string): boolean {
   return /^Name:\s+\S/.test(text.trimStart()) && /^(?:Labels|Annotations):\s/m.test(text);
 }
 
-/** The Node of `kubectl describe node`; undefined for other kinds, whose objects it does not print as a whole. */
+/**
+ * The object of `kubectl describe node` or `kubectl describe service`; undefined for other kinds, whose objects it does not
+ * print as far as rules ask: of a pod neither `hostNetwork` nor the security context.
+ */
 export function describedObject(source: SourceText): LintDocument | undefined {
   const sections = sectionsOf(source.text);
-  if (!sections.has("System Info") || !sections.has("Roles")) return undefined;
-  const value = describedNode(sections);
+  const isNode = sections.has("System Info") && sections.has("Roles");
+  const isService = sections.has("Session Affinity") && sections.has("Endpoints");
+  if (!isNode && !isService) return undefined;
+  const kind = isNode ? "Node" : "Service";
+  const value = isNode ? describedNode(sections) : describedService(sections, source.text);
   const last = source.text.split("\n").length;
-  const lineOf = (field: string): RegExp => new RegExp(`^${NODE_LINES[field] ?? "Name"}:`);
+  const lineOf = (field: string): RegExp => new RegExp(`^${LINES[kind]?.[field] ?? "Name"}:`);
   return {
     kind: "kubernetes",
     source,
@@ -141,6 +216,6 @@ export function describedObject(source: SourceText): LintDocument | undefined {
     locate: locateByLine(source, 1, last, lineOf),
     traps: [],
     host: undefined,
-    title: `Node ${sections.get("Name")?.[0] ?? ""} as kubectl describes it`,
+    title: `${kind} ${toldOf(sections, "Name") ?? ""} as kubectl describes it`,
   };
 }
