@@ -5,8 +5,14 @@ import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
 
 async function run(file: string, text: string): Promise<{ readonly code: number; readonly out: string }> {
-  const terminal = new MemoryTerminal({ [file]: text }, 200);
-  const argv = ["lint", file];
+  return runAll({ [file]: text });
+}
+
+async function runAll(
+  files: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number; readonly out: string }> {
+  const terminal = new MemoryTerminal(files, 200);
+  const argv = ["lint", ...Object.keys(files)];
   const code = await runMullion({ argv, verbs: { lint }, terminal, version: "0", isDebug: false });
   return { code, out: terminal.output + terminal.errors };
 }
@@ -180,6 +186,30 @@ describe("what a command shows on a screen", () => {
     expect(out).toContain("1 document in 1 file checked");
     expect(out).toContain("Windows Server 2019");
     expect(out).toContain("Kubernetes 1.28");
+  });
+
+  it("kubectl describe service gives the Service, with the lines of its fields", async () => {
+    const text = `$ kubectl describe service web -n shop
+Name:                     web
+Namespace:                shop
+Labels:                   <none>
+Selector:                 app=web,tier=front
+Type:                     NodePort
+IP:                       10.96.7.7
+Port:                     http  80/TCP
+TargetPort:               8080/TCP
+NodePort:                 http  30080/TCP
+Port:                     <unset>  5060/SCTP
+TargetPort:               sip/SCTP
+Endpoints:                <none>
+Session Affinity:         ClientIP
+External Traffic Policy:  Cluster
+`;
+    const { out } = await runAll({ "node.txt": DESCRIBED, "service.txt": text });
+    expect(out).toContain("2 documents in 2 files checked");
+    expect(out).toContain("service.txt:14:1: warning: session-affinity-unsupported (Service web as kubectl");
+    expect(out).toContain("service.txt:8:1: warning: service-sctp-unsupported");
+    expect(out).toContain("no connection to port 5060");
   });
 
   it("kubectl describe of a pod is named for what it is", async () => {

@@ -13,13 +13,13 @@ function locateByLine(
   source: SourceText,
   first: number,
   last: number,
-  lineOf: (path: string) => RegExp,
+  lineOf: (field: string, inner: string) => RegExp,
 ): Locate {
   return (places) =>
     places.map((place) => {
-      const name = "path" in place ? String(place.path[0] ?? "") : "";
+      const [name = "", inner = ""] = "path" in place ? place.path.map(String) : [];
       if (name === "") return rangeOfLine(source, first);
-      const pattern = lineOf(name);
+      const pattern = lineOf(name, inner);
       for (let line = first; line <= last; line++)
         if (pattern.test(source.lineText(line))) return rangeOfLine(source, line);
       return rangeOfLine(source, first);
@@ -141,7 +141,7 @@ function describedPorts(text: string): readonly Fields[] {
     if (field === "NodePort" && number !== "") port["nodePort"] = Number(number);
     if (field === "TargetPort") port["targetPort"] = numberOrName(value.split("/")[0] ?? "");
   }
-  return ports as Fields[];
+  return ports;
 }
 
 /** Lines of `kubectl describe service` with one value each, and the field that each shows. */
@@ -184,11 +184,12 @@ function describedService(sections: ReadonlyMap<string, readonly string[]>, text
   };
 }
 
-/** Where a field of an object stands in what `kubectl describe` prints. */
-const LINES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  Node: NODE_LINES,
-  Service: { metadata: "Name", spec: "Type" },
-};
+/** The line on which a field of a Service stands. */
+function serviceLine(field: string, inner: string): string {
+  if (field !== "spec") return "Name";
+  const [line] = Object.entries(SERVICE_FIELDS).find(([, name]) => name === inner) ?? [];
+  return line ?? (inner === "ports" ? "Port" : "Type");
+}
 
 /** True for what `kubectl describe` prints. */
 export function isDescribed(text: string): boolean {
@@ -207,7 +208,8 @@ export function describedObject(source: SourceText): LintDocument | undefined {
   const kind = isNode ? "Node" : "Service";
   const value = isNode ? describedNode(sections) : describedService(sections, source.text);
   const last = source.text.split("\n").length;
-  const lineOf = (field: string): RegExp => new RegExp(`^${LINES[kind]?.[field] ?? "Name"}:`);
+  const lineOf = (field: string, inner: string): RegExp =>
+    new RegExp(`^${isNode ? (NODE_LINES[field] ?? "Name") : serviceLine(field, inner)}:`);
   return {
     kind: "kubernetes",
     source,
