@@ -214,8 +214,9 @@ function readSetValues(reader: JsonReader, type: SetPolicyType): string | undefi
 export function readSetPolicy(reader: JsonReader): SetPolicySetting {
   const type = reader.enumeration("PolicyType", SET_POLICY_TYPES);
   const policyType = required(type, reader, "PolicyType", "IPSET or NESTEDIPSET");
-  const id = reader.text("Id") ?? "";
-  if (id === "" || id.includes(",")) throw reader.fail("Id", "the id of the set, without a comma");
+  const id = reader.text("Id");
+  if (id === undefined || id === "" || id.includes(","))
+    throw reader.fail("Id", "the id of the set, without a comma");
   return present<SetPolicySetting>({
     Id: id,
     Name: reader.text("Name"),

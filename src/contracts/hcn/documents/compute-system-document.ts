@@ -80,8 +80,10 @@ function readVirtualMachine(machine: JsonReader, owner: string): ComputeSystemRe
   const adapters = machine.object("Devices")?.object("NetworkAdapters");
   const endpointIds = Object.keys(adapters?.whole() ?? {}).flatMap((adapterId) => {
     const adapter = adapters?.object(adapterId);
-    const endpointId = adapter?.text("EndpointId") ?? "";
-    return endpointId === "" ? [] : [checkEndpointId(endpointId, `NetworkAdapters.${adapterId}.EndpointId`)];
+    const endpointId = adapter?.text("EndpointId");
+    return endpointId === undefined || endpointId === ""
+      ? []
+      : [checkEndpointId(endpointId, `NetworkAdapters.${adapterId}.EndpointId`)];
   });
   const base = { systemType: "VirtualMachine", namespaceId: undefined, sharedContainer: undefined } as const;
   return { ...base, owner, endpointIds };

@@ -95,7 +95,7 @@ function findLeaving<R extends Entry>(
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const byPrefix = new Map(entries.map((entry) => [formatPrefix(entry.prefix), entry]));
   const leaving = given.map(({ ID, IpAddressPrefix }) => {
-    const found = byId.get(ID ?? "") ?? byPrefix.get(IpAddressPrefix ?? "");
+    const found = (ID === undefined ? undefined : byId.get(ID)) ?? byPrefix.get(IpAddressPrefix ?? "");
     if (found === undefined) throw unknownSubnet(IpAddressPrefix ?? ID ?? "without a prefix");
     return found;
   });

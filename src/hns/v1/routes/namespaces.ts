@@ -38,15 +38,15 @@ function changeResource(request: V1Request, isAddition: boolean): undefined {
   const reader = JsonReader.of(bodyOf(request), "request", "HCN_E_INVALID_JSON");
   const type = reader.enumeration("Type", ["Container", "Endpoint"] as const);
   const data = reader.object("Data");
-  const id = data?.text("Id") ?? "";
-  if (data === undefined || id === "" || type === undefined)
+  const id = data?.text("Id");
+  if (data === undefined || id === undefined || id === "" || type === undefined)
     throw reader.fail("Data", 'an object with "Id", beside the Type "Endpoint" or "Container"');
   if (type === "Container") {
     if (isAddition) addNamespaceContainer(context, namespace, id);
     else removeNamespaceContainer(context, namespace, id);
     return undefined;
   }
-  const endpointId = data.guid("Id") ?? "";
+  const endpointId = data.guid("Id") ?? id;
   if (isAddition) addNamespaceEndpoint(context, namespace, endpointId);
   else removeNamespaceEndpoint(context, namespace, endpointId);
   return undefined;
