@@ -12,6 +12,7 @@ const REASONED: ReadonlyMap<string, { readonly count: number; readonly why: stri
     { count: 2, why: "a Go struct of CNS has empty texts, and its JSON shows them" },
   ],
   ["src/cli/mullion/get/listings-hns.ts", { count: 1, why: "a cell of a table" }],
+  ["src/cluster/verify/shard.ts", { count: 1, why: "a place in a sentence" }],
   ["src/cluster/input/evidence.ts", { count: 1, why: "a text that a pattern is tried on" }],
   ["src/diagnose/vfp-text/compare-listings.ts", { count: 2, why: "names in a listing, as they are printed" }],
   ["src/hns/http/http-app.node.ts", { count: 1, why: "one table of paths, some of which have no id" }],
