@@ -420,6 +420,7 @@ export interface Commands {
   readonly adviceVerifyEachSide: string;
   readonly verifyReportInvalid: Template<"file" | "field">;
   readonly adviceVerifyReport: string;
+  readonly adviceMoreMemoryAlone: string;
   readonly adviceMoreMemory: string;
   readonly memoryEstimateExceeded: Template<"nodes" | "pods" | "neededMebibytes" | "limitMebibytes" | "moreMemory">;
   readonly memoryNearlyFull: Template<"when" | "usedMebibytes" | "limitMebibytes">;

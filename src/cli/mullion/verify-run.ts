@@ -4,7 +4,6 @@
  */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { getHeapSpaceStatistics } from "node:v8";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.ts";
@@ -22,10 +21,10 @@ import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
-import { formatDuration } from "#core/base/duration.ts";
 import { packageVersion } from "../installation.ts";
+import { checkMemory, mebibytes } from "./cluster/memory-check.ts";
 import { type ClusterSize, type OpenedCluster, heapLimit, openSession } from "./cluster/open-session.ts";
-import { Failure } from "./failure.ts";
+import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
 import { VerifyWorkers, bytesOf, workersBeside } from "./verify-workers.ts";
@@ -65,61 +64,10 @@ export function digestOf(inputs: readonly InputText[], { build, asDocumented }: 
   return hash.digest("hex");
 }
 
-/** Below so many cells nothing is said: it is over at once. */
-const CELLS_TOLD = 500;
-const TOLD_EVERY_MS = 200;
-
-/** Says how far the work is, in one line of the terminal that is written over and over. */
-class Told {
-  private readonly terminal: Terminal;
-  private lastMs = 0;
-  private beganMs = performance.now();
-
-  constructor(terminal: Terminal) {
-    this.terminal = terminal;
-  }
-
-  raised(text: string, done: number, total: number): void {
-    this.say(total, () => `Raising the cluster: ${text} (${done} of ${total}) …`);
-  }
-
-  /** The time that is left is counted from here. */
-  begin(): void {
-    this.beganMs = performance.now();
-  }
-
-  tried(done: number, total: number, attempts: number, workers: number): void {
-    const takenMs = performance.now() - this.beganMs;
-    const leftMs = done === 0 ? undefined : (takenMs / done) * (total - done);
-    const left =
-      leftMs === undefined ? "" : `, about ${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`;
-    const where = workers === 1 ? "" : ` in ${workers} processes`;
-    this.say(total, () => `Tried ${done} of ${total} cells${where}, ${attempts} attempts${left} …`);
-  }
-
-  end(): void {
-    if (this.lastMs > 0) this.terminal.status("");
-  }
-
-  private say(total: number, text: () => string): void {
-    const nowMs = performance.now();
-    const takesTime = total >= CELLS_TOLD || nowMs - this.beganMs > 2_000;
-    if (!this.terminal.isInteractive || !takesTime || nowMs - this.lastMs < TOLD_EVERY_MS) return;
-    this.lastMs = nowMs;
-    this.terminal.status(text());
-  }
-}
-
-/** Node clears up before it is full; what is still there above this share is needed. */
-const FULL = 0.93;
 /** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
 const COPY_SHARE = 0.35;
 
 const MORE_MEMORY = WORDS.adviceMoreMemory;
-
-function mebibytes(bytes: number): number {
-  return Math.round(bytes / 2 ** 20);
-}
 
 /** Says of an input that may be too large for this process, before it is tried. */
 function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
@@ -127,23 +75,6 @@ function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
   if (needed < limit) return;
   terminal.stderr(
     `${WORDS.memoryEstimateExceeded({ nodes: size.nodes, pods: size.pods, neededMebibytes: mebibytes(needed), limitMebibytes: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
-  );
-}
-
-/**
- * Says that the memory will not do, before Node ends the process without a word.
- * @param more share of what is used that will come on top.
- * @throws Failure when it will not.
- */
-function checkMemory(when: string, more = 0): void {
-  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith("new_"));
-  const used = spaces.reduce((sum, { space_used_size: size }) => sum + size, 0);
-  const limit = heapLimit();
-  if (used * (1 + more) < limit * FULL) return;
-  throw new Failure(
-    "memory-nearly-full",
-    WORDS.memoryNearlyFull({ when, usedMebibytes: mebibytes(used), limitMebibytes: mebibytes(limit) }),
-    MORE_MEMORY,
   );
 }
 
@@ -201,7 +132,7 @@ interface Raised {
 /** Resolves with the cluster, of which machines come up when cells need them; processes that will help begin at the same time. */
 async function raise(
   { inputs, overrides, workers, known }: RunRequest,
-  told: Told,
+  told: ProgressLine,
   terminal: Terminal,
 ): Promise<Raised> {
   let helpers: VerifyWorkers | undefined;
@@ -218,7 +149,7 @@ async function raise(
       {
         begins,
         progress: (text, done, total) => {
-          checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`);
+          checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, MORE_MEMORY);
           told.raised(text, done, total);
         },
       },
@@ -257,7 +188,7 @@ async function runHere(
     const step = await work.next();
     if (step.done === true) return queue.end(step.value);
     tell(step.value);
-    checkMemory("while flows are tried");
+    checkMemory("while flows are tried", MORE_MEMORY);
     await nextTurn();
   }
 }
@@ -277,7 +208,7 @@ async function compareMachines(
  */
 export async function runVerification(request: RunRequest, terminal: Terminal): Promise<RunOutcome> {
   const { inputs, overrides, shard, allowed, command } = request;
-  const told = new Told(terminal);
+  const told = new ProgressLine(terminal);
   const raised = await raise(request, told, terminal);
   const { session, plan, helpers } = raised;
   // What is compared is the whole state: that of a machine which is not up says nothing.
@@ -292,7 +223,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   const tell = (here: number): void =>
     told.tried(queue.cellsDone + here, queue.cells, queue.attempts, helpers?.ready ?? 1);
   try {
-    checkMemory(WORDS.beforeClusterCopy, COPY_SHARE);
+    checkMemory(WORDS.beforeClusterCopy, MORE_MEMORY, COPY_SHARE);
     helpers?.work(queue);
     while (!stop.isAsked) {
       const batch = queue.take();

@@ -7,15 +7,29 @@ import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { processLog } from "../process-log.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { Terminal } from "../terminal.ts";
+import { checkMemory } from "./memory-check.ts";
 import { openSession } from "./open-session.ts";
+import { ProgressLine } from "../progress-line.ts";
+import { commands } from "#data/words.js";
 
-/** A client of the cluster that the texts describe. `overrides` go before what they say. */
+const WORDS = commands();
+/** Looking at the memory costs as much as a step of a small cluster. */
+const CHECKED_EVERY = 20;
+
+/** A client of the cluster that the texts describe. `overrides` go before what they say. @throws Failure when the memory is nearly full. */
 export async function connectInputs(
   inputs: readonly InputText[],
   terminal: Terminal,
   overrides: FileOverrides = {},
 ): Promise<ControlClient> {
-  const opened = await openSession(inputs, {}, overrides, "when asked");
+  const line = new ProgressLine(terminal);
+  const progress = (text: string, done: number, total: number): void => {
+    if (done % CHECKED_EVERY === 0)
+      checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, WORDS.adviceMoreMemoryAlone);
+    line.raised(text, done, total);
+  };
+  const opened = await openSession(inputs, { progress }, overrides, "when asked");
+  line.end();
   const { session, readManifests, verify, input } = opened;
   reportFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };
