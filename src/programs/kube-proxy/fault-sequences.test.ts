@@ -7,4 +7,10 @@ describe("random changes before an HNS that fails, forgets and restarts", () => 
     for (let seed = 1; seed <= 16; seed++) repairs += await surviveFaults(seed, 30);
     expect(repairs).toBeGreaterThan(16);
   });
+
+  it.each([
+    ["a process without Services after one that could not delete the endpoint of a ClusterIP", 238_519_501],
+  ])("what a long run found: %s", async (_, seed) => {
+    await surviveFaults(seed, 30);
+  });
 });

@@ -178,6 +178,13 @@ export class HnsRecords {
     return undefined;
   }
 
+  /** Reads the endpoints of a network and no load balancer, as far as they are not known. @returns why it could not. */
+  async readEndpointsAlone(network: Guid): Promise<HnsFailure | undefined> {
+    if (this.mode === "new" && this.network === network && this.own.areAll) return undefined;
+    this.own.forget();
+    return this.readEndpoints(network);
+  }
+
   /** The endpoints as a sync looks at them. */
   queried(behaviour: Behaviour, family: IpFamily): QueriedEndpoints {
     if (this.view?.isExact !== true) this.view = QueriedEndpoints.of(this.endpoints, behaviour, family);

@@ -48,6 +48,8 @@ export class Damage {
   queue: Guid[] = [];
   /** Everything has been looked at since another program last changed HNS. */
   isThrough = false;
+  /** No remote endpoint of a former process, or of Services that are gone, is left; false while there are Services. */
+  isSwept = false;
 }
 
 /** What a proxier that repairs remembers besides. */
@@ -298,23 +300,27 @@ async function removeLeftEndpoints(
   const unused = [...records.endpoints].filter(
     ([id, { isLocal, addresses }]) => !isLocal && isOfFamily(addresses, family) && counts.countOf(id) === 0,
   );
-  const candidates = unused.filter(([id]) => !damage.foreign.has(id));
-  if (candidates.length === 0) return [];
+  const unknown = unused.filter(([id]) => !damage.foreign.has(id));
+  damage.isSwept = unknown.length === 0;
+  if (damage.isSwept) return [];
   const clusterIps = new Set([...state.entries.values()].map(({ port }) => port.clusterIp));
+  const candidates = unknown.filter(([, { addresses }]) => !clusterIps.has(addresses[0] ?? ""));
   const repairs: Repair[] = [];
-  let looked = 0;
-  for (const [id, { addresses }] of candidates) {
+  let others = 0;
+  for (const [id, { addresses }] of candidates.slice(0, OBJECTS_MAX)) {
     const [address = ""] = addresses;
-    if (clusterIps.has(address)) continue;
-    if (++looked > OBJECTS_MAX) break;
     const isOurs = await isMadeByKubeProxy(configuration, id);
-    if (isOurs === false) damage.foreign.add(id);
+    if (isOurs === false) {
+      damage.foreign.add(id);
+      others++;
+    }
     if (isOurs === true && (await deleteProxyEndpoint(configuration, state, id))) {
       counts.forget(id);
       const text = `A remote endpoint that no Service used is deleted: ${address}`;
       repairs.push(repairOf(family, "endpoint-left", id, text, { address }));
     }
   }
+  damage.isSwept = others + repairs.length === candidates.length;
   return repairs;
 }
 
@@ -332,4 +338,16 @@ export async function removeLeft(
   const endpoints = await removeLeftEndpoints(configuration, state);
   if (loadBalancers.length < OBJECTS_MAX) state.loadBalancers.holders.endComparison();
   return [...loadBalancers, ...endpoints];
+}
+
+/**
+ * The search of a family that has no Services: what a former process could not delete may be left. Load balancers are not
+ * read; those of former processes are removed at the start. What fails is tried again in the next comparison.
+ */
+export async function sweepEndpoints(
+  configuration: ProxierConfiguration,
+  state: RepairingState,
+): Promise<readonly Repair[]> {
+  const unread = await state.records.readEndpointsAlone(state.network.id);
+  return unread === undefined ? removeLeftEndpoints(configuration, state) : [];
 }

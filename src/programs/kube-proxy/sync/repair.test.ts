@@ -207,6 +207,49 @@ describe("what nobody wants", () => {
     expect(await compare(node)).toEqual([]);
   });
 
+  describe("a process ends before it could delete the endpoint of a ClusterIP, and the next one has no Service", () => {
+    /** The HNS that the first process left, before the second one. */
+    async function leftBehind(compat: "hardened" | "upstream"): Promise<KubeProxyNode> {
+      const former = new KubeProxyNode({ compat, isOverlay: true });
+      await former.begin([service()], [slice(["L1"])]);
+      former.hns.refuse = ({ call }) =>
+        call === "delete Endpoint" ? new HcnError("RPC_S_SERVER_UNAVAILABLE") : undefined;
+      await former.remove(service());
+      former.hns.refuse = undefined;
+      const next = new KubeProxyNode({ compat, isOverlay: true, client: former.hns });
+      await next.begin([], []);
+      expect(next.madeEndpoints()).toEqual(["SV local", "C(10.0.0.1) ×0"]);
+      return next;
+    }
+
+    it.each([
+      ["at once", "", 0],
+      ["after HNS did not list its endpoints", "enumerate Endpoint", 1],
+      ["after HNS did not tell whose it is", "query Endpoint", 1],
+      ["after HNS did not delete it", "delete Endpoint", 1],
+    ])("the next one deletes it, %s", async (_, failing, comparisons) => {
+      const node = await leftBehind("hardened");
+      node.hns.refuse = ({ call }) => (call === failing ? new HcnError("HCN_E_MANAGER_STOPPED") : undefined);
+      for (let i = 0; i < comparisons; i++) expect(await compare(node)).toEqual([]);
+      node.hns.refuse = undefined;
+      expect((await compare(node)).map(({ kind, address }) => [kind, address])).toEqual([
+        ["endpoint-left", ADDRESS.C],
+      ]);
+      expect(node.madeEndpoints()).toEqual(["SV local"]);
+      // Then there is nothing more to look for.
+      const calls: string[] = [];
+      node.hns.refuse = ({ call }) => void calls.push(call);
+      expect(await compare(node)).toEqual([]);
+      expect(calls).toEqual(["enumerate Network", "query Network"]);
+    });
+
+    it("upstream: it stays", async () => {
+      const node = await leftBehind("upstream");
+      expect(await compare(node)).toEqual([]);
+      expect(node.madeEndpoints()).toEqual(["SV local", "C(10.0.0.1) ×0"]);
+    });
+  });
+
   it("a creation without an answer is found and, when nobody wants it, deleted", async () => {
     const node = new KubeProxyNode(HARDENED);
     node.objects.servicesListed([service()]);

@@ -8,13 +8,14 @@ import { HnsRecords } from "../load-balancers/hns-records.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
 import { RepairingLoadBalancers } from "../load-balancers/repairing-load-balancers.ts";
 import type { ServiceEntry } from "../load-balancers/service-entry.ts";
-import type { Repair, SyncRequest } from "../report.ts";
+import type { FamilySyncReport, Repair, SyncRequest } from "../report.ts";
 import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
 import {
   Damage,
   type RepairingState,
   findChanges,
   removeLeft,
+  sweepEndpoints,
   takeOverLosses,
   takeRepairs,
 } from "./comparison.ts";
@@ -38,6 +39,14 @@ export class RepairingProxier extends Proxier<RepairingState> {
     this.state.loadBalancers.tookOverAtStart(ids);
   }
 
+  override async sync(request: SyncRequest): Promise<FamilySyncReport> {
+    const report = await super.sync(request);
+    const isSweepDue = this.hasNothing() && !this.state.damage.isSwept;
+    if (request.comparesHns !== true || report.outcome !== "done" || !isSweepDue) return report;
+    const swept = await sweepEndpoints(this.configuration, this.state);
+    return { ...report, repairs: [...report.repairs, ...swept] };
+  }
+
   protected override isDue(entry: ServiceEntry, nowMs: number | undefined): boolean {
     return !entry.isWaiting && isDue(entry.backOff, nowMs);
   }
@@ -53,7 +62,8 @@ export class RepairingProxier extends Proxier<RepairingState> {
   }
 
   protected override beginsComparison({ comparesHns }: SyncRequest): boolean {
-    const { records, damage } = this.state;
+    const { records, damage, entries } = this.state;
+    if (entries.size > 0) damage.isSwept = false;
     // The reading that follows finds what came and went, not what was changed in place.
     if (!records.isUndisturbed) damage.isThrough = false;
     if (comparesHns !== true || this.isUndisturbed()) return false;
@@ -100,10 +110,15 @@ export class RepairingProxier extends Proxier<RepairingState> {
     else forgetFailures(endBackOff);
   }
 
-  /** A comparison would find nothing; without Services of its family a proxier need not even read. */
+  /** A comparison would find nothing but endpoints to sweep. */
   private isUndisturbed(): boolean {
-    const { records, damage, entries, loadBalancers } = this.state;
-    if (entries.size === 0 && loadBalancers.holders.isBlank) return true;
-    return damage.isThrough && records.isUndisturbed;
+    const { records, damage } = this.state;
+    return this.hasNothing() || (damage.isThrough && records.isUndisturbed);
+  }
+
+  /** Its family has no Services, and had none that left load balancers. */
+  private hasNothing(): boolean {
+    const { entries, loadBalancers } = this.state;
+    return entries.size === 0 && loadBalancers.holders.isBlank;
   }
 }
