@@ -4,19 +4,12 @@ import { Npm, NPM_NETWORKS, type NpmNetwork } from "#programs/policy/azure-npm/n
 import { defined } from "#core/base/assert.ts";
 import { formatIp, parseIpv4 } from "#core/net/ip.ts";
 import type { EngineFinding, PolicyEngine, WrittenAcl } from "#programs/policy/policy-engine.ts";
-import { ATTACHED_STATES } from "#programs/policy/policy-engine.ts";
 import { CALICO_NETWORK_DEFAULT, parseNetworkPattern } from "#programs/policy/network-pattern.ts";
 import { calicoObjects, npmObjects } from "#programs/policy/policy-objects.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import type { Enforcement, NodeEnforcement } from "./enforcement.ts";
-
-/**
- * What engines take here for an endpoint that a pod has. 1 is Created: of an endpoint in a namespace whose containers HNS
- * was not told of.
- */
-const POD_STATES: readonly number[] = Object.freeze([...ATTACHED_STATES, 1]);
 
 /** Engines that share what they read of the objects. */
 interface Fleet {
@@ -44,7 +37,6 @@ function calicoFleet(pattern: string): Fleet {
         objects,
         network,
         hostAddresses: () => hostAddresses(node),
-        states: POD_STATES,
       }),
   };
 }
@@ -60,7 +52,6 @@ function npmFleet(name: NpmNetwork): Fleet {
         objects,
         network: name,
         nodeAddress: formatIp(node.spec.address),
-        states: POD_STATES,
       }),
   };
 }

@@ -39,8 +39,6 @@ export interface NpmOptions {
   /** `WindowsNetworkName` of its configuration. */
   readonly network: NpmNetwork;
   readonly nodeAddress: string;
-  /** Default `ATTACHED_STATES`. */
-  readonly states?: readonly number[];
 }
 
 /** What Calico's own endpoints get besides (`baseACLsForCalicoCNI`). */
@@ -148,7 +146,7 @@ export class Npm implements PolicyEngine {
 
   private async endpoints(): Promise<readonly StoredEndpoint[]> {
     const found = new Map<Guid, StoredEndpoint>();
-    for (const state of this.options.states ?? ATTACHED_STATES)
+    for (const state of ATTACHED_STATES)
       for (const endpoint of await listEndpoints(this.options.client, queryBy({ State: state })))
         if (!found.has(endpoint.ID)) found.set(endpoint.ID, endpoint);
     return [...found.values()];

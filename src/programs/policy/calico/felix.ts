@@ -29,8 +29,6 @@ export interface FelixOptions {
   readonly network: NetworkPattern;
   /** IPv4 addresses of the node, without loopback. */
   readonly hostAddresses: () => readonly string[];
-  /** Default `ATTACHED_STATES`. */
-  readonly states?: readonly number[];
 }
 
 interface KnownEndpoint {
@@ -139,7 +137,7 @@ export class Felix implements PolicyEngine {
   }
 
   private async readEndpoints(): Promise<void> {
-    const { client, network, states = ATTACHED_STATES } = this.options;
+    const { client, network } = this.options;
     if (client.revision !== undefined && client.revision === this.revision) return;
     const list = await requestHns(client, "GET", "/endpoints/");
     const found: KnownEndpoint[] = [];
@@ -148,7 +146,7 @@ export class Felix implements PolicyEngine {
       const { ID: id, VirtualNetworkName: name, IPAddress: address, State: state } = each;
       if (typeof id !== "string" || typeof name !== "string" || typeof address !== "string") continue;
       if (!matchesNetwork(network, name)) continue;
-      if (typeof state !== "number" || !states.includes(state)) continue;
+      if (typeof state !== "number" || !ATTACHED_STATES.includes(state)) continue;
       found.push({ id, network: name, address });
     }
     this.endpoints = found;
