@@ -134,19 +134,42 @@ describe("hardened (docs/reference/differences.md)", () => {
     expect(node.loadBalancers()).toEqual(["C:80→8080 [R1] L0 P0 D0"]);
   });
 
-  it("two Services with one front end and the same pods: the load balancer goes with the last", async () => {
-    const of = (name: string, clusterIP: string): ReturnType<typeof service> =>
-      service({ name, spec: { clusterIP, externalIPs: [ADDRESS.E] } });
-    for (const [compat, left] of [
-      ["upstream", []],
-      ["hardened", ["E:80→8080 [EP-L1] L0 P16 D0"]],
-    ] as const) {
+  it.each([
+    [2, "upstream", []],
+    [2, "hardened", ["E:80→8080 [EP-L1] L0 P16 D0"]],
+    [3, "hardened", ["E:80→8080 [EP-L1] L0 P16 D0"]],
+  ] as const)(
+    "%i Services with one front end and the same pods: the load balancer goes with the last, %s",
+    async (count, compat, left) => {
       const node = new KubeProxyNode({ ...hardened(36), compat });
-      const services = [of("a", ADDRESS.C), of("b", ADDRESS.C2)];
-      await node.begin(services, [slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" })]);
+      const services = ["a", "b", "c"]
+        .slice(0, count)
+        .map((name, index) =>
+          service({ name, spec: { clusterIP: `10.20.30.6${index}`, externalIPs: [ADDRESS.E] } }),
+        );
+      await node.begin(
+        services,
+        services.map(({ metadata }) => slice(["L1"], { of: metadata.name ?? "" })),
+      );
+      const shared = (): readonly string[] => node.loadBalancers().filter((each) => each.startsWith("E:"));
+      for (const each of services.slice(1)) await node.remove(each);
+      expect(shared()).toEqual(left);
       await node.remove(services[0]!);
-      expect(node.loadBalancers().filter((each) => each.startsWith("E:"))).toEqual(left);
-    }
+      expect(shared()).toEqual([]);
+    },
+  );
+
+  it("a Service that comes back before its load balancer could be deleted keeps it", async () => {
+    const node = new KubeProxyNode(hardened(36));
+    await node.begin([service()], [slice(["L1"])]);
+    node.hns.refuse = ({ call }) =>
+      call === "delete LoadBalancer" ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
+    await node.remove(service());
+    node.hns.refuse = undefined;
+    await node.change(service());
+    expect(node.calls()).toEqual([]);
+    await node.proxy.sync({ comparesHns: true });
+    expect(node.loadBalancers()).toEqual([C_L1]);
   });
 
   it("settings are compared, too: an old load balancer that cannot be deleted at once is not taken for the new one", async () => {

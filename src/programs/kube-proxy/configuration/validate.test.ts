@@ -125,6 +125,19 @@ describe("feature gates (kube-proxy.md §1.2)", () => {
     );
   });
 
+  // Upstream's component-base/featuregate: "Setting GA feature gate %s=%t. It will be removed in a future release."
+  it.each<[gate: string, isOn: boolean, minor: number, stage: RegExp | undefined]>([
+    ["WinDSR", true, 20, undefined],
+    ["WinDSR", true, 33, undefined],
+    ["WinDSR", true, 34, /\bGA\b.*WinDSR=true/],
+    ["ContextualLogging", false, 34, undefined],
+  ])("%s=%s at 1.%i is noted only when the gate is going", (gate, isOn, minor, stage) => {
+    const { noted } = checkGates({ [gate]: isOn }, minor);
+    expect(noted.map(({ message }) => message)).toEqual(
+      stage === undefined ? [] : [expect.stringMatching(stage)],
+    );
+  });
+
   it("a near name is told", () => {
     expect(checkGates({ WinDsr: true }, 30).refused[0]?.advice).toContain("WinDSR");
   });

@@ -90,6 +90,15 @@ describe("what HNS lost", () => {
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
   });
 
+  it("a Service that does not use what is lost is not programmed again", async () => {
+    const node = new KubeProxyNode(HARDENED);
+    const other = service({ name: "other", spec: { clusterIP: ADDRESS.C2 } });
+    await node.begin([service(), other], [slice(["L1", "R1"]), slice(["L1"], { of: "other" })]);
+    await node.hns.delete("Endpoint", EPID_1);
+    const { families } = await node.proxy.sync({ comparesHns: true });
+    expect(families.flatMap(({ programmed }) => programmed.map(({ name }) => name))).toEqual(["svc"]);
+  });
+
   it("on overlay the endpoints of the source VIP and of the ClusterIP", async () => {
     const node = await begun({ ...HARDENED, isOverlay: true });
     for (const id of node.hns.list("Endpoint").map((each) => each["ID"] as Guid))
@@ -204,7 +213,14 @@ describe("what nobody wants", () => {
       ["endpoint-left", "192.168.2.21", "hns-remote-endpoint-left"],
     ]);
     expect(node.hns.list("Endpoint").map((each) => each["ID"])).toContain(remote(2, "").ID);
+    // It is known as another's then: of endpoints, only the one that a Service uses is read again.
+    let reads = 0;
+    node.hns.refuse = ({ call }) => {
+      if (call === "query Endpoint") reads++;
+      return undefined;
+    };
     expect(await compare(node)).toEqual([]);
+    expect(reads).toBe(1);
   });
 
   describe("a process ends before it could delete the endpoint of a ClusterIP, and the next one has no Service", () => {
@@ -238,7 +254,10 @@ describe("what nobody wants", () => {
       expect(node.madeEndpoints()).toEqual(["SV local"]);
       // Then there is nothing more to look for.
       const calls: string[] = [];
-      node.hns.refuse = ({ call }) => void calls.push(call);
+      node.hns.refuse = ({ call }) => {
+        calls.push(call);
+        return undefined;
+      };
       expect(await compare(node)).toEqual([]);
       expect(calls).toEqual(["enumerate Network", "query Network"]);
     });
