@@ -38,7 +38,7 @@ export const ROOMS: readonly Room[] = [
   { name: "control-plane", inside: [] },
   { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "policy", "ovn", "azure"]] },
   { name: "hns", inside: [] },
-  { name: "dataplane", inside: [["fabric"], ["host"], ["switch"], ["vfp", "ovs", "device"]] },
+  { name: "dataplane", inside: [["fabric"], ["host"], ["ovs"], ["switch"], ["vfp", "device"]] },
   { name: "contracts", inside: [["hcn", "cni", "kubernetes"]] },
   { name: "core", inside: [["catalogue"], ["wire"], ["net"], ["base"]] },
 ];

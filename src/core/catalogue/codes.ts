@@ -452,6 +452,9 @@ export const KNOWLEDGE_CODES = [
   "lint-shard-missing",
   "lint-suppression-invalid",
   "manifest-no-break-space",
+  // Logical flows of OVN.
+  "ovn-flow-refused",
+  "ovn-packet-dropped",
 ] as const;
 
 /** A code of the catalogue. */

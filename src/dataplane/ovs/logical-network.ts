@@ -1,0 +1,193 @@
+/** A logical network: the rows of a southbound database, compiled for packets to run through. */
+import { LIMITS } from "#core/base/limits.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { type Action, type Pipeline, parseActions } from "./language/actions.ts";
+import { type Match, parseMatch } from "./language/match.ts";
+import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
+import type { LogicalFlowRow, NamedSet, PortBinding, Southbound } from "./southbound.ts";
+
+/** A flow, ready to run. */
+export interface CompiledFlow {
+  readonly row: LogicalFlowRow;
+  readonly match: Match;
+  readonly actions: readonly Action[];
+  /** Why its actions cannot be carried out; undefined when they can. A packet that matches ends there. */
+  readonly refusal: string | undefined;
+}
+
+/** A flow whose match cannot be read: no packet can be told to match it. */
+export interface UnreadableFlow {
+  readonly row: LogicalFlowRow;
+  readonly problem: string;
+}
+
+export interface LogicalPort extends PortBinding {
+  readonly security: readonly { readonly mac: bigint; readonly ips: readonly Constant[] }[];
+}
+
+const EXECUTED_CALLS: ReadonlySet<string> = new Set([
+  "check_in_port_sec",
+  "check_out_port_sec",
+  "ct_clear",
+  "get_arp",
+  "put_arp",
+  "lookup_arp",
+  "lookup_arp_ip",
+  "set_meter",
+  "log",
+]);
+const EXECUTED_NESTED: ReadonlySet<string> = new Set(["clone", "arp"]);
+
+/** The first action that is not carried out. */
+function findRefused(actions: readonly Action[]): string | undefined {
+  for (const action of actions) {
+    if (action.kind === "call" && !EXECUTED_CALLS.has(action.name)) return action.name;
+    if (action.kind !== "nested") continue;
+    if (!EXECUTED_NESTED.has(action.name)) return action.name;
+    const inner = findRefused(action.actions);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+function problemOf(thrown: unknown): string {
+  if (thrown instanceof LanguageError) return thrown.message;
+  throw thrown;
+}
+
+function compile(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
+  let match: Match;
+  try {
+    match = parseMatch(row.match);
+  } catch (thrown) {
+    return { row, problem: problemOf(thrown) };
+  }
+  try {
+    const actions = parseActions(row.actions);
+    const refused = findRefused(actions);
+    const refusal = refused === undefined ? undefined : `the action ${refused} is not carried out`;
+    return Object.freeze({ row, match, actions, refusal });
+  } catch (thrown) {
+    return Object.freeze({ row, match, actions: [], refusal: problemOf(thrown) });
+  }
+}
+
+/** A constant of an address set, or of port security; undefined for what is none. */
+function toConstant(text: string): Constant | undefined {
+  try {
+    const { token } = new TokenReader(text);
+    return token.kind === "constant" ? token.constant : undefined;
+  } catch (thrown) {
+    problemOf(thrown);
+    return undefined;
+  }
+}
+
+function toLogicalPort(port: PortBinding): LogicalPort {
+  const security = port.portSecurity.map((entry) => {
+    const [mac = "", ...ips] = entry.split(" ");
+    return { mac: BigInt(parseMac(mac) ?? 0), ips: ips.flatMap((ip) => hostOrPrefix(ip) ?? []) };
+  });
+  return Object.freeze({ ...port, security: Object.freeze(security) });
+}
+
+/** `10.0.0.5/24` in port security names the host, `10.0.0.0/24` the prefix (ovn-nb(5), port_security). */
+function hostOrPrefix(text: string): Constant | undefined {
+  return toConstant(text) ?? toConstant(text.split("/")[0] ?? "");
+}
+
+/** What tables are looked up by. */
+function tableKey(datapath: string, pipeline: Pipeline, table: number): string {
+  return `${datapath} ${pipeline} ${table}`;
+}
+
+export class LogicalNetwork {
+  readonly ports: ReadonlyMap<string, LogicalPort>;
+  /** Flows left out because no packet can be compared with them. */
+  readonly unreadable: readonly UnreadableFlow[];
+  private readonly tables = new Map<string, readonly CompiledFlow[]>();
+  private readonly groups: ReadonlyMap<string, readonly string[]>;
+  private readonly addressSets = new Map<string, readonly Constant[]>();
+  private readonly portGroups = new Map<string, ReadonlySet<string>>();
+  private readonly datapathKeys: ReadonlyMap<string, number>;
+  private readonly macBindings = new Map<string, bigint>();
+
+  constructor(southbound: Southbound) {
+    this.ports = new Map(southbound.ports.map((port) => [port.name, toLogicalPort(port)]));
+    this.datapathKeys = new Map(southbound.datapaths.map(({ id, key }) => [id, key]));
+    this.groups = new Map(
+      southbound.groups.map(({ datapath, name, members }) => [`${datapath} ${name}`, members]),
+    );
+    for (const set of southbound.addressSets) this.setAddressSet(set);
+    for (const group of southbound.portGroups) this.setPortGroup(group);
+    for (const { port, ip, mac } of southbound.macBindings) this.learn(port, ip, BigInt(parseMac(mac) ?? 0));
+    this.unreadable = Object.freeze(this.addFlows(southbound.flows));
+  }
+
+  private addFlows(rows: readonly LogicalFlowRow[]): UnreadableFlow[] {
+    const unreadable: UnreadableFlow[] = [];
+    const lists = new Map<string, CompiledFlow[]>();
+    for (const row of rows) {
+      const flow = compile(row);
+      if ("problem" in flow) {
+        unreadable.push(flow);
+        continue;
+      }
+      for (const datapath of row.datapaths) {
+        const key = tableKey(datapath, row.pipeline, row.table);
+        const list = lists.get(key) ?? [];
+        list.push(flow);
+        lists.set(key, list);
+      }
+    }
+    for (const [key, flows] of lists) {
+      this.tables.set(key, Object.freeze(flows.toSorted((a, b) => b.row.priority - a.row.priority)));
+    }
+    return unreadable;
+  }
+
+  /** Puts a set in place of the one of that name; no flow is compiled again. */
+  setAddressSet({ name, members }: NamedSet): void {
+    this.addressSets.set(name, Object.freeze(members.flatMap((member) => toConstant(member) ?? [])));
+  }
+
+  /** The same for a group of ports. */
+  setPortGroup({ name, members }: NamedSet): void {
+    this.portGroups.set(name, new Set(members));
+  }
+
+  /** The flows of a table, highest priority first. */
+  flowsOf(datapath: string, pipeline: Pipeline, table: number): readonly CompiledFlow[] {
+    return this.tables.get(tableKey(datapath, pipeline, table)) ?? [];
+  }
+
+  /** The ports of a multicast group; undefined for a name that is none. */
+  groupOf(datapath: string, name: string): readonly string[] | undefined {
+    return this.groups.get(`${datapath} ${name}`);
+  }
+
+  addressSet(name: string): readonly Constant[] {
+    return this.addressSets.get(name) ?? [];
+  }
+
+  /** Groups stand in the southbound database once per datapath, its key in front of the name (ovn-northd). */
+  isInGroup(datapath: string, name: string, port: string): boolean {
+    const group =
+      this.portGroups.get(`${this.datapathKeys.get(datapath) ?? 0}_${name}`) ?? this.portGroups.get(name);
+    return group?.has(port) ?? false;
+  }
+
+  /** Remembers who has an address behind a port. */
+  learn(port: string, ip: string, mac: bigint): void {
+    const parsed = parseIp(ip);
+    if (parsed === undefined) return;
+    const key = `${port} ${formatIp(parsed)}`;
+    if (!this.macBindings.has(key) && this.macBindings.size >= LIMITS.macsPerSwitchMax) return;
+    this.macBindings.set(key, mac);
+  }
+
+  macOf(port: string, ip: string): bigint | undefined {
+    return this.macBindings.get(`${port} ${ip}`);
+  }
+}

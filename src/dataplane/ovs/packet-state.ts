@@ -1,0 +1,142 @@
+/** What a packet carries through the pipelines of a logical network, and how matches read it. */
+import { Packet } from "#core/wire/packet.ts";
+import type { Place } from "./language/actions.ts";
+import type { FieldBits, Match } from "./language/match.ts";
+import type { LogicalNetwork } from "./logical-network.ts";
+import { PacketFields, chooseBits, replaceBits } from "./packet-fields.ts";
+
+/** Fields that live beside the frame. */
+const METADATA: ReadonlySet<string> = new Set([
+  "xxreg0",
+  "xxreg1",
+  "xreg4",
+  "flags",
+  "ct_mark",
+  "ct_label",
+  "ct_state",
+  "pkt.mark",
+]);
+
+export class PacketState {
+  /** Id of the datapath that it is in. */
+  datapath: string;
+  inport: string;
+  outport = "";
+  fields: PacketFields;
+  private readonly metadata = new Map<string, bigint>();
+
+  constructor(datapath: string, inport: string, packet: Packet) {
+    this.datapath = datapath;
+    this.inport = inport;
+    this.fields = new PacketFields(packet);
+  }
+
+  /** One of its own, with the same metadata. */
+  copy(): PacketState {
+    const copy = new PacketState(this.datapath, this.inport, this.fields.packet.copy());
+    copy.outport = this.outport;
+    for (const [name, value] of this.metadata) copy.metadata.set(name, value);
+    return copy;
+  }
+
+  /** Becomes the ARP request that the action `arp` makes of it. */
+  becomeArp(): void {
+    const { tag } = this.fields.packet;
+    this.fields = this.fields.toArp((length) => Packet.ofLength(length, tag));
+  }
+
+  /** Registers end with the ingress pipeline; flags, marks and connection state go on. */
+  clearRegisters(): void {
+    for (const name of ["xxreg0", "xxreg1", "xreg4"]) this.metadata.delete(name);
+  }
+
+  clearConnection(): void {
+    for (const name of ["ct_state", "ct_mark", "ct_label"]) this.metadata.delete(name);
+  }
+
+  /** Goes into another datapath at `port` with nothing of this one's metadata. */
+  enter(datapath: string, port: string): void {
+    this.metadata.clear();
+    this.datapath = datapath;
+    this.inport = port;
+    this.outport = "";
+  }
+
+  read(field: FieldBits): bigint {
+    return chooseBits(this.readWhole(field.base), field);
+  }
+
+  private readWhole(base: string): bigint {
+    return METADATA.has(base) ? (this.metadata.get(base) ?? 0n) : this.fields.read(base);
+  }
+
+  /** Writes bits; false where the frame has no such field. */
+  write(field: FieldBits, value: bigint): boolean {
+    const whole = replaceBits(this.readWhole(field.base), field, value);
+    if (!METADATA.has(field.base)) return this.fields.write(field.base, whole);
+    this.metadata.set(field.base, whole);
+    return true;
+  }
+
+  readPlace(place: Place): bigint | string {
+    return place.kind === "port" ? this[place.port] : this.read(place.field);
+  }
+
+  writePlace(place: Place, value: bigint | string): boolean {
+    if (place.kind === "field") return typeof value === "bigint" && this.write(place.field, value);
+    if (typeof value !== "string") return false;
+    this[place.port] = value;
+    return true;
+  }
+}
+
+function compareValues(match: Extract<Match, { kind: "compare" }>, found: bigint): boolean {
+  const { relation, value, mask } = match;
+  const masked = found & mask;
+  switch (relation) {
+    case "==":
+      return masked === value;
+    case "!=":
+      return masked !== value;
+    case "<":
+      return found < value;
+    case "<=":
+      return found <= value;
+    case ">":
+      return found > value;
+    case ">=":
+      return found >= value;
+  }
+}
+
+/** Whether a packet matches. `residents` are the ports that this chassis has. */
+export function matches(
+  match: Match,
+  state: PacketState,
+  network: LogicalNetwork,
+  residents: ReadonlySet<string>,
+): boolean {
+  switch (match.kind) {
+    case "constant":
+      return match.value;
+    case "and":
+      return match.of.every((part) => matches(part, state, network, residents));
+    case "or":
+      return match.of.some((part) => matches(part, state, network, residents));
+    case "compare":
+      return compareValues(match, state.read(match.field));
+    case "address-set": {
+      const found = state.read(match.field);
+      const isIn = network
+        .addressSet(match.name)
+        .some(({ value, mask }) => (mask === undefined ? found : found & mask) === value);
+      return isIn !== match.isNegated;
+    }
+    case "port":
+      return (state[match.field] === match.name) !== match.isNegated;
+    case "port-group":
+      return network.isInGroup(state.datapath, match.name, state[match.field]) !== match.isNegated;
+    case "resident":
+      return residents.has(match.port) !== match.isNegated;
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The rows of a southbound database that forwarding needs, from what `ovsdb-client dump --format=json` prints: one JSON
+ * document per table, with headings, and values as OVSDB writes them (RFC 7047, section 5.1).
+ */
+import { LIMITS } from "#core/base/limits.ts";
+
+/** A dump that cannot be read. */
+export class SouthboundError extends Error {
+  override readonly name = "SouthboundError";
+}
+
+/** A row: column to value; sets as lists, maps as lists of pairs, references as texts. */
+type Row = ReadonlyMap<string, unknown>;
+
+export interface DatapathBinding {
+  readonly id: string;
+  readonly name: string;
+  readonly key: number;
+}
+
+export interface PortBinding {
+  readonly name: string;
+  readonly datapath: string;
+  readonly type: string;
+  readonly key: number;
+  readonly options: ReadonlyMap<string, string>;
+  readonly portSecurity: readonly string[];
+}
+
+export interface LogicalFlowRow {
+  readonly id: string;
+  readonly datapaths: readonly string[];
+  readonly pipeline: "ingress" | "egress";
+  readonly table: number;
+  readonly priority: number;
+  readonly match: string;
+  readonly actions: string;
+  readonly stage: string;
+}
+
+export interface NamedSet {
+  readonly name: string;
+  readonly members: readonly string[];
+}
+
+export interface MulticastGroup extends NamedSet {
+  readonly datapath: string;
+}
+
+export interface MacBinding {
+  readonly port: string;
+  readonly ip: string;
+  readonly mac: string;
+}
+
+export interface Southbound {
+  readonly datapaths: readonly DatapathBinding[];
+  readonly ports: readonly PortBinding[];
+  readonly flows: readonly LogicalFlowRow[];
+  readonly groups: readonly MulticastGroup[];
+  readonly addressSets: readonly NamedSet[];
+  readonly portGroups: readonly NamedSet[];
+  readonly macBindings: readonly MacBinding[];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A value of OVSDB without its wrapping. */
+function plain(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 2) return value;
+  const [kind, content] = value as [unknown, unknown];
+  if (kind === "uuid" || kind === "named-uuid") return content;
+  if ((kind === "set" || kind === "map") && Array.isArray(content)) {
+    return kind === "set" ? content.map((item) => plain(item)) : content.map((pair) => pairOf(pair));
+  }
+  throw new SouthboundError("a value is not as OVSDB writes it");
+}
+
+function pairOf(pair: unknown): readonly unknown[] {
+  if (!Array.isArray(pair) || pair.length !== 2) throw new SouthboundError("a map holds pairs");
+  return pair.map((item: unknown) => plain(item));
+}
+
+function readTable(line: string, tables: Map<string, Row[]>): void {
+  let document: unknown;
+  try {
+    document = JSON.parse(line);
+  } catch {
+    throw new SouthboundError("a line of the dump is not JSON");
+  }
+  if (!isObject(document)) throw new SouthboundError("a table is an object");
+  const { caption, headings, data } = document;
+  if (typeof caption !== "string" || !Array.isArray(headings) || !Array.isArray(data)) {
+    throw new SouthboundError("a table has caption, headings and data");
+  }
+  const rows = data.map((cells: unknown) => {
+    if (!Array.isArray(cells) || cells.length !== headings.length)
+      throw new SouthboundError(`${caption}: a row has other columns`);
+    return new Map(headings.map((heading, column) => [String(heading), plain(cells[column])]));
+  });
+  tables.set(caption.replace(/ table$/, ""), rows);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+function texts(row: Row, column: string): readonly string[] {
+  return listOf(row.get(column)).map(String);
+}
+
+function text(row: Row, column: string): string {
+  const value = row.get(column);
+  if (typeof value !== "string") throw new SouthboundError(`column ${column} is not a text`);
+  return value;
+}
+
+function integer(row: Row, column: string, max: number): number {
+  const value = row.get(column);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > max) {
+    throw new SouthboundError(`column ${column} is not a number from 0 to ${max}`);
+  }
+  return value;
+}
+
+function mapOf(row: Row, column: string): ReadonlyMap<string, string> {
+  const pairs = listOf(row.get(column)).filter((pair): pair is unknown[] => Array.isArray(pair));
+  return new Map(pairs.map(([key, value]) => [String(key), String(value)]));
+}
+
+function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): LogicalFlowRow {
+  const pipeline = text(row, "pipeline");
+  if (pipeline !== "ingress" && pipeline !== "egress")
+    throw new SouthboundError(`pipeline ${pipeline} is not known`);
+  return {
+    id: text(row, "_uuid"),
+    datapaths: [
+      ...texts(row, "logical_datapath"),
+      ...texts(row, "logical_dp_group").flatMap((group) => sets.get(group) ?? []),
+    ],
+    pipeline,
+    table: integer(row, "table_id", 32),
+    priority: integer(row, "priority", 65_535),
+    match: text(row, "match"),
+    actions: text(row, "actions"),
+    stage: mapOf(row, "external_ids").get("stage-name") ?? "",
+  };
+}
+
+function toPort(row: Row): PortBinding {
+  return {
+    name: text(row, "logical_port"),
+    datapath: text(row, "datapath"),
+    type: text(row, "type"),
+    key: integer(row, "tunnel_key", 32_767),
+    options: mapOf(row, "options"),
+    portSecurity: texts(row, "port_security"),
+  };
+}
+
+function toNamedSet(column: string): (row: Row) => NamedSet {
+  return (row) => ({ name: text(row, "name"), members: texts(row, column) });
+}
+
+/** Reads a dump. Tables that it lacks are empty. @throws SouthboundError */
+export function readSouthbound(dump: string): Southbound {
+  if (dump.length > LIMITS.manifestFileCharactersMax) throw new SouthboundError("the dump is too long");
+  const tables = new Map<string, Row[]>();
+  for (const line of dump.split("\n")) if (line.trim() !== "") readTable(line, tables);
+  const rows = (name: string): readonly Row[] => tables.get(name) ?? [];
+  const dpGroups = new Map(
+    rows("Logical_DP_Group").map((row) => [text(row, "_uuid"), texts(row, "datapaths")]),
+  );
+  const portNames = new Map(
+    rows("Port_Binding").map((row) => [text(row, "_uuid"), text(row, "logical_port")]),
+  );
+  return {
+    datapaths: rows("Datapath_Binding").map((row) => ({
+      id: text(row, "_uuid"),
+      name: mapOf(row, "external_ids").get("name") ?? "",
+      key: integer(row, "tunnel_key", 0xff_ffff),
+    })),
+    ports: rows("Port_Binding").map((row) => toPort(row)),
+    flows: rows("Logical_Flow").map((row) => toFlow(row, dpGroups)),
+    groups: rows("Multicast_Group").map((row) => ({
+      name: text(row, "name"),
+      datapath: text(row, "datapath"),
+      members: texts(row, "ports").flatMap((port) => portNames.get(port) ?? []),
+    })),
+    addressSets: rows("Address_Set").map(toNamedSet("addresses")),
+    portGroups: rows("Port_Group").map(toNamedSet("ports")),
+    macBindings: rows("MAC_Binding").map((row) => ({
+      port: text(row, "logical_port"),
+      ip: text(row, "ip"),
+      mac: text(row, "mac"),
+    })),
+  };
+}
