@@ -137,10 +137,12 @@ describe.each(VARIANTS)("Services on $build, DSR $enableDSR", (variant) => {
       [80, 3],
       [53, 3],
     ]);
-    // Where a pod's own port or its Linux node chooses, none of them answers twice.
+    // Where a pod's own port or its Linux node chooses, none of them answers twice; where the host's port does, what else the
+    // pod has asked has begun a round.
     const [tcp, udp, ...linux] = sweeps.map(({ attempts }) => attempts);
     expect(linux).toEqual([3, 3]);
     if (variant.enableDSR) expect([tcp, udp]).toEqual([3, 3]);
+    expect(Math.max(tcp ?? 0, udp ?? 0)).toBeLessThanOrEqual(2 * 3 - 1);
   });
 
   it("WALK-B-5: a pod to itself through its Service", () => {

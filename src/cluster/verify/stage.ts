@@ -2,6 +2,8 @@
  * The copy of a cluster that is verified. Cells speak of machines by their position, so that they mean the same in
  * every copy; here they become stacks that send.
  */
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { type BackEndCounts, keyOfTurns } from "#dataplane/vfp/actions/nat-turns.ts";
 import { assert, defined } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
@@ -37,6 +39,17 @@ function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
   );
 }
 
+/** Among how many the answerers of swept addresses are chosen. */
+function backEndCounts(cells: readonly Cell[]): BackEndCounts {
+  const counts = new Map<string, number>();
+  for (const { probe, protocol, target, among } of cells) {
+    if ((probe !== "sweep" && probe !== "own") || target.address === undefined) continue;
+    const count = probe === "own" ? among : (target.answerers?.length ?? 0);
+    counts.set(keyOfTurns(IpProtocol[protocol], target.address, target.port), count);
+  }
+  return counts;
+}
+
 /**
  * Copies the cluster and lets pods and nodes that are asked on no port of their own answer on `VERIFY_PORT`. A port
  * that somebody has already stays theirs.
@@ -44,8 +57,14 @@ function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
 export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]): Cluster {
   const copy = forkCluster(cluster);
   // A sweep waits for every back end, not for luck.
-  for (const { spec, host } of copy.nodes)
-    if (copy.part?.has(spec.name) !== false) host.root.netfilter?.chooseInTurn();
+  const counts = backEndCounts(cells);
+  for (const { spec, host, hns } of copy.nodes) {
+    if (copy.part?.has(spec.name) === false) continue;
+    host.root.netfilter?.chooseInTurn();
+    for (const each of hns?.listSwitches() ?? [])
+      for (const { vfp } of each.listPorts())
+        for (const pool of vfp.listNatPools()) pool.chooseInTurn(counts);
+  }
   const asked = isAskedAt(cells);
   const serve = (traceEnd: VerifySender, name: string): void => {
     const isTcp = asked.has(`tcp ${traceEnd.reference}`);

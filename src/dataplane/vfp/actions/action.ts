@@ -104,8 +104,14 @@ function evaluateRedirect(
 function evaluateDynnat(poolName: string, subject: ActionSubject, context: ActionContext): ActionResult {
   const pool = context.getNatPool(poolName);
   if (pool === undefined || !subject.key.hasPorts) return { kind: "drop", code: "nat-port-pool-exhausted" };
-  let port = pool.allocate();
-  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate();
+  const destination = pool.choosesInTurn
+    ? {
+        ip: destinationIp(subject.bytes, subject.headers),
+        port: readU16(subject.bytes, subject.headers.transport + 2),
+      }
+    : undefined;
+  let port = pool.allocate(destination);
+  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate(destination);
   if (port === undefined) return { kind: "drop", code: "nat-port-pool-exhausted" };
   const forward = new Transposition().setSourceIp(pool.ip);
   forward.sourcePort = port;

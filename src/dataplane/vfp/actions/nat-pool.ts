@@ -4,6 +4,7 @@
 import type { Ip } from "#core/net/ip.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import { isPort } from "#core/net/port-range.ts";
+import { NatTurns, type BackEndCounts, isWanted, takeTurn } from "./nat-turns.ts";
 
 /** Where a pool gets its blocks from: the node's budget of reserved ports. */
 export interface PortBlockSource {
@@ -47,6 +48,8 @@ export class NatPool {
   private readonly ranges: PortRange[] = [];
   private readonly used = new Set<number>();
   private nextIndex = 0;
+  /** Undefined: one port after the other. */
+  private turns: NatTurns | undefined;
 
   constructor(options: NatPoolOptions) {
     this.name = options.name;
@@ -72,9 +75,35 @@ export class NatPool {
     return count;
   }
 
-  /** A free port; undefined when the pool is used up and the node has no further block. */
-  allocate(): number | undefined {
-    return this.takeFree() ?? (this.grow() ? this.takeFree() : undefined);
+  /** From now on, of the free ports, one that leads to a back end that was not met yet, as far as there is one. */
+  chooseInTurn(counts: BackEndCounts): void {
+    this.turns ??= new NatTurns(counts, this.ip, this.protocol);
+  }
+
+  /** True where the port depends on who is asked. */
+  get choosesInTurn(): boolean {
+    return this.turns !== undefined;
+  }
+
+  /**
+   * A free port; undefined when the pool is used up and the node has no further block.
+   * @param destination who is asked, for a pool that chooses in turn.
+   */
+  allocate(destination?: { readonly ip: Ip; readonly port: number }): number | undefined {
+    const round = destination && this.turns?.roundOf(destination.ip, destination.port);
+    const wanted = round && this.findFree((port) => isWanted(round, port));
+    const port = wanted ?? this.takeFree() ?? (this.grow() ? this.takeFree() : undefined);
+    if (port === undefined) return undefined;
+    this.used.add(port);
+    if (round !== undefined) takeTurn(round, port);
+    return port;
+  }
+
+  private findFree(isRight: (port: number) => boolean): number | undefined {
+    for (const { first, last } of this.ranges)
+      for (let port = first; port <= last; port++)
+        if (!this.used.has(port) && !this.isExcluded(port) && isRight(port)) return port;
+    return undefined;
   }
 
   private takeFree(): number | undefined {
