@@ -133,6 +133,8 @@ function keepFiles(disk: StoreDisk, path: string, names: readonly string[]): str
  * @throws StateFolderError as `checkFolder`, and when the disk does not take it.
  */
 export function repairFolder(path: string, disk: StoreDisk = MACHINE_DISK): RepairReport {
+  // A lock is made or replaced below: first the files say whether this Mullion knows their format.
+  checkFolder(path, disk);
   const names = storeNames(disk, path);
   const { problem, ...tried } = tryLock(disk, path, names, "writing");
   if (problem !== undefined) disk.rename(join(path, MARKER), join(path, `${MARKER}.damaged`));

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStateFolder } from "#hns/store/state-folder.node.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
@@ -120,6 +121,29 @@ describe("mullion hns check and repair", () => {
     expect((await run("check", folder)).out).toContain("hns.db is damaged; it holds no objects");
     expect(await run("repair", folder)).toMatchObject({ code: 0 });
     expect(await namesStored()).toEqual(NAMES);
+  });
+
+  it.each([
+    ["whole", (): void => undefined],
+    ["damaged", (): void => writeFileSync(join(folder, "hns.db"), "no database".repeat(1_000))],
+    ["gone", (): void => rmSync(join(folder, "hns.db"))],
+  ] as const)("refuse a folder of a newer format whose lock is %s, and change no file", async (_, harm) => {
+    await leaveNetworks();
+    change("objects-1.snapshot", (bytes) => {
+      const end = bytes.indexOf("\n");
+      const head = bytes.subarray(9, end).toString().replace('"format":2', '"format":7');
+      const sum = crc32(head).toString(16).padStart(8, "0");
+      return Buffer.concat([Buffer.from(`${sum} ${head}`), bytes.subarray(end)]);
+    });
+    harm();
+    const files = (): unknown =>
+      readdirSync(folder).map((name) => [name, crc32(readFileSync(join(folder, name)))]);
+    const before = files();
+    for (const verb of ["check", "repair"]) {
+      const { code, err } = await run(verb, folder);
+      expect({ verb, code, files: files() }).toEqual({ verb, code: 2, files: before });
+      expect(err).toMatch(/was written by a newer Mullion: its format is 7, and this one knows 2/);
+    }
   });
 
   it("name the object that a damaged snapshot has lost, and keep the others", async () => {
