@@ -471,6 +471,8 @@ export interface Commands {
   readonly wineOptionsNeedPrivateService: string;
   readonly vfpctrlUsage: Template<"commands">;
   readonly launcherWithoutNode: Template<"node">;
+  readonly execNoPacket: string;
+  readonly execWalksCut: string;
 }
 export function commands(): Commands;
 
@@ -1400,5 +1402,6 @@ export interface Reports {
   readonly listedNatRange: string;
   readonly listedFlow: string;
   readonly listedAllToExternal: string;
+  readonly execReportWalks: string;
 }
 export function reports(): Reports;

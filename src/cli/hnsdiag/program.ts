@@ -4,15 +4,21 @@
  */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
+import {
+  HNSDIAG_KINDS,
+  type ListedKind,
+  formatDetails,
+  formatTables,
+  textOf,
+} from "#hns/dump/hnsdiag-tables.ts";
 import { fromDump } from "#hns/dump/as-given.ts";
 import { HcnError, formatHresult } from "#contracts/hcn/error.ts";
 import { Failure, SilentFailure } from "../mullion/failure.ts";
 import { type HnsConnection, type HnsServiceTarget, withHns } from "../mullion/hns/connect.ts";
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";
-import { QUERY_V1, listObjects, textOf } from "../mullion/hns/list-objects.ts";
+import { QUERY_V1, listObjects } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { startTool } from "../programs/start-tool.ts";
-import { type ListedKind, formatDetails, formatTables } from "./format-list.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -20,8 +26,8 @@ const WORDS = commands();
 const USAGE = `${WORDS.hnsdiagUsage}\n`;
 
 /** In the order in which `list all` prints them. */
-const KINDS: readonly HnsKindNames[] = HNS_OBJECT_KINDS.filter(({ plural }) =>
-  ["networks", "endpoints", "namespaces", "loadbalancers"].includes(plural),
+const KINDS: readonly HnsKindNames[] = HNS_OBJECT_KINDS.filter(({ kind }) =>
+  HNSDIAG_KINDS.some((each) => each.kind === kind),
 );
 const PLURALS: readonly string[] = KINDS.map(({ plural }) => plural);
 const VERBS: readonly string[] = ["list", "delete"];
@@ -86,7 +92,7 @@ async function list(
     const documents = all.filter(
       (each) => ids.length === 0 || wanted.includes(textOf(each, "ID").toLowerCase()),
     );
-    listed.push({ names, documents });
+    listed.push({ plural: names.plural, documents });
   }
   return listed;
 }

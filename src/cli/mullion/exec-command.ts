@@ -21,12 +21,14 @@ const WORDS = commandLine();
 
 interface ExecOptions extends TargetOptions, EditionOptions {
   readonly list?: true;
+  readonly trace?: true;
   readonly output: TextFormat;
 }
 
 const EXEC_EXAMPLES = examples(
   `mullion exec -f ${EXAMPLE} pod/client -- ipconfig /all`,
   `mullion exec -f ${EXAMPLE} node/win-1 -- route print -4`,
+  `mullion exec -f ${EXAMPLE} --trace pod/client -- Resolve-DnsName web`,
   "mullion exec pod/web -- ipconfig /flushdns",
   "mullion exec --list",
 );
@@ -40,6 +42,7 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
     .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
   addTargetOptions(command)
     .addOption(new Option("--list", "say which commands there are"))
+    .addOption(new Option("--trace", "show the walks of the packets that it sends"))
     .addOption(outputOption())
     .addOption(editionOption())
     .addHelpText("after", `${WORDS.execExitCodes({ execExamples: EXEC_EXAMPLES })}\n`)
@@ -57,7 +60,10 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
           throw usage("--list takes no pod and no command", "Leave one of them out.");
         const target = clusterTarget(options);
         const asDocumented = editionAsked(options, target);
-        return exec({ target, asDocumented, from, command: words, output }, terminal);
+        return exec(
+          { target, asDocumented, from, command: words, output, isTraced: options.trace === true },
+          terminal,
+        );
       }),
     );
 }

@@ -373,3 +373,90 @@ describe("what is not there", () => {
     expect(parse(yaml.text)).toEqual(JSON.parse(json.text));
   });
 });
+
+describe("mullion exec --trace", () => {
+  const IN_SHOP = ["-f", "c.yaml", "--trace"];
+
+  it("shows a packet of each kind that a command sends, in order, each with its answer", async () => {
+    const { code, text } = await run([...IN_SHOP, "pod/shop/win", "--", "curl", "-s", "http://web"]);
+    expect(code).toBe(0);
+    expect(text).toMatch(/^shop\/tux saw /);
+    expect(
+      text.match(/^(Packet|Answer) \d: (UDP|TCP) .*$/gm)?.map((line) => line.replace(/ \S+ → \S+/, "")),
+    ).toEqual([
+      expect.stringMatching(/^Packet 1: UDP \d+ bytes$/),
+      expect.stringMatching(/^Answer 1: UDP \d+ bytes$/),
+      "Packet 2: TCP SYN ECE CWR",
+      "Answer 2: TCP SYN ACK ECE",
+    ]);
+    // The rule that HNS made for the pod.
+    expect(text).toMatch(/from HostComputeEndpoint "\S+", policy\s+OutBoundNAT/);
+  });
+
+  it("in JSON each walk says how its packet ended", async () => {
+    const { text } = await run([
+      ...IN_SHOP,
+      "-o",
+      "json",
+      "pod/shop/win",
+      "--",
+      "ping",
+      "-n",
+      "3",
+      "10.0.0.21",
+    ]);
+    const traced = JSON.parse(text) as ExecReport;
+    expect(new Ajv2020().compile(EXEC_SCHEMA)(traced)).toBe(true);
+    expect(traced.walks?.map(({ forward, reply }) => [forward.end, reply?.end])).toEqual(
+      Array.from({ length: 3 }, () => ["delivered", "delivered"]),
+    );
+    expect(traced.walks?.[2]?.forward.steps[0]).toMatchObject({
+      kind: "send",
+      node: "win-1",
+      place: "pod shop/win",
+    });
+    expect(traced.stdout).toContain("Sent = 3, Received = 3");
+  });
+
+  it("a packet that is dropped says where", async () => {
+    const { text } = await run([
+      ...IN_SHOP,
+      "-o",
+      "json",
+      "pod/shop/win",
+      "--",
+      "ping",
+      "-n",
+      "1",
+      "10.0.0.99",
+    ]);
+    const [walk] = (JSON.parse(text) as ExecReport).walks ?? [];
+    expect(walk?.forward.end).toBe("dropped");
+    expect(walk?.forward.steps.at(-1)).toMatchObject({ kind: "drop" });
+  });
+
+  it("on Linux the translations in front of a packet belong to its walk", async () => {
+    const { text } = await run([
+      ...IN_SHOP,
+      "-o",
+      "json",
+      "node/linux-1",
+      "--",
+      "wget",
+      "-qO-",
+      "http://10.96.0.20",
+    ]);
+    const { walks = [] } = JSON.parse(text) as ExecReport;
+    expect(walks).toHaveLength(1);
+    const kinds = walks[0]?.forward.steps.map(({ kind }) => kind);
+    expect(kinds).toEqual(["translate", "translate", "send", "switch", "deliver"]);
+  });
+
+  it("a command that sends nothing says so", async () => {
+    const { code, text } = await run([...IN_SHOP, "pod/shop/win", "--", "ipconfig", "/flushdns"]);
+    expect({ code, text }).toEqual({
+      code: 0,
+      text: expect.stringMatching(/\nThe command sent no packet\.\n$/) as string,
+    });
+  });
+});

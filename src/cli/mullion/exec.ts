@@ -1,7 +1,10 @@
 /** `mullion exec`: a command on a pod or node. */
+import type { ExecReport } from "#cluster/exec/exec-report.ts";
+import { formatWalks } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { formatDocument } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
+import { traceStyle } from "./trace.ts";
 import type { ExecVerbRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
 
@@ -19,17 +22,24 @@ async function listCommands(): Promise<string> {
   return `${named.join("\n")}\n`;
 }
 
+function walksOf({ walks = [], isCut }: ExecReport, terminal: Terminal): string {
+  if (walks.length === 0) return `\n${WORDS.execNoPacket}\n`;
+  const cut = isCut === true ? `${WORDS.execWalksCut}\n` : "";
+  return `\n${formatWalks(walks, traceStyle(terminal))}${cut}`;
+}
+
 export async function exec(request: ExecVerbRequest, terminal: Terminal): Promise<ExitCode> {
-  const { target, asDocumented, from, command, output } = request;
+  const { target, asDocumented, from, command, output, isTraced } = request;
   if (from === undefined) {
     terminal.stdout(await listCommands());
     return 0;
   }
   const client = await connectCluster(target, terminal, { asDocumented });
-  const report = await client.exec({ from, command: [...command] });
+  const report = await client.exec({ from, command: [...command], ...(isTraced && { trace: true }) });
   if (output === "text") {
     terminal.stdout(report.stdout);
     terminal.stderr(report.stderr);
+    if (report.walks !== undefined) terminal.stdout(walksOf(report, terminal));
     if (!report.isListed) terminal.stderr(`${WORDS.execCommandUnknown}\n`);
     if (report.exitCode !== 0) terminal.stderr(`The command ended with exit code ${report.exitCode}.\n`);
   } else terminal.stdout(formatDocument(report, output));

@@ -65,6 +65,8 @@ export interface ExecVerbRequest {
   /** Undefined: the commands are to be listed. */
   readonly from: string | undefined;
   readonly command: readonly string[];
+  /** The walks of its packets are wanted. */
+  readonly isTraced: boolean;
   readonly output: TextFormat;
 }
 

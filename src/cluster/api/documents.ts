@@ -353,6 +353,7 @@ export const EXEC_REQUEST = {
     from: { is: "text", text: "Where: pod/NAMESPACE/NAME, pod/NAME, node/NAME." },
     command: { list: "text", min: 1, text: "The program and its arguments: ipconfig, /all." },
   },
+  optional: { trace: { is: [true], text: "The walks of the packets that it sends are wanted, too." } },
 } as const;
 export type ExecQuestion = ValueOf<typeof EXEC_REQUEST>;
 

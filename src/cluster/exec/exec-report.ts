@@ -1,9 +1,16 @@
 /** What a command printed: the JSON of `mullion exec -o json` (schemas/exec.v1alpha1.json). */
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
-import { TRACE_END } from "../trace/trace-report.ts";
+import { TRACE_END, TRACE_LEG } from "../trace/trace-report.ts";
 import { reports } from "#data/words.js";
 
 const WORDS = reports();
+
+export const EXEC_WALK = {
+  text: "A packet that the command sent.",
+  fields: { forward: (): typeof TRACE_LEG => TRACE_LEG },
+  optional: { reply: (): typeof TRACE_LEG => TRACE_LEG },
+} as const;
+export type ExecWalk = ValueOf<typeof EXEC_WALK>;
 
 export const EXEC_REPORT = {
   text: (): string => WORDS.execReport,
@@ -24,6 +31,10 @@ export const EXEC_REPORT = {
     stderr: { is: "text", text: "With the line ends of the system." },
     exitCode: { is: "integer", text: (): string => WORDS.execReportExitCode },
     tookMs: { is: "number", text: "Virtual time until it ended." },
+  },
+  optional: {
+    walks: { list: (): typeof EXEC_WALK => EXEC_WALK, text: (): string => WORDS.execReportWalks },
+    isCut: { is: "boolean", text: "True when it sent more than is kept: the last walks are missing." },
   },
 } as const;
 export type ExecReport = ValueOf<typeof EXEC_REPORT>;

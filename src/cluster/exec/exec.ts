@@ -1,16 +1,22 @@
 /** `mullion exec`: a command on a pod or node, answered by the simulated machine. */
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { Cluster } from "../cluster.ts";
+import { withPolicies } from "../policies/acl-origins.ts";
 import { RequestError } from "../request-error.ts";
+import { buildLeg } from "../trace/build-trace.ts";
+import { type HeardEvent, TraceCollector } from "../trace/trace-collector.ts";
+import type { TraceLeg } from "../trace/trace-report.ts";
 import { type Sender, findSender } from "../trace/trace.ts";
 import type { CommandOutput, ListedCommand } from "./command.ts";
 import { CURLS } from "./curl.ts";
-import type { ExecReport } from "./exec-report.ts";
+import type { ExecReport, ExecWalk } from "./exec-report.ts";
 import { LINUX_COMMANDS } from "./linux/commands.ts";
 import { machineOf } from "./machine.ts";
 import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
+import { HNSDIAG } from "./windows/hns/hnsdiag.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
 import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
 import { NETSH } from "./windows/netsh.ts";
@@ -36,6 +42,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   NETSTAT,
   NETSH,
   REG,
+  HNSDIAG,
   ...CURLS,
   ...CMDLETS.map(pipelineCommand),
   ...LINUX_COMMANDS,
@@ -46,6 +53,36 @@ export interface ExecRequest {
   readonly from: string;
   /** The program and its arguments. */
   readonly command: readonly string[];
+  /** The walks of the packets that it sends are wanted. */
+  readonly trace?: true | undefined;
+}
+
+/** Steps of the walks that are kept. */
+const WALK_STEPS_MAX = 20_000;
+
+/** Runs a command, and follows the first packet of each connection that it opens, its datagrams and its echo requests. */
+function follow(
+  cluster: Cluster,
+  compartment: Compartment,
+  run: () => CommandOutput,
+): { readonly output: CommandOutput; readonly walks: readonly ExecWalk[]; readonly isCut: boolean } {
+  const { env, enforcement } = cluster;
+  const { recorder } = env;
+  const collector = new TraceCollector(WALK_STEPS_MAX);
+  env.recorder = collector;
+  compartment.isFollowed = true;
+  try {
+    const output = run();
+    const leg = (heard: readonly HeardEvent[]): TraceLeg => withPolicies(enforcement, buildLeg(heard));
+    const walks = collector.listWalks().map(({ forward, reply }) => ({
+      forward: leg(forward),
+      ...(reply.length === 0 ? {} : { reply: leg(reply) }),
+    }));
+    return { output, walks, isCut: collector.isFull };
+  } finally {
+    env.recorder = recorder;
+    compartment.isFollowed = false;
+  }
 }
 
 function programName(os: OperatingSystem, word: string): string {
@@ -107,8 +144,10 @@ export function changesMachine(cluster: Cluster, request: ExecRequest): boolean 
 export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
   const { sender, os, shell, word, args, command } = readCommandLine(cluster, request);
   const startMs = cluster.clock.nowMs;
-  const output: CommandOutput =
+  const run = (): CommandOutput =>
     command === undefined ? unknownCommand(shell, word) : command.run(machineOf(cluster, sender), args);
+  const followed = request.trace === true ? follow(cluster, sender.compartment, run) : undefined;
+  const output = followed?.output ?? run();
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "ExecReport",
@@ -121,5 +160,7 @@ export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
     stderr: textOf(os, output.stderr),
     exitCode: output.exitCode,
     tookMs: cluster.clock.nowMs - startMs,
+    ...(followed === undefined ? {} : { walks: [...followed.walks] }),
+    ...(followed?.isCut === true ? { isCut: true } : {}),
   };
 }

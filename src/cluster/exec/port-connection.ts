@@ -76,7 +76,7 @@ function placeOf(pod: ClusterPod): Place {
   return { compartment: node.host.root, destination: address, attempt: (port) => `${text}:${port}` };
 }
 
-/** Go's words for how a connection ended, on each system. */
+/** Inferred: the pod is named where containerd writes the id of its sandbox. Go's words for how a connection ended, on each system. */
 function whyNot(place: Place, reason: TcpCloseReason | undefined): string {
   const isWindows = place.compartment.profile.os === "windows";
   if (reason === "refused") return isWindows ? WORDS.connectionRefusedWindows : "connect: connection refused";

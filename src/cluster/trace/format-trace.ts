@@ -209,6 +209,19 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
   return lines;
 }
 
+/** The walks of packets that a command sent. */
+export function formatWalks(
+  walks: readonly { readonly forward: TraceLeg; readonly reply?: TraceLeg | undefined }[],
+  style: TraceStyle = PLAIN_STYLE,
+): string {
+  const lines = walks.flatMap(({ forward, reply }, index) => [
+    ...legLines(`Packet ${index + 1}`, forward, style),
+    "",
+    ...(reply === undefined ? [] : [...legLines(`Answer ${index + 1}`, reply, style), ""]),
+  ]);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
 function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string[] {
   return [
     ...block(`Not judged: ${formatReason(reason)}.`, "", style).map((line) => style.bad(line)),

@@ -12,11 +12,27 @@ export interface HeardEvent {
 /** Retransmissions of a followed packet are followed, too; only the first pass of each is kept. */
 const EVENTS_MAX = 2_000;
 
+/** One followed packet, and what answered it. */
+export interface HeardWalk {
+  readonly forward: HeardEvent[];
+  readonly reply: HeardEvent[];
+}
+
 export class TraceCollector implements Recorder {
   readonly heard: HeardEvent[] = [];
+  private readonly eventsMax: number;
+
+  constructor(eventsMax: number = EVENTS_MAX) {
+    this.eventsMax = eventsMax;
+  }
+
+  /** Nothing more is kept. */
+  get isFull(): boolean {
+    return this.heard.length >= this.eventsMax;
+  }
 
   record(tag: PacketTag, event: TraceEvent, frame: Uint8Array, nowMs: number): void {
-    if (this.heard.length >= EVENTS_MAX) return;
+    if (this.isFull) return;
     this.heard.push({ tag, event, frame: frame.slice(), atMs: nowMs });
   }
 
@@ -32,6 +48,30 @@ export class TraceCollector implements Recorder {
     while (isOwnTranslation(all[again - 1], all[again])) again--;
     return all.slice(0, again);
   }
+
+  /** Of a program that sends one packet after the other, and waits for the answer: each `send` begins a walk. */
+  listWalks(): readonly HeardWalk[] {
+    const walks: HeardWalk[] = [];
+    for (const [index, each] of this.heard.entries()) {
+      if (walks.length === 0 || this.isBegin(index)) walks.push({ forward: [], reply: [] });
+      walks.at(-1)?.[each.tag === 1 ? "forward" : "reply"].push(each);
+    }
+    return walks;
+  }
+
+  /** True for a `send`, and for the first of the translations that a Linux stack makes in front of it. */
+  private isBegin(index: number): boolean {
+    const own = this.heard[index];
+    if (own?.tag !== 1 || isTranslationOn(own.event.node, this.heard[index - 1])) return false;
+    let at = index;
+    while (isTranslationOn(own.event.node, this.heard[at])) at++;
+    const next = this.heard[at];
+    return next?.tag === 1 && next.event.kind === "send" && next.event.node === own.event.node;
+  }
+}
+
+function isTranslationOn(node: string, heard: HeardEvent | undefined): boolean {
+  return heard?.tag === 1 && heard.event.kind === "translate" && heard.event.node === node;
 }
 
 function isOwnTranslation(before: HeardEvent | undefined, sent: HeardEvent | undefined): boolean {

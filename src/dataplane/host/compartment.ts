@@ -96,6 +96,8 @@ export class Compartment implements HookedStack, NextHopResolver {
   private isForwardingByDefault = false;
   /** Tag of the packet that is being handled: what is sent meanwhile answers it. */
   private cause: PacketTag = 0;
+  /** A trace follows what its programs send: the first packet of each connection, each datagram, each echo request. */
+  isFollowed = false;
 
   /** Made by `Host` only. */
   constructor(env: Environment, options: CompartmentOptions) {
@@ -145,6 +147,10 @@ export class Compartment implements HookedStack, NextHopResolver {
   /** The tag of an answer that is sent now: 2 while a packet with tag 1 is handled. */
   get answerTag(): PacketTag {
     return this.cause === 1 ? 2 : 0;
+  }
+
+  requestTag(given: PacketTag = 0): PacketTag {
+    return given === 0 && this.isFollowed && this.cause !== 1 ? 1 : given;
   }
 
   /** Connection tracking with its rules, switched on when first asked for. Linux only. */

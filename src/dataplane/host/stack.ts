@@ -199,6 +199,8 @@ export interface Stack {
   readonly refusesSockets: boolean;
   readonly nowMs: number;
   readonly answerTag: PacketTag;
+  /** The tag of a packet that a program sends of its own accord; `given`: what the program asks for. */
+  requestTag(given?: PacketTag): PacketTag;
   listInterfaces(): readonly StackInterface[];
   interfaceOf(ip: Ip): StackInterface | undefined;
   addAddress(netInterface: StackInterface, address: InterfaceAddress): void;

@@ -131,7 +131,7 @@ export class Udp {
     const ip = this.compartment.output.header(path, { isDontFragment });
     const udp = { sourcePort: socket.port, destinationPort: options.port };
     const packet = buildUdpFrame({ link: NO_LINK, ip, udp, payload: bytes });
-    packet.tag = options.tag ?? this.compartment.answerTag;
+    packet.tag = this.compartment.requestTag(options.tag ?? this.compartment.answerTag);
     return this.compartment.output.send(packet, path) ? undefined : "message-too-long";
   }
 

@@ -275,6 +275,9 @@ describe("kubectl on the emulator", () => {
 
   it("exec runs a command in a pod, and brings its texts and its exit code", () => {
     expect(kubectl("exec", "client", "--", "ipconfig")).toMatch(/^\r\nWindows IP Configuration\r\n/);
+    expect(run(["exec", "-i", "client", "--", "ipconfig"], "no command reads this\n")).toMatchObject({
+      code: 0,
+    });
     const failed = run(["exec", "client", "--", "curl", "http://gone."]);
     expect(failed).toMatchObject({ code: 6, stdout: "" });
     expect(failed.stderr).toContain("curl: (6) Could not resolve host: gone.");

@@ -9,7 +9,8 @@ import type { ExitCode, Terminal } from "../terminal.ts";
 import { type HnsConnection, withHns } from "./connect.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
 import { nameOf, objectListing, withBackEnds } from "./hns-listings.ts";
-import { QUERY_V1, QUERY_V2, listObjects, textOf } from "./list-objects.ts";
+import { textOf } from "#hns/dump/hnsdiag-tables.ts";
+import { QUERY_V1, QUERY_V2, listObjects } from "./list-objects.ts";
 import type { HnsGetRequest } from "./verbs.ts";
 
 interface Found {

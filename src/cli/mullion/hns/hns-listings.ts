@@ -5,7 +5,7 @@ import { isJsonObject } from "#core/base/json.ts";
 import { hnsListing } from "../get/listings-hns.ts";
 import type { Column, Listing } from "../table.ts";
 import { type HnsKindNames, HNS_OBJECT_KINDS } from "./hns-kinds.ts";
-import { textOf } from "./list-objects.ts";
+import { textOf } from "#hns/dump/hnsdiag-tables.ts";
 
 type AnyListing = Listing<JsonObject>;
 

@@ -39,9 +39,3 @@ export async function listObjects(
   }
   return documents;
 }
-
-/** A field that holds a text; else an empty one. */
-export function textOf(document: JsonObject, field: string): string {
-  const value = document[field];
-  return typeof value === "string" ? value : "";
-}

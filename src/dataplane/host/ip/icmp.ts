@@ -71,7 +71,7 @@ export class Icmp {
     const payload = echoPayload(os, options.payloadBytes ?? echoPayloadBytes);
     const isFitting = payload.length + HEADERS_BYTES[familyOf(path.destination)] <= path.mtuBytes;
     const isSent = this.emit({ kind: "echo-request", identifier, sequence, payload }, path, {
-      tag: options.tag ?? 0,
+      tag: this.compartment.requestTag(options.tag),
       isDontFragment: options.isDontFragment ?? (isDatagramUnfragmented && isFitting),
       ttl: options.ttl ?? this.compartment.output.ttlOf(path),
     });

@@ -101,7 +101,7 @@ export class Tcp {
       this.ports.release(localPort);
       return "port-in-use";
     }
-    const connection = this.newConnection(ends, path, options.tag ?? 0);
+    const connection = this.newConnection(ends, path, this.compartment.requestTag(options.tag));
     connection.open(owner);
     return connection;
   }

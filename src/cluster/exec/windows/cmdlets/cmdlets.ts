@@ -1,5 +1,6 @@
 /** The cmdlets that there are. */
 import type { Cmdlet } from "../powershell/cmdlet.ts";
+import { GET_HNS } from "../hns/get-hns.ts";
 import { GET_DNS_CLIENT_GLOBAL_SETTING, GET_DNS_CLIENT_SERVER_ADDRESS } from "./dns-client.ts";
 import {
   SET_DNS_CLIENT,
@@ -27,4 +28,5 @@ export const CMDLETS: readonly Cmdlet[] = [
   GET_NET_COMPARTMENT,
   TEST_NET_CONNECTION,
   INVOKE_WEB_REQUEST,
+  ...GET_HNS,
 ];

@@ -2,7 +2,8 @@
  * `ConvertTo-Json` of Windows PowerShell 5.1, as `hns-network` and other dumps of nodes have it: two blanks behind a colon, what
  * stands in a list below its bracket.
  */
-import { type PsObject, type Value, isEnumerated, isTextList } from "./objects.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type PsObject, type Value, formatValue, isEnumerated, isNested, isTextList } from "./objects.ts";
 
 /** Signs of HTML are escaped, and what JSON wants escaped. */
 function quote(text: string): string {
@@ -13,11 +14,49 @@ function quote(text: string): string {
   return escaped;
 }
 
+/** `-Depth`, when nothing says how deep; a list is a step of its own (PowerShell, ConvertToJson of JsonObject.cs). */
+const DEPTH = "2";
+
+/** What is below the depth becomes text: `@{Name=web}`, lists with blanks between. */
+function cutBelow(value: JsonValue, steps: number): JsonValue {
+  if (typeof value !== "object" || value === null) return value;
+  if (steps < 0) return deepText(value);
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((each) => cutBelow(each, steps - 1));
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([name, each]) => [name, cutBelow(each ?? null, steps - 1)]),
+  );
+}
+
+function deepText(value: JsonValue): string {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(deepText).join(" ");
+  return isJsonObject(value) ? formatValue({ nested: value }) : String(value ?? "");
+}
+
+function nestedLines(value: JsonValue, column: number): readonly string[] {
+  if (typeof value !== "object" || value === null)
+    return [typeof value === "string" ? quote(value) : String(value)];
+  const inner = column + 4;
+  const blanks = " ".repeat(inner);
+  const isList = Array.isArray(value);
+  const entries: readonly (readonly [string, JsonValue])[] = isList
+    ? (value as readonly JsonValue[]).map((each) => ["", each])
+    : Object.entries(value as JsonObject).map(([name, each]) => [`${quote(name)}:  `, each ?? null]);
+  const lines = entries.flatMap(([name, each], index) => {
+    const own = nestedLines(each, inner + name.length);
+    const whole = [`${blanks}${name}${own[0] ?? ""}`, ...own.slice(1)];
+    const comma = index < entries.length - 1 ? "," : "";
+    return [...whole.slice(0, -1), `${whole.at(-1) ?? ""}${comma}`];
+  });
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  return [open, ...(lines.length === 0 ? [""] : lines), `${" ".repeat(column)}${close}`];
+}
+
 /** `column` is where the value begins. */
 function valueLines(value: Value, column: number): readonly string[] {
   if (value === undefined) return ["null"];
   if (typeof value === "string") return [quote(value)];
   if (isEnumerated(value)) return [String(value.number)];
+  if (isNested(value)) return nestedLines(value.nested, column);
   if (!isTextList(value)) return [String(value)];
   const inner = " ".repeat(column + 4);
   const items = value.map((each, index) => inner + quote(each) + (index < value.length - 1 ? "," : ""));
@@ -43,7 +82,7 @@ function compact(objects: readonly PsObject[]): string {
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,
-        isEnumerated(value) ? value.number : (value ?? null),
+        isNested(value) ? value.nested : isEnumerated(value) ? value.number : (value ?? null),
       ]),
     ),
   );
@@ -51,7 +90,21 @@ function compact(objects: readonly PsObject[]): string {
 }
 
 /** Of one object that object; of several a list. */
-export function jsonLines(objects: readonly PsObject[], isCompact: boolean): readonly string[] {
+export function jsonLines(
+  whole: readonly PsObject[],
+  { isCompact, depth }: { readonly isCompact: boolean; readonly depth?: string | undefined },
+): readonly string[] {
+  // A list of objects is the first step.
+  const steps = Number(depth ?? DEPTH) - (whole.length > 1 ? 2 : 1);
+  const objects = whole.map((each) => ({
+    ...each,
+    values: Object.fromEntries(
+      Object.entries(each.values).map(([name, value]) => [
+        name,
+        isNested(value) ? { nested: cutBelow(value.nested, steps) } : value,
+      ]),
+    ),
+  }));
   const [first, ...others] = objects;
   if (first === undefined) return [];
   if (isCompact) return [compact(objects)];

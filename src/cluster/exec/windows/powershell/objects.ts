@@ -1,13 +1,20 @@
 /** The objects that go down a pipeline of PowerShell: each kind is described once, in the order in which Windows names its properties. */
 
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+
 /** A number that people read as a word: `IPv4`, which ConvertTo-Json writes as 2. */
 export interface Enumerated {
   readonly text: string;
   readonly number: number;
 }
 
+/** An object in an object, or a list of them, as `ConvertFrom-Json` makes them. */
+export interface Nested {
+  readonly nested: JsonValue;
+}
+
 /** Undefined for what the object has not, which is left out of lists. */
-export type Value = string | number | boolean | undefined | Enumerated | readonly string[];
+export type Value = string | number | boolean | undefined | Enumerated | Nested | readonly string[];
 
 export interface Property<Source> {
   readonly name: string;
@@ -86,8 +93,45 @@ export function formatValue(value: Value): string {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value !== "object") return String(value);
   if (isEnumerated(value)) return value.text;
+  if (isNested(value)) return formatNested(value.nested);
   const shown = value.slice(0, SHOWN_ELEMENTS).join(", ");
   return `{${shown}${value.length > SHOWN_ELEMENTS ? "..." : ""}}`;
+}
+
+/** Of what is in an object only values are shown: an object is blank, a list is its type. */
+function formatInner(value: JsonValue): string {
+  if (Array.isArray(value)) return "System.Object[]";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return isJsonObject(value) || value === null ? "" : String(value);
+}
+
+function formatNested(value: JsonValue): string {
+  if (Array.isArray(value)) {
+    const items = (value as readonly JsonValue[]).map(formatNested);
+    return `{${items.slice(0, SHOWN_ELEMENTS).join(", ")}${items.length > SHOWN_ELEMENTS ? "..." : ""}}`;
+  }
+  if (!isJsonObject(value)) return formatInner(value);
+  const fields = Object.entries(value).map(([name, inner]) => `${name}=${formatInner(inner ?? null)}`);
+  return fields.length === 0 ? "" : `@{${fields.join("; ")}}`;
+}
+
+export function isNested(value: Value): value is Nested {
+  return typeof value === "object" && "nested" in value;
+}
+
+/** A document as `ConvertFrom-Json` makes an object of it, which has no table. */
+export function objectOfJson(document: JsonObject): PsObject {
+  const values = Object.fromEntries(
+    Object.entries(document).map(([name, value]) => [name, valueOfJson(value ?? null)]),
+  );
+  return { values, table: undefined, list: values, isList: true };
+}
+
+function valueOfJson(value: JsonValue): Value {
+  if (value === null) return "";
+  if (typeof value !== "object") return value;
+  const isTexts = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string");
+  return isTexts ? (value as readonly string[]) : { nested: value };
 }
 
 export function isEnumerated(value: Value): value is Enumerated {

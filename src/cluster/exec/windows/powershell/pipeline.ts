@@ -41,7 +41,7 @@ const STAGES: Readonly<Record<string, (flow: Flow, words: readonly string[]) => 
 export const PIPELINE_USAGES: readonly string[] = [
   "… | ? PROPERTY -EQ|-NE|-Like|-NotLike|-GT|-GE|-LT|-LE VALUE",
   "… | Select [PROPERTY,…] [-First COUNT] [-ExpandProperty PROPERTY]",
-  "… | Format-List [PROPERTY,…] | Format-Table [PROPERTY,…] | ConvertTo-Json [-Compress]",
+  "… | Format-List [PROPERTY,…] | Format-Table [PROPERTY,…] | ConvertTo-Json [-Compress] [-Depth STEPS]",
 ];
 
 /** `a, b,c` in any number of words. */
@@ -149,12 +149,13 @@ function select(flow: Flow, words: readonly string[]): Flow | undefined {
 }
 
 function toJson(flow: Flow, words: readonly string[]): Flow | undefined {
-  // How deep it goes does not matter: nothing here is nested.
   const { value, rest } = takeOption(words, /^-depth$/i);
   const isCompact = rest.some((word) => /^-compress$/i.test(word));
   if (rest.length > (isCompact ? 1 : 0) || (value !== undefined && !/^\d{1,3}$/.test(value)))
     return undefined;
-  return flow.kind === "objects" ? { kind: "lines", lines: jsonLines(flow.objects, isCompact) } : undefined;
+  return flow.kind === "objects"
+    ? { kind: "lines", lines: jsonLines(flow.objects, { isCompact, depth: value }) }
+    : undefined;
 }
 
 function namesOf(words: readonly string[]): readonly string[] | undefined {

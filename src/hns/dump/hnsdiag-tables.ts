@@ -4,18 +4,32 @@
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import type { HnsKindNames } from "../mullion/hns/hns-kinds.ts";
-import { textOf } from "../mullion/hns/list-objects.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 
 /** Objects of one kind, in v1 form. */
 export interface ListedKind {
-  readonly names: HnsKindNames;
+  /** As hnsdiag names the kind: `networks`. */
+  readonly plural: string;
   readonly documents: readonly JsonObject[];
 }
+
+/** The kinds that hnsdiag knows, in the order in which `list all` prints them. */
+export const HNSDIAG_KINDS: readonly { readonly plural: string; readonly kind: HcnObjectKind }[] = [
+  { plural: "networks", kind: "Network" },
+  { plural: "endpoints", kind: "Endpoint" },
+  { plural: "namespaces", kind: "Namespace" },
+  { plural: "loadbalancers", kind: "LoadBalancer" },
+];
 
 const NAME_WIDTH = 16;
 const ID_WIDTH = 36;
 const INDENT = "    ";
+
+/** A field that holds a text; else an empty one. */
+export function textOf(document: JsonObject, field: string): string {
+  const value = document[field];
+  return typeof value === "string" ? value : "";
+}
 
 function listOf(document: JsonObject, field: string): readonly JsonValue[] {
   const value = document[field];
@@ -110,8 +124,8 @@ const TABLES: Readonly<
 export function formatTables(kinds: readonly ListedKind[]): string {
   const isSeveral = kinds.length > 1;
   return kinds
-    .map(({ names, documents }) => {
-      const table = TABLES[names.plural];
+    .map(({ plural, documents }) => {
+      const table = TABLES[plural];
       const lines = table === undefined ? [] : table.rows(documents);
       return [...(isSeveral && table !== undefined ? [table.heading] : []), ...lines]
         .map((line) => `${line}\n`)
