@@ -34,7 +34,7 @@ export const EXEC_REPORT = {
   },
   optional: {
     walks: { list: (): typeof EXEC_WALK => EXEC_WALK, text: (): string => WORDS.execReportWalks },
-    isCut: { is: "boolean", text: "True when it sent more than is kept: the last walks are missing." },
+    isCut: { is: "boolean", text: "More was sent than is kept: the last walks are missing." },
   },
 } as const;
 export type ExecReport = ValueOf<typeof EXEC_REPORT>;
