@@ -33,7 +33,7 @@ export type Token = { readonly position: number } & (
 
 const BLANKS = /(?:[ \t\r\n]|\/\*(?:[^*]|\*(?!\/))*\*\/|\/\/[^\n]*)+/y;
 const MAC = /[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?![0-9a-f:])/iy;
-const IPV6 = /[0-9a-f]{0,4}:[0-9a-f:]*:[0-9a-f:.]*/iy;
+const IPV6 = /[0-9a-f]{0,4}:(?=[0-9a-f]{0,4}:)[0-9a-f:.]*/iy;
 const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/y;
 const INTEGER = /0x[0-9a-f]{1,32}|\d{1,39}/iy;
 const NAME = /[A-Za-z_][A-Za-z0-9_.]*/y;

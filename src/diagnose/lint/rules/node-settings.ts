@@ -30,7 +30,10 @@ function isBefore(tag: string, since: readonly number[]): boolean {
 }
 
 function judgeImage(image: string): Pick<RuleFinding, "message" | "severity"> | undefined {
-  const [reference = "", tag = "latest"] = image.split(/@|:(?=[^/]*$)/);
+  const [named = ""] = image.split("@");
+  // A colon before the last slash begins the port of a registry.
+  const colon = named.lastIndexOf(":") > named.lastIndexOf("/") ? named.lastIndexOf(":") : named.length;
+  const [reference, tag] = [named.slice(0, colon), named.slice(colon + 1)];
   const known = KNOWN_IMAGES.find(({ name }) => name.test(reference));
   if (known === undefined)
     return { message: WORDS.pauseImageUnknown({ image: shown(image) }), severity: "info" };

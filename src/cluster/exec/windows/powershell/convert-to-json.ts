@@ -29,7 +29,8 @@ function cutBelow(value: JsonValue, steps: number): JsonValue {
 
 function deepText(value: JsonValue): string {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(deepText).join(" ");
-  return isJsonObject(value) ? formatValue({ nested: value }) : String(value ?? "");
+  if (isJsonObject(value)) return formatValue({ nested: value });
+  return value === null || typeof value === "object" ? "" : formatValue(value);
 }
 
 function nestedLines(value: JsonValue, column: number): readonly string[] {

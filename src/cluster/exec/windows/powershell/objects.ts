@@ -102,7 +102,7 @@ export function formatValue(value: Value): string {
 function formatInner(value: JsonValue): string {
   if (Array.isArray(value)) return "System.Object[]";
   if (typeof value === "boolean") return value ? "True" : "False";
-  return isJsonObject(value) || value === null ? "" : String(value);
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
 function formatNested(value: JsonValue): string {
@@ -131,7 +131,7 @@ function valueOfJson(value: JsonValue): Value {
   if (value === null) return "";
   if (typeof value !== "object") return value;
   const isTexts = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string");
-  return isTexts ? (value as readonly string[]) : { nested: value };
+  return isTexts ? value : { nested: value };
 }
 
 export function isEnumerated(value: Value): value is Enumerated {
