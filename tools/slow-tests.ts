@@ -9,11 +9,14 @@
 import { availableParallelism, loadavg } from "node:os";
 import type { Plugin } from "vitest/config";
 import type { Reporter, TestModule } from "vitest/node";
+import { sampleSpeed, slownessOf } from "./yardstick.ts";
 
 const PROJECT = "unit";
 const SHOWN = 20;
-/** Two processors for two minutes, as promised. Slow machines take a third more than good ones for the same tests. */
+/** Two processors for two minutes, as promised, on a machine as fast as the yardstick's reference. */
 const SECONDS_MAX = 240;
+/** Ended files between two looks at the machine's speed. */
+const FILES_PER_SAMPLE = 10;
 /** With more waiting per processor than this, the caches are shared with others and every second of work costs more. */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
 
@@ -30,6 +33,12 @@ export interface RunCost {
   readonly wallSeconds: number;
   /** Processes that want a processor, per processor. */
   readonly load: number;
+  /** How many times as long as on the reference machine the same work took meanwhile; at least 1. */
+  readonly slowness: number;
+}
+
+function secondsMax({ slowness }: RunCost): number {
+  return Math.round(SECONDS_MAX * slowness);
 }
 
 /** The sum of the highest figure of each process. */
@@ -40,8 +49,8 @@ export function sumProcesses(figures: readonly { readonly pid: number; readonly 
 }
 
 /** True when the run took too much, on a machine that had time for it. */
-export function isTooMuch({ processorSeconds, load }: RunCost): boolean {
-  return processorSeconds > SECONDS_MAX && load <= LOAD_PER_PROCESSOR_MAX;
+export function isTooMuch(cost: RunCost): boolean {
+  return cost.processorSeconds > secondsMax(cost) && cost.load <= LOAD_PER_PROCESSOR_MAX;
 }
 
 /** The slowest tests, and one line of what all took. */
@@ -52,19 +61,31 @@ export function formatCost(tests: readonly TimedTest[], cost: RunCost): string {
       `${(milliseconds / 1_000).toFixed(2).padStart(7)} s  ${file}: ${title.slice(0, 80)}`,
   );
   const seconds = `${cost.processorSeconds.toFixed(0)} s of processor time in ${cost.wallSeconds.toFixed(0)} s`;
-  const isOver = cost.processorSeconds > SECONDS_MAX;
+  const isOver = cost.processorSeconds > secondsMax(cost);
   const isBusy = isOver && !isTooMuch(cost);
+  const slow =
+    cost.slowness > 1 ? ` on a machine ${cost.slowness.toFixed(1)} times as slow as the reference` : "";
+  const limit = `${secondsMax(cost)}${slow}`;
   const verdict = isBusy
-    ? `; more than ${SECONDS_MAX}, not judged because the machine is busy (load ${cost.load.toFixed(1)} per processor)`
-    : `; ${isOver ? "FAILED, " : ""}at most ${SECONDS_MAX}`;
+    ? `; more than ${limit}, not judged because the machine is busy (load ${cost.load.toFixed(1)} per processor)`
+    : `; ${isOver ? "FAILED, " : ""}at most ${limit}`;
   return `\n Slowest tests\n${lines.join("\n")}\n\n ${seconds}${verdict}\n`;
 }
 
 class SlowTests implements Reporter {
   private begin = 0;
+  private ended = 0;
+  private readonly samples: number[] = [];
 
   onTestRunStart(): void {
     this.begin = performance.now();
+    // The first one also compiles the work.
+    sampleSpeed();
+  }
+
+  onTestModuleEnd(): void {
+    this.ended++;
+    if (this.ended % FILES_PER_SAMPLE === 0) this.samples.push(sampleSpeed());
   }
 
   async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
@@ -78,6 +99,7 @@ class SlowTests implements Reporter {
       processorSeconds: sumProcesses([...workers, { pid: process.pid, seconds: (user + system) / 1e6 }]),
       wallSeconds: (performance.now() - this.begin) / 1_000,
       load: (loadavg()[0] ?? 0) / availableParallelism(),
+      slowness: slownessOf(this.samples),
     };
     const tests = own.flatMap((module) =>
       [...module.children.allTests()].map((test) => ({
