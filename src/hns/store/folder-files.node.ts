@@ -185,6 +185,14 @@ export interface Inspection extends Pick<FolderReader, "damages" | "recoveries">
   readonly format: number;
 }
 
+/** A folder whose lock file is gone or damaged: nothing is locked, and the format is that of the files. */
+export const NO_LOCK: StoreLock = Object.freeze<StoreLock>({
+  format: FORMAT_VERSION,
+  readFormer: () => undefined,
+  setFormat: () => undefined,
+  close: () => undefined,
+});
+
 /** Reads a folder whose lock is held. @throws StateFolderError for a newer format, and for a damaged store of format 1. */
 export function inspectFolder(disk: StoreDisk, path: string, lock: StoreLock): Inspection {
   if (lock.format > FORMAT_VERSION) throw newerFormat(path, lock.format);
@@ -206,6 +214,11 @@ export function inspectFolder(disk: StoreDisk, path: string, lock: StoreLock): I
   const isNew = lock.format === 0 && !names.includes(POSITION) && state.objects.size + state.commit === 0;
   if (isNew) return { state: newState(), damages: [], recoveries: [], format: 0 };
   return { state, damages: reader.damages, recoveries: reader.recoveries, format: FORMAT_VERSION };
+}
+
+/** Taking a lock makes its file, so where that is gone the files beside it are asked for their format first. */
+export function checkFormat(disk: StoreDisk, path: string, names: readonly string[]): void {
+  if (!names.includes(MARKER) && generationsAmong(names).length > 0) inspectFolder(disk, path, NO_LOCK);
 }
 
 /** How a damaged store is refused. */

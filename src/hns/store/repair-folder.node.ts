@@ -7,6 +7,7 @@ import {
   type Inspection,
   KEPT_PREFIX,
   MARKER,
+  NO_LOCK,
   StateFolderError,
   inspectFolder,
   lockFolder,
@@ -70,14 +71,6 @@ function reportOf(path: string, { state, format, damages, recoveries }: Inspecti
     recoveries,
   };
 }
-
-/** A folder whose lock file is gone or damaged: nothing is locked, and the format is that of the files. */
-const NO_LOCK: StoreLock = Object.freeze<StoreLock>({
-  format: FORMAT_VERSION,
-  readFormer: () => undefined,
-  setFormat: () => undefined,
-  close: () => undefined,
-});
 
 /**
  * Looks whether a folder is whole, and changes nothing.

@@ -29,6 +29,7 @@ import {
   README_TEXT,
   type StoreFault,
   type StoreFaultReason,
+  checkFormat,
   checkOwn,
   damagedStore,
   inspectFolder,
@@ -128,6 +129,7 @@ export class StateFolder implements ObjectStore {
       disk.prepare(path);
       names = disk.list(path) ?? [];
       checkOwn(path, names);
+      checkFormat(disk, path, names);
       disk.protect(path);
     } catch (error) {
       throw unusable(path, error);

@@ -144,6 +144,8 @@ describe("mullion hns check and repair", () => {
       expect({ verb, code, files: files() }).toEqual({ verb, code: 2, files: before });
       expect(err).toMatch(/was written by a newer Mullion: its format is 7, and this one knows 2/);
     }
+    expect(() => openStateFolder(folder, OPTIONS)).toThrow(folder);
+    expect(files()).toEqual(before);
   });
 
   it("name the object that a damaged snapshot has lost, and keep the others", async () => {
