@@ -6,14 +6,17 @@
  * read the others.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { compiledModules } from "./compile-texts.ts";
 import { formatBillOfMaterials, formatNotices, manifestOf } from "./bundled-licences.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
 
-/** What is not bundled: it is native, and optional. */
-const EXTERNAL: readonly string[] = ["koffi"];
+/** What holds the catalogue and the errors, by far the largest texts: in the library, beside the programs. */
+const TEXTS = "#data/texts.js";
+
+/** What is not bundled. koffi is native, and optional. */
+const EXTERNAL: readonly string[] = ["koffi", TEXTS];
 
 /** What old Nodes can read, so that the check below is what they say. */
 const TARGET = "node16";
@@ -126,11 +129,34 @@ function entries(root: string): Plugin {
   };
 }
 
-/** The texts and tables of `data/` in a module each, where a clone has files. */
+/**
+ * The tables of `data/` in a module each, where a clone has files. The package holds its texts once: programs read those of
+ * the library.
+ */
 function texts(root: string): Plugin {
   const codes = new Map([...compiledModules()].map(([name, code]) => [join(root, "data", name), code]));
-  return { name: "texts", load: (id) => codes.get(id) };
+  return {
+    name: "texts",
+    load: (id) => codes.get(id),
+    renderChunk: (code, { fileName }) =>
+      code.replaceAll(`"${TEXTS}"`, `"${posix.relative(posix.dirname(fileName), "../data/texts.js")}"`),
+  };
 }
+
+const NO_UNDICI = "without:undici";
+/**
+ * The client of Kubernetes makes dispatchers of undici, 1.6 MB, for its own calls. Mullion takes from it what kubeconfigs
+ * say, and calls with `node:https`.
+ */
+const WITHOUT_UNDICI: Plugin = {
+  name: "without-undici",
+  resolveId: (id) => (id === "undici" ? NO_UNDICI : undefined),
+  load: (id) =>
+    id === NO_UNDICI
+      ? `export class Agent { constructor() { throw new Error("undici is not in the package"); } }
+export { Agent as ProxyAgent, Agent as fetch };`
+      : undefined,
+};
 
 function inputOf(root: string, name: string): string {
   return name === "mullion" ? join(root, "src", "cli", "mullion", "main.ts") : `${ENTRY}${name}`;
@@ -149,7 +175,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     treeshake: { moduleSideEffects: [{ test: /[\\/]@kubernetes[\\/]client-node[\\/]/, sideEffects: false }] },
     // How long it takes depends on what else the machine does.
     checks: { pluginTimings: false },
-    plugins: [entries(root), texts(root), LAZY_BUILT_INS],
+    plugins: [entries(root), texts(root), WITHOUT_UNDICI, LAZY_BUILT_INS],
     // A warning is a fault of the build.
     onLog: (level, log) => {
       if (level === "warn") throw new Error(log.message);
