@@ -143,6 +143,23 @@ describe("a cluster that is judged again", () => {
     );
   });
 
+  it("judges Services again when their rules are no longer found, though everybody still has them", async () => {
+    const judged = await Judged.open();
+    await judged.judge("first");
+    const { nodes } = judged.world.session.cluster;
+    const netfilter = nodes.find(({ spec }) => spec.name === "linux-1")?.host.root.netfilter;
+    const { sets } = netfilter as unknown as {
+      readonly sets: readonly { readonly hooks: Map<string, unknown> }[];
+    };
+    expect(sets.map(({ hooks }) => hooks.delete("nat-prerouting"))).toContain(true);
+    const { cells } = await judged.judge("second");
+    const asked = cells.filter(
+      ({ flow, from, attempts }) =>
+        attempts > 0 && flow === "pod-to-cluster-ip" && from.startsWith("pod/default/b-"),
+    );
+    expect(new Set(asked.map(({ verdict }) => verdict))).toEqual(new Set(["finding"]));
+  });
+
   // A slice of the long run.
   it("says what a whole verification says, whatever has changed", async () => {
     const changes: readonly Change[] = [

@@ -184,18 +184,17 @@ export class ServiceParts {
     return found;
   }
 
+  /** As packets find the rules, and not as their owners have put them. */
   private readRuleSet(rules: RuleSet, walk: StateWalk): void {
-    for (const owner of rules.listOwners()) {
-      for (const [hook, list] of Object.entries(rules.get(owner) ?? {}))
-        for (const rule of list) {
-          const asked = rule.provenance.object === "Service" ? askedBy(rule) : undefined;
-          if (asked !== undefined) this.add(`netfilter ${owner} ${hook}`, walk.ofFrozen(rule), asked);
-          else {
-            walk.add(owner);
-            walk.add(hook);
-            walk.add(rule);
-          }
-        }
+    for (const { hook, key, rule } of rules.list()) {
+      const asked = rule.provenance.object === "Service" ? askedBy(rule) : undefined;
+      if (asked !== undefined) {
+        this.add(`netfilter ${hook} ${key} ${rule.name}`, walk.ofFrozen(rule), asked);
+        continue;
+      }
+      walk.add(hook);
+      walk.add(key);
+      walk.add(rule);
     }
   }
 

@@ -97,7 +97,8 @@ const NO_RULES: readonly Rule[] = Object.freeze([]);
 
 /** Rules by a key. The lists are frozen and replaced, so that forks share them. */
 class RuleIndex {
-  private readonly lists = new Map<string, readonly Rule[]>();
+  /** By key. */
+  readonly lists = new Map<string, readonly Rule[]>();
 
   get(key: string): readonly Rule[] {
     return this.lists.get(key) ?? NO_RULES;
@@ -163,6 +164,12 @@ export class RuleSet {
   /** In the order in which they were last set. */
   listOwners(): readonly string[] {
     return [...this.owners.keys()];
+  }
+
+  /** Each rule that packets can meet, by hook and by what it is looked up by. */
+  *list(): Iterable<{ readonly hook: Hook; readonly key: string; readonly rule: Rule }> {
+    for (const [hook, { lists }] of this.hooks)
+      for (const [key, rules] of lists) for (const rule of rules) yield { hook, key, rule };
   }
 
   /** Rules for exactly this destination. */
