@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PAGE_BUILDS, formatPageRows, readPageRows } from "#test/support/cluster/kubernetes-page.suite.ts";
+import { MARKED_ANSWERS, markWanted, marksOf } from "#test/support/cluster/kubernetes-page-marks.suite.ts";
 import { DOCUMENTED_SENTENCES } from "#core/catalogue/page-sentences.ts";
 
 describe("the Kubernetes page beside the builds", () => {
@@ -12,5 +13,14 @@ describe("the Kubernetes page beside the builds", () => {
     // node tools/write-kubernetes-page.ts writes the table again.
     const page = readFileSync("docs/reference/kubernetes-page.md", "utf8");
     expect(page).toContain(`\n${formatPageRows(rows)}\n`);
+  });
+});
+
+describe("what the page denies or dates, and builds do otherwise: the mark, and JSON", () => {
+  it.each(MARKED_ANSWERS.filter(({ isLong }) => isLong === true))("$item: $asked", async (answer) => {
+    const [seen, wanted] = [await marksOf(answer), markWanted(answer)];
+    expect(seen.text).toContain(wanted.text);
+    // A cluster file that is refused is answered with no document.
+    expect(seen.documentation ?? [wanted.documentation]).toContainEqual(wanted.documentation);
   });
 });

@@ -3,7 +3,9 @@ import { errorCode, messageOf } from "#core/base/thrown.ts";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
 import { type SessionProblem, formatFault } from "#cluster/session/session.ts";
+import { formatPageDifference } from "#cluster/trace/format-trace.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { pageDifference } from "#diagnose/catalogue/documentation-texts.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { commands } from "#data/words.js";
 
@@ -39,9 +41,11 @@ export class SilentFailure extends Error {
 /** Problems shown at once; more scroll the first ones away. */
 const SHOWN_MAX = 20;
 
-/** A problem on two lines: place and fault, then the advice with the code. */
+/** A problem on two lines: place and fault, then the advice with the code; what the Kubernetes page states instead is a third. */
 export function formatProblem(problem: SessionProblem): string {
-  return `${formatFault(problem)}\n    ${problem.advice} [${problem.code}]\n`;
+  const { differs } = problem;
+  const page = differs === undefined ? "" : `    * ${formatPageDifference(pageDifference(differs))}\n`;
+  return `${formatFault(problem)}\n    ${problem.advice} [${problem.code}]\n${page}`;
 }
 
 /** The first problems, and how many there are. `outcome` says what became of the rest. */

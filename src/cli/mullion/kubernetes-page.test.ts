@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
 import type { LintFinding } from "#diagnose/lint/report/report.ts";
+import { DOCUMENTED_SENTENCES } from "#core/catalogue/page-sentences.ts";
+import { MARKED_ANSWERS, markWanted, marksOf } from "#test/support/cluster/kubernetes-page-marks.suite.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
@@ -133,5 +135,30 @@ describe("lint, where a finding rests on something else than the page states (§
       says: "flannel's VXLAN works with VNI 4096 alone",
       evidence: "observed",
     });
+  });
+});
+
+describe("what the page denies or dates, and builds do otherwise (§2, §5, §8, §9): the mark, and JSON", () => {
+  // Those that take longer: test/long/kubernetes-page.long.test.ts.
+  it.each(MARKED_ANSWERS.filter(({ isLong }) => isLong !== true))("$item: $asked", async (answer) => {
+    const [seen, wanted] = [await marksOf(answer), markWanted(answer)];
+    expect(seen.text).toContain(wanted.text);
+    // A cluster file that is refused is answered with no document.
+    expect(seen.documentation ?? [wanted.documentation]).toContainEqual(wanted.documentation);
+  });
+
+  it("every reason that is known is among them, or shown by the page of the reference alone", () => {
+    const known = DOCUMENTED_SENTENCES.flatMap(({ differs }) => differs.map(({ id }) => id));
+    const marked = new Set(MARKED_ANSWERS.map(({ difference }) => difference));
+    expect(known.filter((id) => !marked.has(id))).toEqual([
+      "host-process",
+      "back-ends-2019",
+      "back-ends-later",
+      "back-ends-asked-2019",
+      "back-ends-asked-2022",
+      "back-ends-asked-later",
+      "local-dsr-by-itself-2019",
+      "overlay-node-port-switched-off",
+    ]);
   });
 });

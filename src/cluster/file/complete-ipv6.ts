@@ -287,6 +287,7 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     if (node.build === undefined || hasFeature(hnsVersionOf(node.build), "IPv6DualStack")) continue;
     const message = `HNS of ${node.build.profile.title} knows no dual stack`;
     const advice = "Choose a later build, such as ws2022, or leave ipv6 out.";
-    reading.reportValue(raw.nodes.value[index]?.value.build.place ?? place, message, advice);
+    const at = raw.nodes.value[index]?.value.build.place ?? place;
+    reading.reportValue(at, message, advice, "dual-stack-from-2004");
   }
 }

@@ -35,7 +35,7 @@ export class Reading {
   }
 
   /** Adds a problem at a place. */
-  report(code: KnowledgeCode, place: ValuePlace, message: string, advice: string): void {
+  report(code: KnowledgeCode, place: ValuePlace, message: string, advice: string, differs?: string): void {
     if (this.problems.length >= PROBLEMS_MAX) return;
     const { line, col } = this.lines.linePos(place.offset);
     this.problems.push({
@@ -46,12 +46,13 @@ export class Reading {
       path: place.path,
       message,
       advice,
+      ...(differs === undefined ? {} : { differs }),
     });
   }
 
   /** Adds a problem about a value. */
-  reportValue(place: ValuePlace, message: string, advice: string): void {
-    this.report("cluster-file-invalid-value", place, message, advice);
+  reportValue(place: ValuePlace, message: string, advice: string, differs?: string): void {
+    this.report("cluster-file-invalid-value", place, message, advice, differs);
   }
 
   /** The line of an offset, from 1. */

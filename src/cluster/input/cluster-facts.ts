@@ -34,8 +34,9 @@ function listed(names: readonly string[]): string {
 
 function buildText({ build }: NodeSpec): string {
   if (build === undefined) return "";
-  const { profile, revision } = build;
-  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
+  const { profile, revision, named } = build;
+  const text = revision === undefined ? profile.name : `${profile.name}.${revision}`;
+  return named === undefined ? text : `${text} in place of build ${named}, which has no profile,`;
 }
 
 /** A fact for each build of Windows and each place that says so. */

@@ -54,6 +54,9 @@ export const SESSION_PROBLEM = {
   text: "What is wrong, or worth knowing, and what to do.",
   base: (): typeof LIMIT_REASON => LIMIT_REASON,
   fields: { advice: { is: "text", text: "What to do: full sentences." } },
+  optional: {
+    differs: { is: "text", text: "When the Kubernetes page states otherwise: the reason, by its id." },
+  },
 } as const;
 export type SessionProblem = ValueOf<typeof SESSION_PROBLEM>;
 
@@ -106,9 +109,9 @@ export interface InputRemarks {
 
 /** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */
 export function toSessionProblem(problem: FileProblem): SessionProblem {
-  const { code, file, line, column, path, message, advice } = problem;
-  if (file === "") return { code, message, advice };
-  return { code, message, advice, where: { file, line, column, field: path } };
+  const { code, file, line, column, path, message, advice, differs } = problem;
+  const said = { code, message, advice, ...(differs === undefined ? {} : { differs }) };
+  return file === "" ? said : { ...said, where: { file, line, column, field: path } };
 }
 
 /** `cluster.yaml:12:3`, or an object of the API; empty for what stands nowhere. */

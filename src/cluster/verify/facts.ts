@@ -30,11 +30,12 @@ function machineFacts(node: VerifyNode | undefined): {
   readonly os: FlowFacts["sourceOs"];
   readonly build: number;
   readonly revision: number;
+  readonly named: number;
 } {
-  if (node === undefined) return { os: "outside", build: 0, revision: 0 };
-  if (node.windows === undefined) return { os: node.os, build: 0, revision: 0 };
-  const { profile, revision } = node.windows;
-  return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES };
+  if (node === undefined) return { os: "outside", build: 0, revision: 0, named: 0 };
+  if (node.windows === undefined) return { os: node.os, build: 0, revision: 0, named: 0 };
+  const { profile, revision, named = 0 } = node.windows;
+  return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES, named };
 }
 
 /** See `FlowFacts.losesPodsWithDsr`. */
@@ -158,12 +159,14 @@ function commonFacts(
     sourceOs: sender.os,
     sourceBuild: sender.build,
     sourceRevision: sender.revision,
+    sourceBuildNamed: sender.named,
     targetOs: "outside",
     targetBuild: 0,
     targetRevision: 0,
     driver: network.driver,
     shape: network.shape === "shared" ? "node-subnet" : "own-subnet",
     hasOtherVni: network.hasOtherVni,
+    hasGivenSubnetFile: nodeOf(source)?.hasGivenSubnetFile === true,
     networks: "same",
     hasTwin: false,
     isMacRefused: false,

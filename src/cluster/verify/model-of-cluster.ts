@@ -16,6 +16,7 @@ import type {
   OutboundNatSpec,
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
+import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
 import { driverTraits, hasOtherVni } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
@@ -75,6 +76,7 @@ function readNode(
     podRange: second?.podRange ?? spec.podCIDR,
     hasPods,
     hasMacGuard: !spec.hasMacSpoofing,
+    hasGivenSubnetFile: DEFAULT_OPTIONS.subnetFile in spec.files,
     nodeClass: nodeClassOf(node, hasPods, kinds.kindOf(`node/${spec.name}`)),
   };
 }

@@ -29,6 +29,8 @@ export interface VerifyNode {
   readonly podRange: Prefix;
   /** A pod of the cluster's network runs there. */
   readonly hasPods: boolean;
+  /** See `FlowFacts.hasGivenSubnetFile`. */
+  readonly hasGivenSubnetFile: boolean;
   /** The fabric's port of the node lets its adapter's MAC pass alone. */
   readonly hasMacGuard: boolean;
   /** Nodes of one class behave alike. */

@@ -3,6 +3,7 @@
  * cluster that runs as an edition of the page has it.
  */
 import type { Edition } from "./edition.ts";
+import type { KnowledgeCode } from "./codes.ts";
 import { type ConditionCheck, checkOf, findExpectation } from "./expectation-table.ts";
 import type { Expectation, ExpectationRow, FlowFacts } from "./expectations.ts";
 import { DOCUMENTED_SENTENCES, type DocumentedSentence, type KnownDifference } from "./page-sentences.ts";
@@ -22,7 +23,9 @@ const CHECKS: readonly SentenceChecks[] = DOCUMENTED_SENTENCES.map((sentence) =>
 }));
 
 function findChecks(facts: FlowFacts): SentenceChecks | undefined {
-  return CHECKS.find(({ speaksOf }) => speaksOf.some((isMeant) => isMeant(facts)));
+  return CHECKS.find(
+    ({ sentence, speaksOf }) => sentence.troubles === undefined && speaksOf.some((isMeant) => isMeant(facts)),
+  );
 }
 
 /** The first sentence about a flow. */
@@ -51,8 +54,24 @@ export function differenceFromPage(
   facts: FlowFacts,
   outcome: "works" | "denied" | "not-applicable",
 ): PageDifference | undefined {
-  const known = outcome === "not-applicable" ? undefined : knownDifference(facts);
+  const known = knownDifference(facts);
+  if (outcome === "not-applicable" && known?.difference.isOfUntried !== true) return undefined;
   return known?.sentence.outcome === outcome ? undefined : known;
+}
+
+/** The sentence about what did not come up on a node, for a reason of which builds are known to differ from it. */
+export function differenceOfTroubles(
+  facts: FlowFacts,
+  codes: readonly KnowledgeCode[],
+): PageDifference | undefined {
+  if (facts.asDocumented !== "no") return undefined;
+  for (const { sentence, speaksOf, differs } of CHECKS) {
+    const isMeant = sentence.troubles?.some((code) => codes.includes(code)) === true;
+    if (!isMeant || !speaksOf.some((holds) => holds(facts))) continue;
+    const known = differs.find((each) => each.isMeant(facts));
+    if (known !== undefined) return { sentence, difference: known.difference };
+  }
+  return undefined;
 }
 
 // A cluster that runs as an edition of the page has it.

@@ -51,6 +51,8 @@ export const FACTS = {
   sourceBuild: "build",
   /** `ALL_UPDATES` when no revision is known; 0 without Windows. */
   sourceRevision: "revision",
+  /** The build that the sender's node names, where it has no profile and another one takes its place; else 0. */
+  sourceBuildNamed: "count",
   /** The machine that is asked; for a Service `outside`. */
   targetOs: ["windows", "linux", "outside"],
   targetBuild: "build",
@@ -59,6 +61,8 @@ export const FACTS = {
   shape: ["own-subnet", "node-subnet"],
   /** It is flannel's, with another VXLAN network identifier than 4096. */
   hasOtherVni: "boolean",
+  /** Somebody put a `subnet.env` on the sender's node, in flanneld's stead. */
+  hasGivenSubnetFile: "boolean",
   /**
    * Where sender and receiver stand: in one network; in two of which each is a virtual network of its own; or in two that
    * the nodes join. Nodes and the outside stand in all.

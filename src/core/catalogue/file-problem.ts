@@ -19,6 +19,8 @@ export interface FileProblem {
   readonly message: string;
   /** What to write instead: full sentences. */
   readonly advice: string;
+  /** When the Kubernetes page states otherwise: the reason, by its id (`page-sentences.ts`). */
+  readonly differs?: string;
 }
 
 /** Where a problem stands in a text. */

@@ -25,6 +25,8 @@ export interface KnownDifference {
   /** `observed`: an update's notes, a run or upstream's source show it. `inferred`: it follows from such. */
   readonly evidence: "observed" | "inferred";
   readonly source: string;
+  /** It is told of flows that are not tried, too. */
+  readonly isOfUntried?: true;
 }
 
 /** What makes a node do as a sentence says, whatever its build. */
@@ -52,6 +54,8 @@ export interface DocumentedSentence {
   readonly proof?: Proof;
   /** With `denied`: codes of the drop itself, where the cause lies elsewhere. */
   readonly dropCodes?: readonly KnowledgeCode[];
+  /** Codes of what did not come up, where the sentence is about that and no flow; `speaksOf` then has facts of the node. */
+  readonly troubles?: readonly KnowledgeCode[];
   /** Denials that a node which does as the sentence says never comes to. */
   readonly goesBefore?: readonly KnowledgeCode[];
   /** Absent: a node cannot be told to do as the sentence says, or builds do. */
@@ -60,11 +64,13 @@ export interface DocumentedSentence {
 }
 
 function readDifference(id: string, fields: CheckedFields): KnownDifference {
+  const isOfUntried = fields.isSet("isOfUntried");
   const difference: KnownDifference = {
     id,
     when: fields.has("when") ? readConditions(fields.within("when")) : {},
     evidence: fields.word("evidence", EVIDENCE),
     source: fields.text("source"),
+    ...(isOfUntried && { isOfUntried }),
   };
   fields.text("because");
   fields.end();
@@ -81,6 +87,7 @@ function readQuirk(fields: CheckedFields): SentenceQuirk {
 function readSentence(id: string, fields: CheckedFields): DocumentedSentence {
   const proof = fields.optionalWord("proof", PROOFS);
   const [dropCodes, goesBefore] = [fields.codes("dropCodes"), fields.codes("goesBefore")];
+  const troubles = fields.codes("troubles");
   const differs = fields.has("differs") ? fields.within("differs").rows() : [];
   const sentence: DocumentedSentence = {
     id,
@@ -92,6 +99,7 @@ function readSentence(id: string, fields: CheckedFields): DocumentedSentence {
     ...(proof !== undefined && { proof }),
     ...(dropCodes.length > 0 && { dropCodes }),
     ...(goesBefore.length > 0 && { goesBefore }),
+    ...(troubles.length > 0 && { troubles }),
     ...(fields.has("quirk") && { quirk: readQuirk(fields.within("quirk")) }),
     differs: differs.map(([name, each]) => readDifference(name, each)),
   };

@@ -135,6 +135,8 @@ export interface WindowsBuild {
   readonly revision: number | undefined;
   /** Set when the text named a build that has no profile: the next lower one took its place, and this says so. */
   readonly note: string | undefined;
+  /** With a note: the number of the build that was named. */
+  readonly named?: number;
   /**
    * A version of HNS that the profile does not have, to try what programs do on one. Inferred: everything but the features
    * of that version is as the profile has it.
@@ -155,11 +157,9 @@ function profileOfBuild(build: number): WindowsBuild | undefined {
   const candidates = WINDOWS_PROFILES.filter((candidate) => candidate.build <= build);
   const nearest = candidates.at(-1);
   if (nearest === undefined) return undefined;
-  const note =
-    nearest.build === build
-      ? undefined
-      : WORDS.buildWithoutProfile({ build, lowerName: nearest.name, lowerBuild: nearest.build });
-  return { profile: nearest, revision: undefined, note };
+  if (nearest.build === build) return { profile: nearest, revision: undefined, note: undefined };
+  const note = WORDS.buildWithoutProfile({ build, lowerName: nearest.name, lowerBuild: nearest.build });
+  return { profile: nearest, revision: undefined, note, named: build };
 }
 
 /**

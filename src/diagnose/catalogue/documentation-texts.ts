@@ -4,6 +4,8 @@
  */
 import { kubernetesPage } from "#data/facts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { defined } from "#core/base/assert.ts";
+import type { PageSentence } from "./entry.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { PageDifferenceReport } from "#cluster/verify/report.ts";
 import { DOCUMENTED_SENTENCES } from "#core/catalogue/page-sentences.ts";
@@ -53,6 +55,20 @@ export function pageDifference(id: string): Required<PageDifferenceReport> {
     evidence: known.evidence,
     source: known.source,
   };
+}
+
+/** The sentences of the page about the subject of an entry, one for each reason of which builds are known to differ. */
+export function sentencesOnEntry(code: KnowledgeCode): readonly PageSentence[] {
+  return DOCUMENTED_SENTENCES.filter((sentence) => sentence.code === code).flatMap(
+    ({ id, editions, differs }) => {
+      const said = {
+        edition: defined(editions.at(-1), "a sentence stands in an edition"),
+        sentence: id,
+        says: pageSays(id),
+      };
+      return differs.length === 0 ? [said] : differs.map((known) => pageDifference(known.id));
+    },
+  );
 }
 
 /** What the page says about the subject of an entry, sentence by sentence, and where builds are known to differ. */

@@ -1,6 +1,7 @@
 /** The shape of one entry of the catalogue: `mullion explain CODE -o json` (schemas/knowledge-entry.v1alpha1.json). */
 import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { EDITIONS } from "#core/catalogue/edition.ts";
 import { reports } from "#data/words.js";
 
 const WORDS = reports();
@@ -23,6 +24,24 @@ export type Source = ValueOf<typeof SOURCE>;
 export const LINT_SEVERITIES = ["info", "warning", "error"] as const;
 export type LintSeverity = (typeof LINT_SEVERITIES)[number];
 
+/** A sentence of the Kubernetes page about the subject of an entry, and one way in which builds differ from it. */
+export const PAGE_SENTENCE = {
+  text: "What the Kubernetes page says, and one way builds differ.",
+  fields: {
+    edition: { is: (): typeof EDITIONS => EDITIONS, text: "The newest edition of the page that says it." },
+    sentence: { is: "text", text: "The sentence, by its id." },
+    says: { is: "words", text: "What the page says." },
+  },
+  // Absent where builds do as the page says.
+  optional: {
+    difference: { is: "text", text: "The reason, by its id." },
+    differsBecause: { is: "words", text: "The update, the release or the source that makes the difference." },
+    evidence: ["observed", "inferred"],
+    source: { is: "text", text: "Where the difference is written." },
+  },
+} as const;
+export type PageSentence = ValueOf<typeof PAGE_SENTENCE>;
+
 /** One "no" of the network of a Windows node, explained. */
 export const KNOWLEDGE_ENTRY = {
   text: (): string => WORDS.knowledgeEntry,
@@ -39,6 +58,11 @@ export const KNOWLEDGE_ENTRY = {
     severity: {
       is: (): typeof LINT_SEVERITIES => LINT_SEVERITIES,
       text: (): string => WORDS.knowledgeEntrySeverity,
+    },
+    // Added by who prints it.
+    documentation: {
+      list: (): typeof PAGE_SENTENCE => PAGE_SENTENCE,
+      text: "One for each reason, in the order of the page.",
     },
   },
 } as const;

@@ -34,6 +34,23 @@ const SILENT: readonly (readonly [name: string, file: string, text: string])[] =
     ),
   ],
   [
+    // kube-proxy.md §1.1: HNS has to have DSR; whether kube-proxy is told to use it does not matter.
+    "preserve-destination where HNS has DSR and kube-proxy is not told to use it",
+    "cluster.yaml",
+    `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: c }
+nodes: [{ name: win-1, os: windows, build: ws2022, address: 10.0.0.11 }]
+kubeProxy: { enableDSR: false }
+pods: [{ name: web, node: win-1, labels: { app: web } }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, annotations: { preserve-destination: "true" } }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+`,
+  ],
+  [
     "the External network without policies",
     "network.json",
     '{"Name":"External","Type":"Overlay","Policies":[],"Subnets":[{"AddressPrefix":"192.168.255.0/30","GatewayAddress":"192.168.255.1","Policies":[{"Type":"VSID","VSID":9999}]}]}',

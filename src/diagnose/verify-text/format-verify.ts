@@ -145,9 +145,13 @@ export function valueOf(cells: readonly VerifyCell[]): string {
 /** Behind a value that differs from what the Kubernetes page says. */
 export const PAGE_MARK = "*";
 
-/** What the Kubernetes page says of a cell, and why it is otherwise here; undefined where they agree. */
-export function differenceText({ documentation, verdict }: VerifyCell): string | undefined {
-  if (documentation === undefined || verdict !== "as-expected") return undefined;
+/**
+ * What the Kubernetes page says of a cell, and why it is otherwise here; undefined where they agree, and where neither came
+ * of it. Of what did not come up it tells why that is so.
+ */
+export function differenceText({ documentation, flow, verdict }: VerifyCell): string | undefined {
+  if (documentation === undefined || verdict === "not-judged") return undefined;
+  if (verdict === "finding" && flow !== "bring-up") return undefined;
   return formatPageDifference(documentation);
 }
 

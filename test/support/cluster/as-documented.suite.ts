@@ -12,9 +12,20 @@ export interface Shape {
   /** Further lines of the cluster file. */
   readonly more?: string;
   readonly backEnds?: number;
+  /** The Service `web` asks for session affinity. */
+  readonly isSticky?: true;
 }
 
-const clusterOf = ({ build = "ws2022", more = "" }: Shape): string => `
+const clusterOf = ({ build = "ws2022", more = "" }: Shape): string => {
+  const text = twoNodes(build, more);
+  // Pods of the nodes' subnet have a part of it each.
+  if (!more.includes("underlay:")) return text;
+  return text
+    .replace("10.0.0.11 }", "10.0.0.11, podCIDR: 10.0.1.0/24 }")
+    .replace("10.0.0.12 }", "10.0.0.12, podCIDR: 10.0.2.0/24 }");
+};
+
+const twoNodes = (build: string, more: string): string => `
 apiVersion: mullion/v1alpha1
 kind: Cluster
 metadata: { name: two }
@@ -41,12 +52,13 @@ status: { loadBalancer: { ingress: [{ ip: 192.0.2.${nodePort % 200} }] } }
 `;
 
 /** A Service of each sort, whose pods are on win-1, and a client on win-2. */
-function manifestsOf({ backEnds = 1 }: Shape): string {
+function manifestsOf({ backEnds = 1, isSticky }: Shape): string {
+  const affinity = isSticky === true ? ", sessionAffinity: ClientIP" : "";
   const servers = Array.from({ length: backEnds }, (_, index) => podOn(`web-${index}`, "win-1", "web"));
   return [
     ...servers,
     podOn("client", "win-2", "client"),
-    serviceOf("web", "web", 30_080),
+    serviceOf("web", "web", 30_080, affinity),
     serviceOf("local", "web", 30_081, ", externalTrafficPolicy: Local"),
     serviceOf("kept", "web", 30_082, "", 'preserve-destination: "true"'),
   ].join("");
@@ -57,9 +69,13 @@ export interface Answer {
   readonly text: string;
 }
 
+/** The cluster as one file. */
+export function filesOf(shape: Shape): Readonly<Record<string, string>> {
+  return { "c.yaml": `${clusterOf(shape)}${manifestsOf(shape)}` };
+}
+
 export async function run(words: string, shape: Shape = {}): Promise<Answer> {
-  const files = { "c.yaml": `${clusterOf(shape)}${manifestsOf(shape)}` };
-  const terminal = new MemoryTerminal(files);
+  const terminal = new MemoryTerminal(filesOf(shape));
   const [verb = "", ...rest] = words.split(" ");
   const argv = [verb, "-f", "c.yaml", ...rest];
   const exitCode = await runMullion({
@@ -75,12 +91,8 @@ export async function run(words: string, shape: Shape = {}): Promise<Answer> {
 export const OVERLAY = "network: { driver: Overlay, name: vxlan0, vni: 4096 }";
 export const DSR = "kubeProxy: { enableDSR: true }";
 /** The nodes' own subnet, to which the network around them answers. */
-const ROUTED = `network: { plugin: hns, driver: L2Bridge, shape: node-subnet }
+export const ROUTED = `network: { plugin: hns, driver: L2Bridge, shape: node-subnet }
 underlay: { subnet: 10.0.0.0/16, router: 10.0.0.1 }`;
-const routed = (build: string): string =>
-  clusterOf({ build, more: ROUTED })
-    .replace("10.0.0.11 }", "10.0.0.11, podCIDR: 10.0.1.0/24 }")
-    .replace("10.0.0.12 }", "10.0.0.12, podCIDR: 10.0.2.0/24 }");
 
 export interface LimitCase {
   /** The named quirk. */
@@ -162,17 +174,5 @@ export const LIMITS: readonly LimitCase[] = [
 
 export async function traced({ asked, shape = {} }: LimitCase, edition?: string): Promise<string> {
   const words = edition === undefined ? asked : `${asked} --as-documented ${edition}`;
-  if (shape.more !== ROUTED) return (await run(words, shape)).text;
-  const terminal = new MemoryTerminal({
-    "c.yaml": `${routed("ws2022")}${podOn("client", "win-2", "client")}`,
-  });
-  const [verb = "", ...rest] = words.split(" ");
-  await runMullion({
-    argv: [verb, "-f", "c.yaml", ...rest],
-    verbs: { trace },
-    terminal,
-    version: "0",
-    isDebug: false,
-  });
-  return terminal.output.replaceAll(/\s+/g, " ");
+  return (await run(words, shape)).text;
 }

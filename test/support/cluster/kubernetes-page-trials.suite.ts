@@ -3,10 +3,15 @@
  * a program answers. Expected is what documents say of the build, observed is what the run says.
  */
 import { readFileSync } from "node:fs";
+import { lint } from "#cli/mullion/lint.ts";
+import { runMullion } from "#cli/mullion/program.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
+import { tracePacket } from "#cluster/trace/trace.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
+import { MemoryTerminal } from "../cli/memory-terminal.ts";
+import { serviceClusterFile, serviceManifests } from "./service-cluster.ts";
 import { bridgeNode, overlayNode } from "../cni/windows-plugin-node.ts";
 
 /** One sentence on one build, or in one situation. */
@@ -106,7 +111,19 @@ function example(folder: string, change: (text: string) => string = (text) => te
   return [change(read("cluster.yaml")), read("shop.yaml")];
 }
 
+/** A Windows node without an address of IPv4, as its cluster shows it. */
+const IPV6_NODE = `
+apiVersion: v1
+kind: Node
+metadata: { name: win-1, labels: { kubernetes.io/os: windows } }
+spec: { podCIDR: "fd00:10::/64", podCIDRs: ["fd00:10::/64"] }
+status:
+  nodeInfo: { kernelVersion: 10.0.20348.2582, kubeProxyVersion: v1.34.1, operatingSystem: windows }
+  addresses: [{ type: InternalIP, address: "fd00::11" }]
+`;
+
 const VXLAN = "network: { plugin: flannel, backend: vxlan }";
+const DSR = "kubeProxy: { enableDSR: true }";
 const DUAL = "network: { plugin: hns }\nipv6: { enabled: true }";
 /** What was copied from a Linux node, with the number of this one. */
 const COPIED = `    files:
@@ -116,6 +133,18 @@ const isIpv6ToService = ({ family, flow }: VerifyCell): boolean =>
   family === "ipv6" && (flow === "pod-to-pod-ip" || flow === "pod-to-cluster-ip");
 
 export const PAGE_TRIALS: readonly PageTrial[] = [
+  {
+    sentence: "PAGE-DSR-2019",
+    on: "ws2019.1431",
+    expected: "kube-proxy-cannot-start",
+    observe: async () => comesUp([clusterFile({ build: "ws2019.1431", more: DSR })]),
+  },
+  ...["ws2019.1432", "1903"].map((build) => ({
+    sentence: "PAGE-DSR-2019",
+    on: build,
+    expected: "works",
+    observe: async () => comesUp([clusterFile({ build, more: DSR })]),
+  })),
   {
     sentence: "PAGE-AFFINITY-PREVIEW",
     on: "build 19551",
@@ -140,6 +169,53 @@ export const PAGE_TRIALS: readonly PageTrial[] = [
     expected: build === "ws2019" ? "denied" : "works",
     observe: async () => fares(isIpv6ToService, clusterFile({ build, more: DUAL })),
   })),
+  ...["ws2022", "ws2025"].map((build) => ({
+    sentence: "PAGE-OVERLAY-IPV6",
+    on: build,
+    expected: "cluster-file-driver-mismatch",
+    observe: async () =>
+      fares(
+        isIpv6ToService,
+        clusterFile({ build, more: "network: { driver: Overlay }\nipv6: { enabled: true }" }),
+      ),
+  })),
+  {
+    sentence: "PAGE-IPV6-ALONE",
+    on: "every build",
+    expected: "node-ipv6-only",
+    observe: async () => {
+      const terminal = new MemoryTerminal({ "node.yaml": IPV6_NODE });
+      const argv = ["lint", "node.yaml", "-o", "json"];
+      await runMullion({ argv, verbs: { lint }, terminal, version: "0", isDebug: false });
+      const { findings } = JSON.parse(terminal.output) as { findings: readonly { code: string }[] };
+      return findings.map(({ code }) => code).join(", ");
+    },
+  },
+  {
+    sentence: "PAGE-HOST-NETWORK-DNS",
+    on: "every build",
+    expected: "dns-host-network-policy-unsupported",
+    observe: async () => {
+      const agent = `
+apiVersion: v1
+kind: Pod
+metadata: { name: agent }
+spec:
+  hostNetwork: true
+  dnsPolicy: ClusterFirstWithHostNet
+  nodeSelector: { kubernetes.io/os: windows }
+  securityContext: { windowsOptions: { hostProcess: true } }
+  containers: [{ name: c, image: x }]
+`;
+      const texts = [serviceClusterFile(), `${serviceManifests()}---${agent}`];
+      const read = readInput(texts.map((text, index) => ({ name: `page-${index}.yaml`, text })));
+      if (!("input" in read)) return read.problems.map(({ message }) => message).join(", ");
+      const { session } = await openSession(read.input);
+      const asked = { from: "pod/default/agent", to: "web.default.svc.cluster.local", port: 80 };
+      const { report } = tracePacket(session.cluster, { ...asked, protocol: "tcp" });
+      return report.code ?? report.verdict;
+    },
+  },
   {
     // The oldest version that is carried out; its gate IPv6DualStack is on where the cluster file has two families.
     sentence: "PAGE-DUAL-STACK-1-19",

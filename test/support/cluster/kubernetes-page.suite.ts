@@ -3,11 +3,21 @@
  * Services of all sorts, checked as a user checks them.
  */
 import { readInput } from "#cluster/input/read-input.ts";
+import type { Cluster } from "#cluster/cluster.ts";
 import { openSession } from "#cluster/session/open-session.ts";
+import { tracePacket } from "#cluster/trace/trace.ts";
+import type { Cell } from "#cluster/verify/cells/cell.ts";
 import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import { observeCells } from "#cluster/verify/observe.ts";
+import { type VerifyPlan, planVerification } from "#cluster/verify/plan.ts";
+import { atOnce } from "#cluster/verify/run-batch.ts";
+import { setStage } from "#cluster/verify/stage.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
+import { defined } from "#core/base/assert.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { DOCUMENTED_SENTENCES, type DocumentedSentence } from "#core/catalogue/page-sentences.ts";
 import { differsBecause, pageSays } from "#diagnose/catalogue/documentation-texts.ts";
 import { PAGE_TRIALS } from "./kubernetes-page-trials.suite.ts";
@@ -18,8 +28,11 @@ export const PAGE_BUILDS = [
   "ws2019.1431",
   "ws2019.3286",
   "ws2019",
+  "1903",
+  "2004",
   "ws2022.886",
   "ws2022",
+  "win11-21h2",
   "23h2",
   "ws2025",
 ] as const;
@@ -35,7 +48,7 @@ spec:
   containers: [{ name: c, image: x }]
 `;
 
-type ClusterName = "plain" | "vni" | "preserve" | "dsr" | "many" | "overlay" | "routed";
+type ClusterName = "plain" | "vni" | "preserve" | "dsr" | "many" | "overlay" | "routed" | "azure";
 
 /** Pods with addresses of the nodes' subnet, to which the network around them answers. */
 const ROUTED = (build: string): readonly string[] => [
@@ -75,6 +88,10 @@ const CLUSTERS: Readonly<Record<ClusterName, (build: string) => readonly string[
     `${serviceClusterFile({ build, more: "network: { plugin: flannel, backend: vxlan, vni: 4097 }" })}pods: [{ name: a, node: win-1 }, { name: b, node: win-2 }]\n`,
   ],
   routed: ROUTED,
+  azure: (build) =>
+    ROUTED(build).map((text) =>
+      text.replace(/network: .*/, "network: { plugin: azure-vnet, driver: L2Tunnel, name: azure }"),
+    ),
 };
 
 /** Those that can run as an edition has it: with another VNI none does. */
@@ -87,6 +104,8 @@ interface Question {
   /** The builds of which the sentence speaks; absent: all. */
   readonly builds?: RegExp;
   readonly isMeant: (cell: VerifyCell) => boolean;
+  /** What to look for in answers; absent: that they come. */
+  readonly look?: "client-address" | "back-ends";
 }
 
 const isBetween =
@@ -98,8 +117,8 @@ const isBetween =
   (cell: VerifyCell): boolean =>
     cell.flow === flow && cell.protocol === protocol && cell.verdict !== "not-tried" && more(cell);
 
-const isFromWindows = ({ fromSystem }: VerifyCell): boolean => /^(?:ws|2)/.test(fromSystem);
-const isToWindows = ({ toSystem }: VerifyCell): boolean => /^(?:ws|2)/.test(toSystem);
+const isFromWindows = ({ fromSystem }: VerifyCell): boolean => parseProfile(fromSystem) !== undefined;
+const isToWindows = ({ toSystem }: VerifyCell): boolean => parseProfile(toSystem) !== undefined;
 /** The Service with the policy Local, by its NodePort, on the node that has its back end. */
 const isLocal = (cell: VerifyCell): boolean =>
   cell.port === 30_081 &&
@@ -152,10 +171,10 @@ const QUESTIONS: Readonly<Record<string, readonly Question[]>> = {
     { cluster: "plain", isMeant: isBetween("node-to-cluster-ip", "tcp", isFromWindows) },
   ],
   "PAGE-LOCAL-WITHOUT-DSR": [
-    { cluster: "plain", isMeant: isBetween("outside-to-node-port", "tcp", isLocal) },
+    { cluster: "plain", isMeant: isBetween("outside-to-node-port", "tcp", isLocal), look: "client-address" },
   ],
   "PAGE-CLIENT-ADDRESS-WITH-DSR": [
-    { cluster: "dsr", isMeant: isBetween("outside-to-node-port", "tcp", isLocal) },
+    { cluster: "dsr", isMeant: isBetween("outside-to-node-port", "tcp", isLocal), look: "client-address" },
   ],
   "PAGE-OVERLAY-NODE-PORT-2022": [
     {
@@ -181,6 +200,8 @@ const QUESTIONS: Readonly<Record<string, readonly Question[]>> = {
   "PAGE-PING-OUTSIDE": [
     { cluster: "plain", isMeant: isBetween("pod-to-external-ip", "icmp", isFromWindows) },
     { cluster: "routed", isMeant: isBetween("pod-to-external-ip", "icmp", isFromWindows) },
+    { cluster: "overlay", isMeant: isBetween("pod-to-external-ip", "icmp", isFromWindows) },
+    { cluster: "azure", isMeant: isBetween("pod-to-external-ip", "icmp", isFromWindows) },
   ],
   "PAGE-NODE-TO-POD-OVERLAY": [
     {
@@ -205,8 +226,9 @@ const QUESTIONS: Readonly<Record<string, readonly Question[]>> = {
   "PAGE-AFFINITY": [
     {
       cluster: "plain",
-      builds: /^(?:ws2022|23h2|ws2025)/,
+      builds: /^(?:ws2022|win11|23h2|ws2025)/,
       isMeant: isBetween("session-affinity", "tcp", isFromWindows),
+      look: "back-ends",
     },
   ],
   "PAGE-NAME-WITH-DOT": [
@@ -215,22 +237,27 @@ const QUESTIONS: Readonly<Record<string, readonly Question[]>> = {
   "PAGE-AFFINITY-TIMEOUT": [
     {
       cluster: "plain",
-      builds: /^(?:ws2022|23h2|ws2025)/,
+      builds: /^(?:ws2022|win11|23h2|ws2025)/,
       isMeant: isBetween("session-affinity-timeout", "tcp", isFromWindows),
+      look: "back-ends",
     },
   ],
 };
 
 /** A cluster with all its nodes on a build, or as an edition of the page has it. */
+async function openOn(build: string, name: ClusterName, asDocumented?: Edition): Promise<Cluster> {
+  const files = CLUSTERS[name](build).map((text, index) => ({ name: `${name}-${index}.yaml`, text }));
+  const read = readInput(files, { asDocumented });
+  if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join("\n"));
+  return (await openSession(read.input)).session.cluster;
+}
+
 export async function verifyOn(
   build: string,
   name: ClusterName,
   asDocumented?: Edition,
 ): Promise<VerifyReport> {
-  const files = CLUSTERS[name](build).map((text, index) => ({ name: `${name}-${index}.yaml`, text }));
-  const read = readInput(files, { asDocumented });
-  if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join("\n"));
-  const { cluster } = (await openSession(read.input)).session;
+  const cluster = await openOn(build, name, asDocumented);
   return verifyCluster(cluster, readModel(cluster));
 }
 
@@ -240,6 +267,7 @@ export interface PageRow {
   readonly build: string;
   /** `works`, or the code; several where cells of one build differ. `not tried` where nothing applies. */
   readonly expected: string;
+  /** What packets met: they are sent for the row alone, and nothing that is expected of them is asked. */
   readonly observed: string;
   /** Ids. */
   readonly differences: readonly string[];
@@ -249,24 +277,62 @@ function once(words: readonly string[]): string {
   return [...new Set(words)].toSorted().join(", ") || "not tried";
 }
 
+/** What was expected of a cluster on a build, beside the plan by which it is tried again. */
+interface Run {
+  readonly report: VerifyReport;
+  readonly plan: VerifyPlan;
+}
+
+async function runOn(build: string, name: ClusterName): Promise<Run> {
+  const cluster = await openOn(build, name);
+  const model = readModel(cluster);
+  return { report: verifyCluster(cluster, model), plan: planVerification(cluster, model) };
+}
+
+/** What ended a packet of the cell: the code of its own trace. */
+function endOf({ cluster, model }: VerifyPlan, { source, target, protocol, id }: Cell): string {
+  if (source === undefined || target.address === undefined) throw new RangeError(`${id} asks nobody`);
+  const { report } = tracePacket(setStage(cluster, model, []), {
+    from: source.reference,
+    to: formatIp(target.address),
+    protocol,
+    port: protocol === "icmp" ? undefined : target.port,
+  });
+  return report.code ?? report.verdict;
+}
+
+/** What packets show of a cell. It never asks what is expected of it. */
+function seenOf(plan: VerifyPlan, cell: Cell, look: Question["look"]): string {
+  const { cluster, model, states } = plan;
+  const seen =
+    states.get(cell) ?? atOnce(observeCells(setStage(cluster, model, [cell]), [cell])).get(cell.id);
+  const attempts = seen?.attempts ?? [];
+  const failed = attempts.find(({ outcome }) => outcome !== "answered");
+  if (cell.probe === "state") return failed === undefined ? "in the node's network" : "a network of its own";
+  if (failed !== undefined) return failed.code ?? endOf(plan, cell);
+  const backEnds = new Set(attempts.map(({ answeredBy }) => answeredBy)).size;
+  if (look === "back-ends") return `${attempts.length} connections to ${backEnds} of the back ends`;
+  if (look === undefined || cell.source === undefined) return attempts.length > 0 ? "answered" : "not tried";
+  const client = formatIp(cell.source.address);
+  const isKept = attempts.every((each) => each.seen === client);
+  return isKept ? "answered, by who sees the client" : "answered, by who sees another address";
+}
+
 function rowOf(
   sentence: DocumentedSentence,
   build: string,
-  question: Question,
-  report: VerifyReport,
+  { isMeant, look }: Question,
+  { report, plan }: Run,
 ): PageRow {
-  const cells = report.cells.filter(question.isMeant);
-  const said = ({ expected, code }: VerifyCell): string =>
-    expected === "works" ? "works" : (code ?? expected);
-  const seen = (cell: VerifyCell): string => {
-    const finding = report.findings.find(({ cell: position }) => report.cells[position ?? -1] === cell);
-    return finding === undefined ? said(cell) : finding.observed;
-  };
+  const positions = report.cells.flatMap((cell, position) => (isMeant(cell) ? [position] : []));
+  const cells = positions.flatMap((position) => report.cells[position] ?? []);
   return {
     sentence,
     build,
-    expected: once(cells.map(said)),
-    observed: once(cells.map(seen)),
+    expected: once(cells.map(({ expected, code }) => (expected === "works" ? "works" : (code ?? expected)))),
+    observed: once(
+      positions.map((position) => seenOf(plan, defined(plan.cells[position], "same cells"), look)),
+    ),
     differences: [...new Set(cells.flatMap(({ documentation }) => documentation?.difference ?? []))],
   };
 }
@@ -275,13 +341,13 @@ function rowOf(
 export async function readPageRows(builds: readonly string[]): Promise<readonly PageRow[]> {
   const rows: PageRow[] = [];
   for (const build of builds) {
-    const reports = new Map<ClusterName, VerifyReport>();
+    const runs = new Map<ClusterName, Run>();
     for (const sentence of DOCUMENTED_SENTENCES) {
       for (const question of QUESTIONS[sentence.id] ?? []) {
         if (question.builds?.test(build) === false) continue;
-        const report = reports.get(question.cluster) ?? (await verifyOn(build, question.cluster));
-        reports.set(question.cluster, report);
-        rows.push(rowOf(sentence, build, question, report));
+        const run = runs.get(question.cluster) ?? (await runOn(build, question.cluster));
+        runs.set(question.cluster, run);
+        rows.push(rowOf(sentence, build, question, run));
       }
     }
   }

@@ -1,6 +1,7 @@
 /** `mullion explain QUERY`: an entry of the catalogue, or errors of the table. With `--log FILE`: what a log shows. */
 import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { sentencesOnEntry } from "#diagnose/catalogue/documentation-texts.ts";
 import { errorsDocument } from "#diagnose/catalogue/errors/error-documents.ts";
 import { type ErrorSearch, findError } from "#diagnose/catalogue/errors/find-error.ts";
 import { formatError, formatUnknownNumber } from "#diagnose/catalogue/errors/format-error.ts";
@@ -21,8 +22,9 @@ function quote(query: string): string {
 }
 
 function printEntry(entry: KnowledgeEntry, output: TextFormat, terminal: Terminal): ExitCode {
+  const documentation = sentencesOnEntry(entry.code);
   const text = isDocumentFormat(output)
-    ? formatDocument(entry, output)
+    ? formatDocument(documentation.length === 0 ? entry : { ...entry, documentation }, output)
     : formatEntry(entry, terminal.columns, (heading) => terminal.bold(heading));
   terminal.stdout(text);
   return 0;

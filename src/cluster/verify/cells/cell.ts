@@ -1,6 +1,6 @@
 /** One question of the matrix: who asks whom for what, and what the table expects. */
 import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
-import { type PageDifference, expectationOf } from "#core/catalogue/documentation.ts";
+import { type PageDifference, differenceOfTroubles, expectationOf } from "#core/catalogue/documentation.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { VerifySender } from "../model.ts";
@@ -69,11 +69,13 @@ interface CellRequest {
   readonly waitS?: number;
   readonly among?: number;
   readonly standsFor?: number;
+  /** Codes of what did not come up. */
+  readonly troubles?: readonly KnowledgeCode[];
 }
 
 /** A cell whose expectation the table gives. */
 export function makeCell(request: CellRequest): Cell {
-  const { facts, source, target } = request;
+  const { facts, source, target, troubles } = request;
   const { row, page } = expectationOf(facts);
   return {
     id: cellId(facts.flow, facts.protocol, request.sourceReference ?? source.reference, target),
@@ -91,7 +93,7 @@ export function makeCell(request: CellRequest): Cell {
     row: row.id,
     documentedIn: row.source,
     expected: row.expected,
-    page,
+    page: troubles === undefined ? page : differenceOfTroubles(facts, troubles),
     standsFor: request.standsFor ?? 1,
     family: 4,
   };

@@ -50,8 +50,16 @@ function bringUpCells(model: VerifyModel, troubles: readonly ClusterTrouble[]): 
     const source = nodes.get(first?.node ?? "");
     if (first === undefined || source === undefined) return [];
     const facts = bringUpFacts(model, source);
+    const codes = [first, ...others].map(({ code }) => code);
     return {
-      cell: makeCell({ facts, source, sourceReference, target: onNode(source), probe: "state" }),
+      cell: makeCell({
+        facts,
+        source,
+        sourceReference,
+        target: onNode(source),
+        probe: "state",
+        troubles: codes,
+      }),
       observation: { attempts: [failureOf([first, ...others])] },
     };
   });

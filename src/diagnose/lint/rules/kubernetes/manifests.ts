@@ -148,9 +148,10 @@ const CLUSTER_FILE: LintRule = {
   *check(document): Iterable<RuleFinding> {
     const parsed = parseClusterFile(document.text, document.source.file);
     if (!("problems" in parsed)) return;
-    for (const { code, line, column, message, path, advice } of parsed.problems) {
+    for (const { code, line, column, message, path, advice, differs } of parsed.problems) {
       const offset = offsetIn(document.text, line, column);
-      yield { at: { offset }, code, message: path === "" ? message : `${path}: ${message}`, fix: advice };
+      const what = path === "" ? message : `${path}: ${message}`;
+      yield { at: { offset }, code, message: what, fix: advice, ...(differs !== undefined && { differs }) };
     }
   },
 };

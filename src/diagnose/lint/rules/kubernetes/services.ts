@@ -1,5 +1,5 @@
 /** Traffic policies, affinity, annotations and numbers of back ends, against builds of Windows and versions. */
-import { type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { BACK_ENDS_MAX, backEndsMaxOf } from "#core/catalogue/quirks.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -29,6 +29,9 @@ const AFFINITY_TIME = anyServices("session-affinity-timeout-ignored", function* 
   };
 });
 
+/** The preview build of which the Kubernetes page of 2021 says that it has session affinity. */
+const AFFINITY_PREVIEW = 19_551;
+
 const AFFINITY = anyServices("session-affinity-unsupported", function* (service, context) {
   if (!hasAffinity(service)) return;
   const build = context.buildWhere((each) => lacks(each, "SessionAffinity"));
@@ -36,6 +39,7 @@ const AFFINITY = anyServices("session-affinity-unsupported", function* (service,
   yield {
     at: { path: ["spec", "sessionAffinity"] },
     message: WORDS.sessionAffinityIgnored({ title: build.profile.title }),
+    ...((build.named ?? 0) >= AFFINITY_PREVIEW && { differs: "preview-builds-have-no-profile" }),
   };
 });
 
@@ -52,6 +56,7 @@ const LOCAL_WITHOUT_DSR = windowsServices(
         build: build.profile.build,
         revision: build.revision ?? 0,
       }),
+      ...(context.kubeProxy.enableDSR === true && { differs: "dsr-before-its-update" }),
     };
   },
 );
@@ -112,14 +117,13 @@ const PRESERVE_DESTINATION = anyServices("preserve-destination-not-active", func
     yield { at, message: `${PRESERVE} is only active when its value is the text "true"`, fix };
     return;
   }
-  const build = context.buildWhere((each) => each.profile.build < getProfile("1903").build);
+  // kube-proxy asks HNS, and not its own --enable-dsr (kube-proxy.md §1.1).
+  const build = context.buildWhere((each) => lacks(each, "DSR"));
   if (build !== undefined)
     yield {
       at,
-      message: `${PRESERVE} needs Windows Server, version 1903, and there are nodes with ${build.profile.title}`,
+      message: `${PRESERVE} needs Direct Server Return, which HNS of ${build.profile.title} lacks here`,
     };
-  else if (context.kubeProxy.enableDSR === false)
-    yield { at, message: `${PRESERVE} needs Direct Server Return, and kube-proxy runs without it here` };
 });
 
 const OPTIMIZATION = "winProxyOptimization";
