@@ -1,6 +1,13 @@
 // Every limit of the Kubernetes page "Networking on Windows" by packets, and whole clusters that run as an edition has it.
 import { describe, expect, it } from "vitest";
 import { ANSWERED, DSR, LIMITS, OVERLAY, run, traced } from "#test/support/cluster/as-documented.suite.ts";
+import {
+  EXAMPLES,
+  NETWORK_NAMES,
+  PUBLISHED,
+  published,
+  runAsEdition,
+} from "#test/support/cluster/edition-runs.suite.ts";
 import { PAGE_BUILDS, PAGE_CLUSTERS, verifyOn } from "#test/support/cluster/kubernetes-page.suite.ts";
 import { EDITIONS } from "#core/catalogue/edition.ts";
 import { DOCUMENTED_SENTENCES } from "#core/catalogue/page-sentences.ts";
@@ -107,6 +114,43 @@ describe("whole clusters as an edition has it", () => {
       "PAGE-CLIENT-ADDRESS-WITH-DSR",
       "PAGE-VNI",
       "PAGE-AFFINITY-PREVIEW",
+    ]);
+  });
+});
+
+// Examples, dumps, and what others publish: nothing breaks, and what an edition denies is denied by packets.
+describe("clusters of all sorts as an edition has them", () => {
+  const AS_IT_IS = { marked: 0, further: [] };
+
+  it.each(EXAMPLES.flatMap(([name, input]) => EDITIONS.map((edition) => [name, edition, input] as const)))(
+    "%s as of %s",
+    async (_, edition, input) => {
+      expect(await runAsEdition(input(), edition)).toMatchObject(AS_IT_IS);
+    },
+  );
+
+  const runs = Object.keys(PUBLISHED).flatMap((name) =>
+    ["ws2019.1431", "ws2019", "ws2022", "ws2025"].flatMap((build) =>
+      NETWORK_NAMES.map((network) => [name, build, network] as const),
+    ),
+  );
+
+  it.each(runs)("%s on %s by %s", async (name, build, network) => {
+    const input = published(name, build, network);
+    for (const edition of EDITIONS) expect(await runAsEdition(input, edition)).toMatchObject(AS_IT_IS);
+  });
+
+  it("all limits of pods and Services without DSR are among them", async () => {
+    const found = new Set<string>();
+    for (const name of Object.keys(PUBLISHED))
+      for (const limit of (await runAsEdition(published(name, "ws2022", "vxlan"), "2024")).limits)
+        found.add(limit);
+    expect([...found].toSorted()).toEqual([
+      "PAGE-LOCAL-WITHOUT-DSR",
+      "PAGE-NODE-TO-POD-OVERLAY",
+      "PAGE-OWN-NODE-PORT",
+      "PAGE-PING-OUTSIDE",
+      "PAGE-SERVICE-FROM-NODE",
     ]);
   });
 });

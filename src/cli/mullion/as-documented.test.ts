@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { VerifyReport } from "#cluster/verify/report.ts";
 import { LIMITS, run, traced } from "#test/support/cluster/as-documented.suite.ts";
+import { published, runAsEdition } from "#test/support/cluster/edition-runs.suite.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "./program.ts";
 import { verify } from "./verify.ts";
@@ -60,6 +61,16 @@ describe("verify as an edition has it", () => {
     const { exitCode, text } = await run("verify --as-documented 2024", { more });
     expect(exitCode).toBe(2);
     expect(text).toContain("the Kubernetes page of 2024 has flannel's VXLAN with VNI 4096 alone, not 4097");
+  });
+
+  // All of them, and examples and dumps: test/long/as-documented.long.test.ts.
+  it("a manifest as others publish it: each limit by packets, and nothing else comes up", async () => {
+    const input = published("a NodePort that leads to a named port", "ws2022", "l2bridge");
+    expect(await runAsEdition(input, "2024")).toEqual({
+      limits: ["PAGE-OWN-NODE-PORT", "PAGE-SERVICE-FROM-NODE"],
+      marked: 0,
+      further: [],
+    });
   });
 
   it("a running cluster has its limits", async () => {
