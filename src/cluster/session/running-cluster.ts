@@ -396,7 +396,9 @@ export class RunningCluster implements ClusterSession {
     ];
   }
 
-  /** Kubernetes documentation: Protocols for Services; kube-proxy on Windows passes such ports by in silence. */
+  /**
+   * https://kubernetes.io/docs/reference/networking/service-protocols/; kube-proxy on Windows passes such ports by in silence.
+   */
   private sctpNotes(): readonly FileProblem[] {
     if (!this.cluster.nodes.some(({ spec }) => spec.os === "windows")) return [];
     return this.cluster.objects.Service.flatMap(({ metadata, spec }) => {
