@@ -39,7 +39,9 @@ import type {
  * them run pods, or none does.
  */
 function nodeClassOf({ spec }: ClusterNode, hasPods: boolean, limitKind: string): string {
-  const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
+  const { profile, revision = "all", named } = spec.build ?? {};
+  const place = named === undefined ? "" : ` for ${named}`;
+  const build = profile === undefined ? "" : ` ${profile.name}.${revision}${place}`;
   const quirks = Object.keys(spec.quirks).length === 0 ? "" : ` ${JSON.stringify(spec.quirks)}`;
   const guard = spec.hasMacSpoofing ? "" : " guarded";
   const own = `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
