@@ -1,6 +1,26 @@
 // Written by npm run schemas from the texts of words/: their names, and the holes that each has.
 import type { Template } from "#core/base/words.ts";
 
+export interface AzureNetworkFields {
+  readonly rulePriority: string;
+  readonly ruleSide: string;
+  readonly rulePorts: string;
+  readonly groupRules: string;
+  readonly routeNextHopType: string;
+  readonly subnetPrefix: string;
+  readonly nicForwarding: string;
+  readonly nicGroups: string;
+  readonly addressSpace: string;
+  readonly securityGroups: string;
+  readonly subnets: string;
+  readonly interfaces: string;
+  readonly adviceOverlap: string;
+  readonly adviceReserved: string;
+  readonly adviceTag: string;
+  readonly sideMixed: string;
+}
+export function azureNetworkFields(): AzureNetworkFields;
+
 export interface ClusterFields {
   readonly outboundNatEnabled: string;
   readonly outboundNatEnabledDefault: string;
@@ -91,6 +111,7 @@ export interface ClusterFields {
   readonly clusterPolicyDefault: string;
   readonly clusterPolicyNetwork: string;
   readonly clusterPolicyNetworkDefault: string;
+  readonly underlayAzure: string;
 }
 export function clusterFields(): ClusterFields;
 
@@ -141,6 +162,7 @@ export interface ClusterFile {
   readonly partyNoun: string;
   readonly secondsNoun: string;
   readonly adviceOneClusterPerFile: string;
+  readonly denyBesideAzure: string;
 }
 export function clusterFile(): ClusterFile;
 
@@ -295,6 +317,8 @@ export interface ClusterLife {
   readonly portForwardPodGone: string;
   readonly portForwardWithoutWincat: string;
   readonly unreadDocument: string;
+  readonly noVirtualNetwork: string;
+  readonly adviceVirtualNetwork: string;
 }
 export function clusterLife(): ClusterLife;
 

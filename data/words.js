@@ -2,6 +2,7 @@
 // A function for each file, so that a program holds those alone that it asks for.
 import { openWords } from "./read-texts.node.ts";
 
+export const azureNetworkFields = () => openWords("azure-network-fields");
 export const clusterFields = () => openWords("cluster-fields");
 export const clusterFile = () => openWords("cluster-file");
 export const clusterInput = () => openWords("cluster-input");

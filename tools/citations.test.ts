@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  CitedPage,
-  SOURCES,
-  citationsIn,
-  findLostCitations,
-  findRowIds,
-  findUnaddressed,
-} from "./citations.ts";
+import { CitedPage, SOURCES, citationsIn, findLostCitations, findRowIds } from "./citations.ts";
 import { readFiles } from "./source-files.ts";
 
 const PAGES = new Map(
@@ -24,23 +17,6 @@ describe("citations", () => {
     const citations = FILES.flatMap((file) => citationsIn(file, new Set(PAGES.keys())));
     expect(citations.length).toBeGreaterThan(2_500);
     expect(findLostCitations(FILES, PAGES)).toEqual([]);
-  });
-
-  it("lead to a public address where they name a file of upstream's or a page of the documentation", () => {
-    const code = FILES.filter(({ path }) => /^(?:src|data)\//.test(path) && !path.endsWith(".test.ts"));
-    expect(findUnaddressed(code)).toEqual([]);
-  });
-
-  it.each([
-    ["// (pkg/proxy/topology.go, CategorizeEndpoints)", "pkg/proxy/topology.go"],
-    [" * `plugin/kubernetes/ns.go` says", "plugin/kubernetes/ns.go"],
-    ['    source: "Kubernetes documentation: Service"', "Kubernetes documentation:"],
-    ["// https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/topology.go", undefined],
-    ['import x from "pkg/proxy/topology.go";', undefined],
-  ])("%s: %s has no address", (text, named) => {
-    expect(findUnaddressed([{ path: "a.ts", text }])).toEqual(
-      named === undefined ? [] : [`a.ts:1: ${named} has no address`],
-    );
   });
 
   it("name no row of a decision table outside of tests", () => {

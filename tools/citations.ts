@@ -94,29 +94,6 @@ export function findLostCitations(
     );
 }
 
-/** A path of upstream's sources, or a page of Kubernetes' documentation, that is named without its address. */
-const UNADDRESSED =
-  /(?<![\w/.-])(?:(?:pkg|cmd|plugins?|npm|internal)\/[\w/.-]+|Kubernetes documentation[:,])/g;
-/** A comment, or where a row of a table comes from. */
-const CITING = /^\s*(?:\*|\/\*\*|\/\/|source:)/;
-
-function unaddressedIn(line: string): readonly string[] {
-  if (!CITING.test(line)) return [];
-  const named = [...line.matchAll(UNADDRESSED)].map(([all]) => all.replace(/\.$/, ""));
-  return named.filter((name) => name.startsWith("Kubernetes") || name.endsWith(".go"));
-}
-
-/** Comments and rows that name such a file or page and lead nowhere, a sentence each. */
-export function findUnaddressed(files: readonly SourceFile[]): readonly string[] {
-  return files.flatMap(({ path, text }) =>
-    text
-      .split("\n")
-      .flatMap((line, index) =>
-        unaddressedIn(line).map((name) => `${path}:${index + 1}: ${name} has no address`),
-      ),
-  );
-}
-
 /** Ids of rows of the decision tables, which stand in names of tests only. */
 const ROW = /\b(?:DT|HCN|CNI|KP|CP|WALK)-(?:EX-)?[A-Z]{0,2}-?\d+[a-z]?\b/;
 

@@ -147,24 +147,6 @@ describe("what the page denies or dates, and builds do otherwise (§2, §5, §8,
     expect(seen.documentation ?? [wanted.documentation]).toContainEqual(wanted.documentation);
   });
 
-  it("a preview build is told apart from the release that takes its place", async () => {
-    const preview = "nodes: [{ name: win-2, os: windows, build: 10.0.19551, address: 10.0.0.12 }, ";
-    const text = cluster("2004")
-      .replace("nodes: [", preview)
-      .replace("spec: { type: NodePort", "spec: { sessionAffinity: ClientIP, type: NodePort");
-    const more = "---\napiVersion: v1\nkind: Pod\nmetadata: { name: b }\n";
-    const pod = `${more}spec: { nodeName: win-2, containers: [{ name: c, image: x }] }\n`;
-    const terminal = new MemoryTerminal({ "c.yaml": `${text}${pod}` });
-    const argv = ["verify", "-f", "c.yaml", "-o", "json"];
-    await runMullion({ argv, verbs: { verify }, terminal, version: "0", isDebug: false });
-    const { cells } = JSON.parse(terminal.output) as VerifyReport;
-    const asked = cells.filter(({ flow }) => flow === "session-affinity");
-    expect(asked.map(({ from, documentation }) => [from, documentation?.difference])).toEqual([
-      ["pod/default/a", undefined],
-      ["pod/default/b", "preview-builds-have-no-profile"],
-    ]);
-  });
-
   it("every reason that is known is among them, or shown by the page of the reference alone", () => {
     const known = DOCUMENTED_SENTENCES.flatMap(({ differs }) => differs.map(({ id }) => id));
     const marked = new Set(MARKED_ANSWERS.map(({ difference }) => difference));

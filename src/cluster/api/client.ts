@@ -36,8 +36,15 @@ export const CONTROL_API_VERSION = "v1alpha1";
 export const HNS_KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
 export type HnsKind = (typeof HNS_KINDS)[number];
 
-/** Kinds of what machines consist of below their pods. */
-export const STACK_KINDS = ["computesystems", "compartments", "adapters", "routes"] as const;
+/** Kinds of what machines consist of below their pods, and of what the network around counts for them. */
+export const STACK_KINDS = [
+  "computesystems",
+  "compartments",
+  "adapters",
+  "routes",
+  "effectiveroutes",
+  "effectiverules",
+] as const;
 export type StackKind = (typeof STACK_KINDS)[number];
 
 export interface ControlRequest {

@@ -13,6 +13,7 @@ import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
+import { EFFECTIVE_ROUTE_VIEW, EFFECTIVE_RULE_VIEW } from "../views/azure-views.ts";
 import { ADAPTER_VIEW, COMPARTMENT_VIEW, COMPUTE_SYSTEM_VIEW, ROUTE_VIEW } from "../views/stack-views.ts";
 import { NODE_PORT, PORT_VIEW } from "../views/vfp-ports.ts";
 import type { Leaf, ValueOf } from "#core/base/shape.ts";
@@ -139,12 +140,25 @@ export const ROUTE_LIST = {
   fields: { items: { list: (): typeof ROUTE_VIEW => ROUTE_VIEW } },
 } as const;
 
+export const EFFECTIVE_ROUTE_LIST = {
+  text: "Routes of nodes in a virtual network of Azure.",
+  document: "EffectiveRouteList",
+  fields: { items: { list: (): typeof EFFECTIVE_ROUTE_VIEW => EFFECTIVE_ROUTE_VIEW } },
+} as const;
+export const EFFECTIVE_RULE_LIST = {
+  text: "Security rules of nodes in a virtual network of Azure.",
+  document: "EffectiveRuleList",
+  fields: { items: { list: (): typeof EFFECTIVE_RULE_VIEW => EFFECTIVE_RULE_VIEW } },
+} as const;
+
 /** What machines consist of below their pods, by the names of its kinds. */
 export interface StackLists {
   readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
   readonly compartments: ValueOf<typeof COMPARTMENT_LIST>;
   readonly adapters: ValueOf<typeof ADAPTER_LIST>;
   readonly routes: ValueOf<typeof ROUTE_LIST>;
+  readonly effectiveroutes: ValueOf<typeof EFFECTIVE_ROUTE_LIST>;
+  readonly effectiverules: ValueOf<typeof EFFECTIVE_RULE_LIST>;
 }
 
 export const SERVICE_LIST = {

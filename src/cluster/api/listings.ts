@@ -15,6 +15,7 @@ import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { ClusterSummary, HnsItem, HnsList, ObjectList, StackLists } from "./documents.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
+import { viewEffectiveRoutes, viewEffectiveRules } from "../views/azure-views.ts";
 import type { HnsKind, StackKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
 
@@ -122,5 +123,9 @@ export async function listStacks(
       return { apiVersion, kind: "AdapterList", items: viewAdapters(cluster, node) };
     case "routes":
       return { apiVersion, kind: "RouteList", items: viewRoutes(cluster, node) };
+    case "effectiveroutes":
+      return { apiVersion, kind: "EffectiveRouteList", items: viewEffectiveRoutes(cluster, node) };
+    case "effectiverules":
+      return { apiVersion, kind: "EffectiveRuleList", items: viewEffectiveRules(cluster, node) };
   }
 }

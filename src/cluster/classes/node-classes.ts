@@ -130,7 +130,8 @@ export interface ComparisonPlan {
  */
 function canBeCompared({ file }: Cluster): boolean {
   const { ipv6, underlay, network, nodes } = file;
-  if (ipv6 !== undefined || underlay.dhcp !== undefined || network.plugin === "azure-vnet") return false;
+  const isAzure = underlay.azure !== undefined || network.plugin === "azure-vnet";
+  if (ipv6 !== undefined || underlay.dhcp !== undefined || isAzure) return false;
   return nodes.every(({ os, compat }) => os === "linux" || compat === "upstream");
 }
 

@@ -1,7 +1,6 @@
 /**
  * A connection to a port of a pod as the container runtime makes it for `kubectl port-forward`. containerd 2 on Windows connects from the
- * node to the pod's address, so that the packets pass the pod's port
- * (https://github.com/containerd/containerd/blob/main/internal/cri/server/sandbox_portforward_windows.go;
+ * node to the pod's address, so that the packets pass the pod's port (internal/cri/server/sandbox_portforward_windows.go;
  * containerd/containerd#9679); on Linux it connects to localhost inside the pod's network namespace
  * (sandbox_portforward_linux.go). Runtimes of before run `wincat.exe` of the
  * pause image in the pod, which connects to 127.0.0.1 there (build/pause/windows/wincat of kubernetes; windows-networking-documentation.md §9.11). A pod of the node's own network is reached at the node's localhost.

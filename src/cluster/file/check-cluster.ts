@@ -1,5 +1,6 @@
 /** Checks between fields that are not about addresses: names, and settings that exclude each other. */
 import { nearestNames } from "#core/base/nearest-name.ts";
+import { checkAzure } from "./azure-network.ts";
 import { checkAddresses } from "./check-addresses.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import type { RawCluster, NodeFields, PodFields } from "./description.ts";
@@ -155,6 +156,19 @@ function checkExpectations(raw: RawCluster, reading: Reading): void {
   }
 }
 
+function checkFabric({ underlay, nodes }: RawCluster, reading: Reading): void {
+  const { azure, deny } = underlay.value;
+  if (azure.value === undefined) return;
+  const [rule] = deny.value;
+  if (rule !== undefined)
+    reading.reportValue(rule.place, WORDS.denyBesideAzure, "Write a rule of a security group.");
+  const known = nodes.value.map(({ value: { name, address } }) => ({
+    value: { name: name.value, address: address.value },
+    place: address.place,
+  }));
+  checkAzure(azure.value, known, reading);
+}
+
 /** Reports everything in which the fields of a file contradict each other. */
 export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, reading: Reading): void {
   checkMachineNames(raw, reading);
@@ -163,6 +177,7 @@ export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, 
   checkNetwork(raw.network.value, reading);
   checkPods(raw, reading);
   checkExpectations(raw, reading);
+  checkFabric(raw, reading);
   if (cluster === undefined) return;
   checkNetworks(raw, cluster, reading);
   checkPodNetworks(raw, cluster, reading);

@@ -9,6 +9,7 @@ import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { Ipv4, Ipv6, Prefix } from "#core/net/ip.ts";
+import type { VirtualNetworkSpec } from "#dataplane/fabric/azure/virtual-network.ts";
 
 export type NodeOs = "windows" | "linux";
 
@@ -155,6 +156,8 @@ export interface FileUnderlay {
   readonly deny: readonly DenySpec[];
   /** The DHCP server on the router; undefined: there is none. */
   readonly dhcp: DhcpSpec | undefined;
+  /** The virtual network of Azure; undefined: the underlay is a segment of layer 2, or the fabric of an L2Tunnel network. */
+  readonly azure: VirtualNetworkSpec | undefined;
 }
 
 export interface DhcpSpec {

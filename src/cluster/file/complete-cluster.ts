@@ -13,6 +13,7 @@ import type {
   FileUnderlay,
 } from "./cluster-file.ts";
 import { completeFurtherNetwork, completeNetwork, completeRanges } from "./complete-networks.ts";
+import { completeAzure } from "./azure-network.ts";
 import { completeIpv6 } from "./complete-ipv6.ts";
 import {
   DEFAULTS,
@@ -45,7 +46,10 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
 }
 
-function completeUnderlay(raw: LocatedFields<UnderlayFields>): FileUnderlay {
+function completeUnderlay(
+  raw: LocatedFields<UnderlayFields>,
+  nodes: readonly Located<LocatedFields<NodeFields>>[],
+): FileUnderlay {
   const subnet = raw.subnet.value;
   const { range, leaseSeconds } = raw.dhcp.value;
   return {
@@ -57,6 +61,13 @@ function completeUnderlay(raw: LocatedFields<UnderlayFields>): FileUnderlay {
       range.value === undefined
         ? undefined
         : { range: range.value, leaseSeconds: Math.ceil(leaseSeconds.value) },
+    azure:
+      raw.azure.value &&
+      completeAzure(
+        raw.azure.value,
+        subnet,
+        nodes.map(({ value }) => ({ name: value.name.value, address: value.address.value })),
+      ),
   };
 }
 
@@ -141,7 +152,7 @@ export function completeCluster(
   fileName: string,
   reading: Reading,
 ): ClusterFile | undefined {
-  const underlay = completeUnderlay(raw.underlay.value);
+  const underlay = completeUnderlay(raw.underlay.value, raw.nodes.value);
   const base = completeNetwork(raw.network.value, underlay);
   const ranges = completeRanges(
     base,

@@ -5,6 +5,7 @@ import { type LocatedFields, list, mapping, section, type OptionalMapping } from
 import type { Located } from "./reading.ts";
 import { IPV4, PREFIX, seconds } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
+import { AZURE, type AzureFields } from "./azure-network.ts";
 import { clusterFields } from "#data/words.js";
 
 const WORDS = clusterFields();
@@ -29,6 +30,7 @@ export interface UnderlayFields {
   routes: readonly Located<LocatedFields<RouteFields>>[];
   deny: readonly Located<LocatedFields<DenyFields>>[];
   dhcp: LocatedFields<DhcpFields>;
+  azure: LocatedFields<AzureFields> | undefined;
 }
 interface DhcpFields {
   range: Prefix | undefined;
@@ -60,4 +62,5 @@ export const UNDERLAY: OptionalMapping<UnderlayFields> = mapping<UnderlayFields>
   routes: withDefault(list(ROUTE, { countMax: ROUTES_MAX }), [], [], WORDS.underlayRoutes),
   deny: withDefault(list(DENY, { countMax: ROUTES_MAX }), [], [], WORDS.underlayDeny),
   dhcp: section(DHCP, WORDS.underlayDhcp),
+  azure: optional(AZURE, WORDS.underlayAzure, "none: the underlay is a segment of layer 2"),
 });

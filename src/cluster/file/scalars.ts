@@ -239,6 +239,41 @@ export const CODE: ValueShape<KnowledgeCode> = textOf({
   },
 });
 
+/** The name of a resource of Azure: at most 80 letters, digits, `_`, `.` and `-`. */
+export const RESOURCE_NAME: ValueShape<string> = textOf({
+  noun: "the name of a resource of Azure",
+  pattern: "[A-Za-z0-9][A-Za-z0-9_.-]{0,79}",
+  lengthMax: 80,
+  parse: (text) => (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$/.test(text) ? text : undefined),
+  advise: () => "Write letters, digits, '_', '.' and '-', at most 80.",
+});
+
+/** Whom a rule is about: an address, a range, a service tag or an application group. */
+export const SECURITY_SIDE: ValueShape<string> = textOf({
+  noun: "an address, a range, a service tag or an application group",
+  pattern: "\\*|[A-Za-z0-9][A-Za-z0-9_./-]{0,79}",
+  lengthMax: 80,
+  parse(text) {
+    const isAddress = /^[0-9./]+$/.test(text);
+    if (isAddress) return parseInterfaceAddress(text.includes("/") ? text : `${text}/32`) && text;
+    return text === "*" || /^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$/.test(text) ? text : undefined;
+  },
+  advise: () => 'Write "10.1.2.3", "10.1.0.0/16", "Internet", or the name of an application group.',
+});
+
+/** `80` or `30000-32767`, in quotes. */
+export const SECURITY_PORTS: ValueShape<{ readonly first: number; readonly last: number }> = textOf({
+  noun: "a port or a range of ports",
+  pattern: "[0-9]{1,5}(-[0-9]{1,5})?",
+  lengthMax: 11,
+  parse(text) {
+    const [, from = "", to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [];
+    const [first, last] = [Number(from), Number(to)];
+    return from !== "" && first <= last && last <= 65_535 ? { first, last } : undefined;
+  },
+  advise: () => 'Write "80" or "30000-32767".',
+});
+
 /** A whole number from `min` to `max`. */
 export function integer(noun: string, min: number, max: number): ValueShape<number> {
   return Object.freeze({

@@ -74,7 +74,7 @@ export function flannelBackend(text: string): { readonly [field: string]: unknow
   const config = mappingIn(text);
   if (config === undefined) return undefined;
   const backend = Object.entries(config).find(([name]) => name.toLowerCase() === "backend")?.[1];
-  // flannel, https://github.com/flannel-io/flannel/blob/master/pkg/subnet/config.go: parseBackendType.
+  // flannel, pkg/subnet/config.go: parseBackendType.
   if (backend === undefined) return { type: "udp" };
   if (!isFields(backend)) return undefined;
   return Object.fromEntries(Object.entries(backend).map(([name, value]) => [name.toLowerCase(), value]));

@@ -163,8 +163,7 @@ function lackOf({ source, spec }: InstallationEvidence): string | undefined {
 
 /**
  * What of an `Installation` Calico's operator does not carry out on Windows (tigera/operator,
- * https://github.com/tigera/operator/blob/master/pkg/controller/installation/validation.go). Nothing without Windows nodes, and
- * where it gives pods no network.
+ * pkg/controller/installation/validation.go). Nothing without Windows nodes, and where it gives pods no network.
  */
 function installationContradictions(evidence: Evidence): readonly Contradiction[] {
   const [installation] = evidence.installations;

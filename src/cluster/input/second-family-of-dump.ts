@@ -254,8 +254,7 @@ function secondFamilyOf(machines: readonly DumpedNode[], dump: KnownOfDump): Dum
 type FamilyLack = Pick<Contradiction, "code"> & { readonly reason: string };
 
 /**
- * Networks without a second family on Windows.
- * https://kubernetes.io/docs/concepts/services-networking/dual-stack/#windows-support: dual stack is
+ * Networks without a second family on Windows. Kubernetes documentation, IPv4/IPv6 dual-stack, Windows support: dual stack is
  * for l2bridge, and overlays do not have it; kube-proxy falls back to one family there (pkg/proxy/winkernel,
  * `DualStackCompatible`), although HNS has it from build 22410 on (microsoft/Windows-Containers issue 82). flannel's
  * `hostgw_windows.go` and `vxlan_windows.go` look at the IPv4 subnet of a lease alone.

@@ -1,8 +1,7 @@
 /**
  * The containers of a Windows pod as the Host Compute Service has them. containerd's shim starts the pause container in the HCN
  * namespace, after the plugins have put an endpoint there, and each container of the pod in the same namespace (hcsshim,
- * https://github.com/microsoft/hcsshim/blob/main/internal/hcsoci/hcsdoc_wcow.go; cni.md §7): they share its endpoints and
- * its compartment.
+ * internal/hcsoci/hcsdoc_wcow.go; cni.md §7): they share its endpoints and its compartment.
  */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { containerDocument, requireComputeSystems } from "#contracts/hcn/compute-systems.ts";

@@ -5,6 +5,8 @@ import type { Environment } from "#core/base/environment.ts";
 import { Prng } from "#core/base/prng.ts";
 import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
+import { VirtualNetwork } from "#dataplane/fabric/azure/virtual-network.ts";
+import { DenyRules, type FabricMachine } from "#dataplane/fabric/fabric-rules.ts";
 import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
 import { ROUTER_MAC, Underlay } from "#dataplane/fabric/underlay.ts";
 import { type Ipv4, lastIp } from "#core/net/ip.ts";
@@ -52,28 +54,43 @@ function addressesIn({ first, last }: AddressRange): readonly Ipv4[] {
 /** Gives a node the end of its cable. */
 type Cabling = (spec: NodeSpec, mac: Mac) => MemoryDevice;
 
+/** The addresses that the fabric knows as those of a node's adapter: its own, and its pods' where the fabric has them. */
+function fabricAddresses(
+  { underlay, network }: ClusterFile,
+  { address, podCIDR, podAddresses }: NodeSpec,
+): Pick<FabricMachine, "addresses" | "ranges"> {
+  // A range of the node's own is known to Azure only where pods are configurations of the adapter (control-planes.md §6.1, §6.5).
+  const isOwnRange = network.shape === "own-subnet" && network.driver !== "L2Tunnel";
+  if (underlay.azure !== undefined && isOwnRange) return { addresses: [address], ranges: [] };
+  return {
+    addresses: [address, ...(podAddresses ?? []).flatMap(addressesIn)],
+    ranges: podAddresses === undefined ? [podCIDR] : [],
+  };
+}
+
 function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
-  const fabric = new PhysicalHostSwitch(env, "fabric");
+  const { azure, deny } = file.underlay;
+  const rules = azure === undefined ? new DenyRules(deny) : new VirtualNetwork(azure);
+  const fabric = new PhysicalHostSwitch(env, "fabric", rules);
   underlay.physicalHost = fabric;
-  for (const rule of file.underlay.deny) fabric.deny(rule);
   const router = { name: "router", mac: ROUTER_MAC, addresses: [file.underlay.router], isRouter: true };
   underlay.segment.addPort("fabric", fabric.connect(router));
-  return ({ name, address, podCIDR, podAddresses, hasMacSpoofing }, mac) =>
+  return (spec, mac) =>
     fabric.connect({
-      name,
+      name: spec.name,
       mac,
-      addresses: [address, ...(podAddresses ?? []).flatMap(addressesIn)],
-      ranges: podAddresses === undefined ? [podCIDR] : [],
-      refusesOtherMacs: !hasMacSpoofing,
+      ...fabricAddresses(file, spec),
+      refusesOtherMacs: azure !== undefined || !spec.hasMacSpoofing,
     });
 }
 
 /**
- * What the nodes' adapters hang on: the segment, or for an L2Tunnel network the switch of the physical host that they run
- * on (dataplane.md §2.5).
+ * What the nodes' adapters hang on: the segment, or for an L2Tunnel network, and in a virtual network of Azure, the switch of
+ * the physical host that they run on (dataplane.md §2.5; control-planes.md §6.1).
  */
 function makeCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
-  if (file.network.driver === "L2Tunnel") return fabricCabling(env, file, underlay);
+  if (file.network.driver === "L2Tunnel" || file.underlay.azure !== undefined)
+    return fabricCabling(env, file, underlay);
   return ({ name, hasMacSpoofing }, mac) => underlay.connect(name, hasMacSpoofing ? {} : { onlyMac: mac });
 }
 

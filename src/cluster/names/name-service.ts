@@ -40,10 +40,7 @@ function dnsPortOf(pod: Pod, service: Service | undefined): number {
   return (port === undefined ? undefined : resolveTargetPort(port, pod)) ?? DNS_PORT;
 }
 
-/**
- * Those that CoreDNS is bound to when its Corefile names none: all but loopback
- * (https://github.com/coredns/coredns/blob/master/plugin/kubernetes/local.go).
- */
+/** Those that CoreDNS is bound to when its Corefile names none: all but loopback (plugin/kubernetes/local.go). */
 function boundAddresses(compartment: Compartment): readonly Ip[] {
   const all = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
   return all.filter((ip) => !isLoopback(ip));

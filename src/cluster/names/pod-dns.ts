@@ -1,6 +1,5 @@
 /**
- * What a kubelet tells the resolver of a pod
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/kubelet/network/dns/dns.go of Kubernetes; "DNS for Services and
+ * What a kubelet tells the resolver of a pod (pkg/kubelet/network/dns/dns.go of Kubernetes; "DNS for Services and
  * Pods"). It is the same list on both systems: on Linux the runtime writes it to resolv.conf, on Windows it goes through
  * the CNI capability `dns` to HNS, and Windows' resolver makes less of it (`host/resolver/candidate-names.ts`).
  */
@@ -12,8 +11,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 
 /**
- * The hosts file that a kubelet makes for a pod in its own network
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/kubelet/kubelet_pods.go, managedHostsFileContent):
+ * The hosts file that a kubelet makes for a pod in its own network (pkg/kubelet/kubelet_pods.go, managedHostsFileContent):
  * the pod's own name, and the aliases of its manifest. Windows pods get it as well.
  */
 export function podHosts({ metadata, spec }: Pod, address: Ip): HostsFile {

@@ -1,6 +1,5 @@
 /**
- * Which endpoints a node uses for a port of a Service
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/topology.go, CategorizeEndpoints): those that are
+ * Which endpoints a node uses for a port of a Service (pkg/proxy/topology.go, CategorizeEndpoints): those that are
  * ready, or else those that serve although they are going; near ones where the slices' hints say so; those of the node
  * itself for policy Local.
  */

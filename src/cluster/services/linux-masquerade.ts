@@ -51,7 +51,7 @@ export function portMapRules(nodeName: string): HookRules {
 /**
  * The node's own rules of POSTROUTING. Pods keep their address towards the cluster and get the node's towards all
  * others, the other nodes among them; what comes from elsewhere to a pod of another node gets the node's, too
- * (flannel's https://github.com/flannel-io/flannel/blob/master/pkg/trafficmngr/iptables/iptables.go, masqRules).
+ * (flannel's pkg/trafficmngr/iptables/iptables.go, masqRules).
  * Inferred: Linux nodes of a cluster whose Windows nodes use win-bridge have these rules, since flannel is what such
  * clusters mostly run; a cluster with another network on Linux may keep pod addresses towards the nodes.
  */
@@ -81,8 +81,7 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
 }
 
 /**
- * The rules for the `hostPort`s of a pod; undefined when it has none
- * (https://github.com/containernetworking/plugins/blob/main/plugins/meta/portmap/portmap_iptables.go:
+ * The rules for the `hostPort`s of a pod; undefined when it has none (plugins/meta/portmap/portmap_iptables.go:
  * CNI-HOSTPORT-DNAT). Clients of the pod's own node that hang on the bridge, and localhost, are masqueraded.
  */
 export function hostPortRules(pod: FilePodSpec, address: Ip, podCidr: Prefix): HookRules | undefined {

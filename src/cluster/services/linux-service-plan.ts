@@ -1,7 +1,6 @@
 /**
  * A Service and its EndpointSlices as kube-proxy reads them: one plan for each port, with values in place of text
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/serviceport.go, endpointschangetracker.go,
- * endpointslicecache.go). Each family has a proxy of its own, which
+ * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). Each family has a proxy of its own, which
  * looks at the addresses of its family and at nothing else.
  */
 import type { Provenance } from "#core/base/recorder.ts";

@@ -1,6 +1,5 @@
 /**
- * A port of a Service → the rules that kube-proxy's iptables mode writes on one node
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/iptables/proxier.go,
+ * A port of a Service → the rules that kube-proxy's iptables mode writes on one node (pkg/proxy/iptables/proxier.go,
  * syncProxyRules). The names of its chains stand at the functions. What is chosen at random there is chosen by the
  * stack's own generator.
  */

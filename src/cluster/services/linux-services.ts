@@ -128,8 +128,7 @@ export class LinuxServices {
 
   /**
    * Datagrams have no end that a table could see: what still leads to an endpoint that is gone is forgotten, so that
-   * the next datagram finds another (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/conntrack/cleanup.go). TCP
-   * connections are left to their ends.
+   * the next datagram finds another (pkg/proxy/conntrack/cleanup.go). TCP connections are left to their ends.
    */
   private forgetStale(before: readonly PlannedPort[], after: readonly PlannedPort[]): void {
     const serving = new Set(after.flatMap(endpointKeys));

@@ -396,9 +396,7 @@ export class RunningCluster implements ClusterSession {
     ];
   }
 
-  /**
-   * https://kubernetes.io/docs/reference/networking/service-protocols/; kube-proxy on Windows passes such ports by in silence.
-   */
+  /** Kubernetes documentation: Protocols for Services; kube-proxy on Windows passes such ports by in silence. */
   private sctpNotes(): readonly FileProblem[] {
     if (!this.cluster.nodes.some(({ spec }) => spec.os === "windows")) return [];
     return this.cluster.objects.Service.flatMap(({ metadata, spec }) => {

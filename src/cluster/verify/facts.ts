@@ -70,7 +70,8 @@ function isKnownTo(
   if (node === undefined) return isKnownAround(model, address, network);
   // Each node of a virtual network is told of the others' ranges (dataplane.md §2.3 O-2).
   const isMember = network.isVirtual && network.ranges[node.name] !== undefined;
-  return network.hasStaticRoutes || isMember || isKnownAround(model, address, network);
+  const isInTable = model.tableRanges.some((range) => prefixContains(range, address));
+  return network.hasStaticRoutes || isMember || isInTable || isKnownAround(model, address, network);
 }
 
 function networksOf(source: VerifySender, target: VerifySender): FlowFacts["networks"] {

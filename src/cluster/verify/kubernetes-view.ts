@@ -182,8 +182,7 @@ function namesByService(
 
 /**
  * True when the kubelet points the pod's resolver to the cluster's name service. In the network of the node
- * ClusterFirst means Default (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-s-dns-policy), on
- * Windows also for pods that only asked.
+ * ClusterFirst means Default (Kubernetes documentation: pod's DNS policy), on Windows also for pods that only asked.
  */
 function usesClusterDns(object: Pod | undefined): boolean {
   const { dnsPolicy = "ClusterFirst", hostNetwork = false } = object?.spec ?? {};

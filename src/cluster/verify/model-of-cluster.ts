@@ -10,6 +10,7 @@ import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import type {
   DenySpec,
+  FileUnderlay,
   Ipv6Spec,
   NodeIpv6,
   NodeSpec,
@@ -21,6 +22,7 @@ import { driverTraits, hasOtherVni } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { isApiService } from "../services/api-server.ts";
+import { type LimitKinds, withAzureKinds } from "./azure-kinds.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import { groupBy } from "./classes.ts";
@@ -39,9 +41,7 @@ import type {
  * them run pods, or none does.
  */
 function nodeClassOf({ spec }: ClusterNode, hasPods: boolean, limitKind: string): string {
-  const { profile, revision = "all", named } = spec.build ?? {};
-  const place = named === undefined ? "" : ` for ${named}`;
-  const build = profile === undefined ? "" : ` ${profile.name}.${revision}${place}`;
+  const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
   const quirks = Object.keys(spec.quirks).length === 0 ? "" : ` ${JSON.stringify(spec.quirks)}`;
   const guard = spec.hasMacSpoofing ? "" : " guarded";
   const own = `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
@@ -280,12 +280,12 @@ function isDnsReachable({ file }: Cluster): boolean {
   return kubeProxy.enabled && hasServices && isReached;
 }
 
-/** What limits tell apart among pods and nodes, by reference; empty for what is like any other. */
-export interface LimitKinds {
-  kindOf(reference: string): string;
-}
-
 const ALL_ALIKE: LimitKinds = Object.freeze({ kindOf: () => "" });
+
+function rangesOfTables({ azure }: FileUnderlay): readonly Prefix[] {
+  const routes = azure?.subnets.flatMap((subnet) => subnet.routes) ?? [];
+  return routes.filter(({ nextHopType }) => nextHopType === "VirtualAppliance").map(({ prefix }) => prefix);
+}
 
 /**
  * Reads the machines of a cluster, and what its Kubernetes objects ask for. With `family` 6 everybody has their IPv6
@@ -294,8 +294,9 @@ const ALL_ALIKE: LimitKinds = Object.freeze({ kindOf: () => "" });
 export function readModel(
   cluster: Cluster,
   family: IpFamily = 4,
-  kinds: LimitKinds = ALL_ALIKE,
+  limitKinds: LimitKinds = ALL_ALIKE,
 ): VerifyModel {
+  const kinds = withAzureKinds(cluster, limitKinds);
   const { file } = cluster;
   const second = family === 6 ? file.ipv6 : undefined;
   const inPodNetwork = cluster.pods.filter(({ spec }) => spec.network !== "host");
@@ -345,6 +346,7 @@ export function readModel(
     outside: readOutside(cluster, family),
     network: networkOf(file.network.name),
     routedRanges: second === undefined ? file.underlay.routes.map(({ to }) => to) : routedRangesOf(second),
+    tableRanges: second === undefined ? rangesOfTables(file.underlay) : [],
     clusterRange: (second ?? file.network).clusterCIDR,
     denials: second === undefined ? file.underlay.deny : [],
     hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,

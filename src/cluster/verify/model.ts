@@ -180,6 +180,8 @@ export interface VerifyModel {
   readonly network: VerifyNetwork;
   /** Ranges that the network between and around the nodes knows. */
   readonly routedRanges: readonly Prefix[];
+  /** Ranges that route tables of the nodes' virtual network lead to a node; outside of it nobody knows them. */
+  readonly tableRanges: readonly Prefix[];
   /** `--cluster-cidr` of kube-proxy: senders in it are pods to it. */
   readonly clusterRange: Prefix;
   /** Packets that the fabric's rules drop. */

@@ -26,7 +26,7 @@ function kind(
   return Object.freeze({ kind: name, apiVersion, oldVersions, isNamespaced, plural, shortNames });
 }
 
-/** By kind. https://kubernetes.io/docs/reference/using-api/deprecation-guide/ */
+/** By kind. Kubernetes documentation: Deprecated API Migration Guide. */
 export const KINDS: Readonly<Record<KubeKind, KindInformation>> = Object.freeze({
   Node: kind("Node", "v1", "nodes", ["no"]),
   Namespace: kind("Namespace", "v1", "namespaces", ["ns"]),

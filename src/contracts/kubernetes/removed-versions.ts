@@ -1,6 +1,6 @@
 /**
  * API versions that Kubernetes has removed, of all kinds that it has itself: also of those that Mullion reads past, such as
- * Ingress. https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+ * Ingress. Kubernetes documentation: Deprecated API Migration Guide.
  */
 import { KINDS, isKubeKind } from "./kinds.ts";
 

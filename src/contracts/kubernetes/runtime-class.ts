@@ -1,7 +1,6 @@
 /**
  * What a RuntimeClass adds to its pods when they are created: labels that their node must have, and taints that they
- * tolerate (k8s.io/kubernetes, `plugin/pkg/admission/runtimeclass`). The Kubernetes documentation
- * (https://kubernetes.io/docs/concepts/windows/user-guide/) recommends one for each build
+ * tolerate (k8s.io/kubernetes, `plugin/pkg/admission/runtimeclass`). The Kubernetes documentation recommends one for each build
  * of Windows ("Guide for Running Windows Containers in Kubernetes").
  */
 import type {

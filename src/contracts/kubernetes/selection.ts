@@ -1,7 +1,6 @@
 /**
- * Selectors as texts, as the API and kubectl write them (k8s.io/apimachinery,
- * https://github.com/kubernetes/apimachinery/blob/master/pkg/labels/selector.go and
- * https://github.com/kubernetes/apimachinery/blob/master/pkg/fields/selector.go), and what they say of an object.
+ * Selectors as texts, as the API and kubectl write them (k8s.io/apimachinery, `pkg/labels/selector.go` and
+ * `pkg/fields/selector.go`), and what they say of an object.
  */
 import { KubeError } from "./error.ts";
 import { type LabelRequirement, matchesRequirement } from "./labels.ts";
@@ -83,9 +82,8 @@ const ALL_KINDS: Readonly<Record<string, FieldReader>> = Object.freeze({
 });
 
 /**
- * What each kind may be asked for beside name and namespace (k8s.io/kubernetes,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/v1/conversion.go and
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/batch/v1/conversion.go).
+ * What each kind may be asked for beside name and namespace (k8s.io/kubernetes, `pkg/apis/core/v1/conversion.go` and
+ * `pkg/apis/batch/v1/conversion.go`).
  */
 const BY_KIND: Readonly<Partial<Record<KubeKind, readonly string[]>>> = Object.freeze({
   Pod: [

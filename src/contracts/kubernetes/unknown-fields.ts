@@ -1,7 +1,6 @@
 /**
  * Fields of an object that its kind does not have. An API server drops them, or refuses the object where the client asks for
- * that, as kubectl does (https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation). Names are exact,
- * letter case included.
+ * that, as kubectl does (Kubernetes documentation: API concepts, "Field validation"). Names are exact, letter case included.
  */
 import { type Fields, isFields } from "#core/base/json.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";

@@ -191,10 +191,7 @@ export function reconcileStatefulSet(
 
 type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/**
- * What every pod of a DaemonSet tolerates
- * (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
- */
+/** What every pod of a DaemonSet tolerates (Kubernetes documentation: DaemonSet, Taints and tolerations). */
 const TOLERATIONS: readonly Toleration[] = Object.freeze(
   (
     [

@@ -3,8 +3,7 @@
  *
  * Sources: Kubernetes DNS-Based Service Discovery 1.1.0 (github.com/kubernetes/dns, docs/specification.md); where it
  * leaves a choice, CoreDNS with the Corefile that kubeadm installs (`pods insecure`, `fallthrough in-addr.arpa ip6.arpa`,
- * `ttl 30`), github.com/coredns/coredns, plugin/kubernetes and
- * https://github.com/coredns/coredns/blob/master/plugin/backend_lookup.go.
+ * `ttl 30`), github.com/coredns/coredns, plugin/kubernetes and plugin/backend_lookup.go.
  */
 import { encodeUtf8 } from "#core/base/encodings.ts";
 import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
@@ -99,7 +98,7 @@ const SCHEMA_VERSION = "1.1.0";
 const SCHEMA_TTL_SECONDS = 28_800;
 /** CoreDNS' name for itself. */
 const SERVER = "ns.dns";
-/** CoreDNS, https://github.com/coredns/coredns/blob/master/plugin/backend_lookup.go: a chain of more CNAMEs is cut. */
+/** CoreDNS, plugin/backend_lookup.go: a chain of more CNAMEs is cut. */
 const CNAMES_MAX = 8;
 const SOA_TTL_SECONDS_MAX = 300;
 const WEIGHT_SUM = 100;
@@ -215,8 +214,7 @@ function findPod(zone: ZoneIndex, { namespace, service: label, endpoint, port }:
 
 /**
  * The servers of the zone, as the one that is asked at `ips` knows them: all Services that have it among their endpoints, by
- * their cluster addresses, a headless one by its endpoints. In no slice it names itself
- * (https://github.com/coredns/coredns/blob/master/plugin/kubernetes/ns.go). A server
+ * their cluster addresses, a headless one by its endpoints. In no slice it names itself (plugin/kubernetes/ns.go). A server
  * with several addresses counts its Services once for each, as CoreDNS does.
  */
 function listServers(zone: ZoneIndex, ips: readonly Ip[]): readonly Target[] {

@@ -1,7 +1,6 @@
 /**
  * The columns in which Kubernetes objects are listed, by kind: those that `kubectl get` shows, narrow and wide
- * (k8s.io/kubernetes, https://github.com/kubernetes/kubernetes/blob/master/pkg/printers/internalversion/printers.go), and those
- * of `mullion get`, which leaves some out, shows
+ * (k8s.io/kubernetes, `pkg/printers/internalversion/printers.go`), and those of `mullion get`, which leaves some out, shows
  * some without `-o wide`, and adds what matters on Windows nodes.
  */
 import type {

@@ -1,7 +1,6 @@
 /**
- * What becomes of fields that a kind does not have, as a client asks for with `fieldValidation`
- * (https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation): they are dropped, with a warning each unless
- * the client ignores them, or refused.
+ * What becomes of fields that a kind does not have, as a client asks for with `fieldValidation` (Kubernetes documentation:
+ * API concepts, "Field validation"): they are dropped, with a warning each unless the client ignores them, or refused.
  */
 import type { Fields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";

@@ -1,10 +1,8 @@
 /**
  * What an API server adds to objects as it stores them and Mullion does without: defaults of workloads and Services,
  * generations, conditions. kubectl reads them for `rollout status`, `wait` and `describe`. They are added to what is served,
- * so that other outputs show what was written (k8s.io/kubernetes,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/apps/v1/defaults.go,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/v1/defaults.go; conditions of
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/controller/deployment/progress.go).
+ * so that other outputs show what was written (k8s.io/kubernetes, `pkg/apis/apps/v1/defaults.go`,
+ * `pkg/apis/core/v1/defaults.go`; conditions of `pkg/controller/deployment/progress.go`).
  */
 import type {
   DaemonSet,

@@ -26,7 +26,7 @@ export interface ServedResource {
 
 /**
  * Events of the group events.k8s.io are the core's under other names of fields (k8s.io/kubernetes,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/events/v1/conversion.go).
+ * `pkg/apis/events/v1/conversion.go`).
  */
 const EVENT_FIELDS: readonly (readonly [ofGroup: string, ofCore: string])[] = [
   ["regarding", "involvedObject"],

@@ -1,6 +1,6 @@
 /**
- * Objects of API versions that Kubernetes has removed, as objects of the present ones.
- * https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+ * Objects of API versions that Kubernetes has removed, as objects of the present ones. Kubernetes documentation:
+ * Deprecated API Migration Guide.
  */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { type Fields, isFields } from "#core/base/json.ts";

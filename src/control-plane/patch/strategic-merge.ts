@@ -1,7 +1,6 @@
 /**
  * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
- * say what to take away (k8s.io/apimachinery,
- * https://github.com/kubernetes/apimachinery/blob/master/pkg/util/strategicpatch/patch.go).
+ * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
  */
 import { type Fields, canonicalJson, isFields } from "#core/base/json.ts";
 import { addToList } from "#core/base/keyed-lists.ts";

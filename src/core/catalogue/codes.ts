@@ -129,6 +129,11 @@ export const KNOWLEDGE_CODES = [
   "azure-wire-server-unreachable",
   "cni-azure-mode-missing",
   "ipv6-nat-not-settled",
+  // Virtual networks of Azure.
+  "azure-ip-forwarding-off",
+  "azure-next-hop-missing",
+  "azure-route-none",
+  "azure-security-rule-denied",
   // Routes of a cloud.
   "route-table-changed",
   "route-table-full",

@@ -129,8 +129,7 @@ export const FACTS = {
   internalTrafficPolicy: ["Cluster", "Local"],
   /**
    * As it holds for the sender: kube-proxy on Linux applies none to whom it takes for a pod, as it does nodes whose
-   * addresses lie in the range of pods (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/iptables/proxier.go,
-   * "pod traffic for … external destinations").
+   * addresses lie in the range of pods (pkg/proxy/iptables/proxier.go, "pod traffic for … external destinations").
    */
   externalTrafficPolicy: ["Cluster", "Local"],
   /** What keeps a Service from working as it is written: a protocol that Windows has not, an address that nobody gave. */

@@ -11,38 +11,15 @@ import type { Device, Receiver } from "../device/device.ts";
 import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type Ip, type Ipv4, type Prefix, formatIp, prefixContains } from "#core/net/ip.ts";
+import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { FABRIC_GATEWAY_MAC } from "../switch/tunnel-forwarding.ts";
 import { buildArpFrame } from "#core/wire/build-frame.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
-import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
-
-/** A machine of the virtual network. */
-export interface FabricMachine {
-  readonly name: string;
-  readonly mac: Mac;
-  /** Its own and those of its pods. */
-  readonly addresses: readonly Ip[];
-  /** Ranges that its pods have their addresses from. Default none. */
-  readonly ranges?: readonly Prefix[];
-  /** Frames with another source MAC than its own end at its port (dataplane.md §10). Default false. */
-  readonly refusesOtherMacs?: boolean;
-  /** Takes what nobody else has. Default false. */
-  readonly isRouter?: boolean;
-}
-
-/** Packets from one prefix to another end here. */
-export interface FabricDenial {
-  readonly from: Prefix;
-  readonly to: Prefix;
-}
-
-function hasAddress({ addresses, ranges = [] }: FabricMachine, ip: Ip): boolean {
-  return addresses.includes(ip) || ranges.some((range) => prefixContains(range, ip));
-}
+import { type FabricMachine, type FabricMachines, type FabricRules, hasAddress } from "./fabric-rules.ts";
 
 class FabricPort implements Receiver {
   readonly machine: FabricMachine;
@@ -61,19 +38,20 @@ class FabricPort implements Receiver {
   }
 }
 
-export class PhysicalHostSwitch {
+export class PhysicalHostSwitch implements FabricMachines {
   readonly drops: DropCounters = new DropCounters();
   private readonly env: Environment;
   private readonly node: string;
   private readonly ports: FabricPort[] = [];
-  private readonly denials: FabricDenial[] = [];
+  readonly rules: FabricRules;
   /** Addresses of load balancers, by the machine that each leads to. */
   private readonly floating = new Map<Ip, string>();
 
   /** `node` is what traces call the physical host. */
-  constructor(env: Environment, node: string) {
+  constructor(env: Environment, node: string, rules: FabricRules) {
     this.env = env;
     this.node = node;
+    this.rules = rules;
   }
 
   /** Plugs a machine in. @returns its end of the cable. */
@@ -83,10 +61,6 @@ export class PhysicalHostSwitch {
     const [near, far] = memoryPair(this.env.clock, { delayMs: CABLE_DELAYS.segmentMs });
     this.ports.push(new FabricPort(this, machine, near));
     return far;
-  }
-
-  deny(denial: FabricDenial): void {
-    this.denials.push(denial);
   }
 
   /**
@@ -112,31 +86,36 @@ export class PhysicalHostSwitch {
     } else if (headers.family === 0) {
       this.drop(packet, "destination-not-local", "the fabric carries IP alone");
     } else {
-      this.route(from, packet, sourceIp(packet.bytes, headers), destinationIp(packet.bytes, headers));
+      this.route(from, packet, headers);
     }
   }
 
-  private route(from: FabricPort, packet: Packet, source: Ip, destination: Ip): void {
-    const words = `${formatIp(source)} to ${formatIp(destination)}`;
-    const isDenied = this.denials.some(
-      (denial) => prefixContains(denial.from, source) && prefixContains(denial.to, destination),
-    );
-    const floating = this.floating.get(destination);
-    const to =
-      this.ports.find(({ machine }) => hasAddress(machine, destination)) ??
-      this.ports.find(({ machine }) => machine.name === floating) ??
-      this.ports.find((port) => port.machine.isRouter === true && port !== from);
-    if (isDenied) {
-      this.drop(packet, "fabric-acl-denied", `a rule of the fabric denies ${words}`);
-    } else if (to === undefined) {
-      this.drop(packet, "no-route", `no endpoint of the virtual network has ${formatIp(destination)}`);
-    } else {
-      writeU48(packet.bytes, packet.start, to.machine.mac);
-      writeU48(packet.bytes, packet.start + 6, FABRIC_GATEWAY_MAC);
-      const text = `from ${from.machine.name} to ${to.machine.name}`;
-      this.record(packet, { kind: "wire", node: this.node, place: "physical host", text });
-      if (!to.device.transmit(packet)) this.drop(packet, "interface-down", "the cable is down");
+  private route(from: FabricPort, packet: Packet, headers: Headers): void {
+    const decision = this.rules.decide(from.machine, packet.bytes, headers, this, this.env.clock.nowMs);
+    for (const text of decision.steps) this.recordStep(packet, text);
+    if (decision.kind === "drop") {
+      this.drop(packet, decision.code, decision.text);
+      return;
     }
+    const { machine } = decision;
+    writeU48(packet.bytes, packet.start, machine.mac);
+    writeU48(packet.bytes, packet.start + 6, FABRIC_GATEWAY_MAC);
+    this.recordStep(packet, `from ${from.machine.name} to ${machine.name}`);
+    const port = this.ports.find((each) => each.machine === machine);
+    if (port?.device.transmit(packet) !== true) this.drop(packet, "interface-down", "the cable is down");
+  }
+
+  /** Who has the address, or is given it as a load balancer's. */
+  ownerOf(ip: Ip): FabricMachine | undefined {
+    const floating = this.floating.get(ip);
+    return (
+      this.ports.find(({ machine }) => hasAddress(machine, ip)) ??
+      this.ports.find(({ machine }) => machine.name === floating)
+    )?.machine;
+  }
+
+  get router(): FabricMachine | undefined {
+    return this.ports.find(({ machine }) => machine.isRouter === true)?.machine;
   }
 
   /** One MAC for all addresses (dataplane.md §2.5). Announcements and answers tell it nothing. */
@@ -148,6 +127,10 @@ export class PhysicalHostSwitch {
     const arp = { senderMac: FABRIC_GATEWAY_MAC, senderIp: targetIp, targetMac, targetIp: senderIp };
     const link = { sourceMac: FABRIC_GATEWAY_MAC, destinationMac: targetMac };
     from.device.transmit(buildArpFrame({ link, arp: { operation: "reply", ...arp } }));
+  }
+
+  private recordStep(packet: Packet, text: string): void {
+    this.record(packet, { kind: "wire", node: this.node, place: "physical host", text });
   }
 
   private drop(packet: Packet, code: KnowledgeCode, text: string): void {

@@ -38,7 +38,7 @@ describe("pod to pod on one node", () => {
   it("DT-068: a rule of the fabric denies it: no answer", async () => {
     const { world, a, b } = await tunnelWorld();
     world.serve(b.compartment, "tcp", 8080);
-    world.fabric.deny({ from: hostPrefix(ip("10.0.0.50")), to: hostPrefix(ip("10.0.0.51")) });
+    world.denials.push({ from: hostPrefix(ip("10.0.0.50")), to: hostPrefix(ip("10.0.0.51")) });
     expect(world.follow(a.compartment, "tcp", "10.0.0.51", 8080).codes).toContain("fabric-acl-denied");
     expect(world.ask(a.compartment, "tcp", "10.0.0.51", 8080)).toMatchObject({ outcome: "timed-out" });
     expect(world.fabric.drops.get("fabric-acl-denied")).toBeGreaterThan(1);

@@ -56,10 +56,7 @@ export type RepeatedEntryRule =
   /** The first, but for entries that do not terminate: of these the last. */
   | "running";
 
-/**
- * The labels that take objects out of a kube-proxy's sight (the informers in
- * https://github.com/kubernetes/kubernetes/blob/master/cmd/kube-proxy/app/server.go).
- */
+/** The labels that take objects out of a kube-proxy's sight (the informers in cmd/kube-proxy/app/server.go). */
 export interface LabelFilters {
   readonly service: readonly string[];
   readonly slice: readonly string[];
@@ -76,8 +73,7 @@ export type ToleratedFailure =
 
 /**
  * Fields that make a change without being programmed: upstream compares what it has parsed, and from 1.31 on whole slices
- * (`BaseServicePortInfo` of https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/serviceport.go, `esDataChanged` of
- * endpointslicecache.go).
+ * (`BaseServicePortInfo` of pkg/proxy/serviceport.go, `esDataChanged` of endpointslicecache.go).
  */
 export interface IdleChanges {
   /**

@@ -10,6 +10,7 @@ import { Prng } from "#core/base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
+import { DenyRules, type FabricDenial } from "#dataplane/fabric/fabric-rules.ts";
 import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
 import { ROUTER_MAC, Underlay, outsideIpv6 } from "#dataplane/fabric/underlay.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
@@ -140,7 +141,13 @@ export class DriverWorld {
   readonly underlay: Underlay;
   readonly node: Host = new Host(this.env, { name: "w1", os: "windows" });
   readonly neighbour: Host = new Host(this.env, { name: "w2", os: "linux" });
-  readonly fabric: PhysicalHostSwitch = new PhysicalHostSwitch(this.env, "fabric");
+  /** What the fabric denies. */
+  readonly denials: FabricDenial[] = [];
+  readonly fabric: PhysicalHostSwitch = new PhysicalHostSwitch(
+    this.env,
+    "fabric",
+    new DenyRules(this.denials),
+  );
   readonly datapath: SwitchDatapath = new SwitchDatapath(this.env, this.node);
   readonly service: HnsService;
   readonly client: InProcessHcnClient;

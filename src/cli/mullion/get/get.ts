@@ -7,7 +7,14 @@ import { connectCluster } from "../cluster/cluster-target.ts";
 import { Failure } from "../failure.ts";
 import type { Kind, KindSelection } from "./kinds.ts";
 import { hnsListing, servicesListing } from "./listings-hns.ts";
-import { adapters, compartments, computeSystems, routes } from "./listings-stacks.ts";
+import {
+  adapters,
+  compartments,
+  computeSystems,
+  effectiveRoutes,
+  effectiveRules,
+  routes,
+} from "./listings-stacks.ts";
 import { type Column, type Listing, formatListing } from "../table.ts";
 import { type DocumentFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
@@ -114,6 +121,10 @@ async function listStack(
       return select(adapters((await client.stacks(kind, node)).items), objects);
     case "routes":
       return select(routes((await client.stacks(kind, node)).items), objects);
+    case "effectiveroutes":
+      return select(effectiveRoutes((await client.stacks(kind, node)).items), objects);
+    case "effectiverules":
+      return select(effectiveRules((await client.stacks(kind, node)).items), objects);
   }
 }
 

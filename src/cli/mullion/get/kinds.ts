@@ -26,6 +26,8 @@ const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
   compartments: ["compartments", "compartment"],
   adapters: ["adapters", "adapter", "netadapters", "netadapter"],
   routes: ["routes", "route", "netroutes", "netroute"],
+  effectiveroutes: ["effectiveroutes", "effectiveroute"],
+  effectiverules: ["effectiverules", "effectiverule"],
 };
 
 /** The names that help texts show. */

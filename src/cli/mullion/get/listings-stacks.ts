@@ -5,6 +5,7 @@ import type {
   ComputeSystemView,
   RouteView,
 } from "#cluster/views/stack-views.ts";
+import type { EffectiveRouteView, EffectiveRuleView } from "#cluster/views/azure-views.ts";
 import type { Column, Listing } from "../table.ts";
 
 function join(texts: readonly string[]): string {
@@ -96,6 +97,49 @@ export function routes(rows: readonly RouteView[]): Listing<RouteView> {
       { title: "METRIC", isRightAligned: true, text: ({ metric }) => String(metric) },
       { ...PODS, isWide: true },
       { title: "ORIGIN", isWide: true, text: ({ origin }) => origin },
+    ],
+  };
+}
+
+export function effectiveRoutes(rows: readonly EffectiveRouteView[]): Listing<EffectiveRouteView> {
+  return {
+    singular: "effectiveroute",
+    plural: "effective routes",
+    rows,
+    name: ({ prefix }) => prefix,
+    data: (row) => row,
+    columns: [
+      NODE,
+      { title: "SOURCE", text: ({ source }) => source },
+      { title: "STATE", text: ({ state }) => state },
+      { title: "PREFIX", text: ({ prefix }) => prefix },
+      { title: "NEXT HOP TYPE", text: ({ nextHopType }) => nextHopType },
+      { title: "NEXT HOP", text: ({ nextHop = "" }) => nextHop },
+      { title: "NAME", text: ({ name = "" }) => name },
+    ],
+  };
+}
+
+export function effectiveRules(rows: readonly EffectiveRuleView[]): Listing<EffectiveRuleView> {
+  return {
+    singular: "effectiverule",
+    plural: "effective rules",
+    rows,
+    name: ({ name }) => name,
+    data: (row) => row,
+    columns: [
+      NODE,
+      { title: "DIRECTION", text: ({ direction }) => direction },
+      { title: "LEVEL", text: ({ level }) => level },
+      { title: "PRIORITY", isRightAligned: true, text: ({ priority }) => String(priority) },
+      { title: "NAME", text: ({ name }) => name },
+      { title: "ACCESS", text: ({ access }) => access },
+      { title: "PROTOCOL", text: ({ protocol }) => protocol },
+      { title: "SOURCE", text: ({ source }) => source },
+      { title: "DESTINATION", text: ({ destination }) => destination },
+      { title: "PORTS", text: ({ destinationPorts }) => destinationPorts },
+      { title: "SOURCE PORTS", isWide: true, text: ({ sourcePorts }) => sourcePorts },
+      { title: "GROUP", isWide: true, text: ({ group }) => group },
     ],
   };
 }

@@ -1,7 +1,6 @@
 /**
  * `cat` of the files that a kubelet and a container runtime write for a pod's network: resolv.conf (kubernetes-sigs/external-dns#2027
- * and containerd, https://github.com/containerd/containerd/blob/main/internal/cri/server/sandbox_run_linux.go), hosts
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/kubelet/kubelet_pods.go of Kubernetes 1.34) and hostname.
+ * and containerd, internal/cri/server/sandbox_run_linux.go), hosts (pkg/kubelet/kubelet_pods.go of Kubernetes 1.34) and hostname.
  *
  * Inferred: the hosts file of a node, and that of a pod in its network, has `localhost` alone.
  */

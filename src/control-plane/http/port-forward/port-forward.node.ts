@@ -152,10 +152,7 @@ export class PortForward {
     for (const one of this.forwarded.values()) await this.exchange(one, NO_BYTES, false);
   }
 
-  /**
-   * Tells the failure as a kubelet does
-   * (https://github.com/kubernetes/kubelet/blob/v0.31.0/pkg/cri/streaming/portforward/httpstream.go).
-   */
+  /** Tells the failure as a kubelet does (k8s.io/kubelet, pkg/cri/streaming/portforward/httpstream.go). */
   private async fail(one: Forwarded, text: string): Promise<void> {
     const { place } = this.options;
     const message = `error forwarding port ${one.port} to pod ${place.name}, uid : ${text}`;

@@ -217,7 +217,7 @@ const RUNTIME_CLASS: Check = object({
   scheduling: object({ nodeSelector: NODE_LABELS, tolerations: TOLERATIONS }),
 });
 
-/** k8s.io/kubernetes, https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/validation/events.go. */
+/** k8s.io/kubernetes, `pkg/apis/core/validation/events.go`. */
 const EVENT: Check = object({
   involvedObject: required(
     object({ kind: anyText, namespace: anyText, name: anyText, uid: anyText }),

@@ -6,7 +6,7 @@ import { generatedName } from "./names.ts";
 import { keyOf } from "../object-store.ts";
 import { completePodSpec } from "./pod-template.ts";
 
-// Labels that a kubelet puts on its own node (https://kubernetes.io/docs/reference/labels-annotations-taints/).
+// Labels that a kubelet puts on its own node (Kubernetes documentation: Well-Known Labels, Annotations and Taints).
 const OS = "kubernetes.io/os";
 const OS_OLD = "beta.kubernetes.io/os";
 const ARCH = "kubernetes.io/arch";
@@ -58,10 +58,7 @@ export function withName(plane: ControlPlane, object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, name } };
 }
 
-/**
- * What the API server fills in: kube-proxy passes ports without a name by
- * (https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/discovery/v1/defaults.go).
- */
+/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
 function completeSlice(slice: EndpointSlice): EndpointSlice {
   if (slice.ports === undefined) return slice;
   return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };

@@ -15,10 +15,7 @@ function completePorts(container: Container, isHostNetwork: boolean): Container 
   return { ...container, ports };
 }
 
-/**
- * The spec with the API server's defaults (k8s.io/kubernetes,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/v1/defaults.go), as far as they are read here.
- */
+/** The spec with the API server's defaults (k8s.io/kubernetes, `pkg/apis/core/v1/defaults.go`), as far as they are read here. */
 export function completePodSpec(spec: PodSpec): PodSpec {
   const isHostNetwork = spec.hostNetwork === true;
   const complete = (container: Container): Container => completePorts(container, isHostNetwork);

@@ -1,7 +1,6 @@
 /**
  * A Service on its way into the store: families, cluster IPs and node ports are checked or chosen
- * (k8s.io/kubernetes, https://github.com/kubernetes/kubernetes/blob/master/pkg/registry/core/service/storage/alloc.go). The
- * messages are the API server's.
+ * (k8s.io/kubernetes, `pkg/registry/core/service/storage/alloc.go`). The messages are the API server's.
  */
 import type { Prng } from "#core/base/prng.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";

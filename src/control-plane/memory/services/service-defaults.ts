@@ -1,6 +1,5 @@
 /**
- * What the API server fills in for a Service before it is stored (k8s.io/kubernetes,
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/v1/defaults.go
+ * What the API server fills in for a Service before it is stored (k8s.io/kubernetes, `pkg/apis/core/v1/defaults.go`
  * and `pkg/registry/core/service/storage`): everything but addresses and node ports.
  */
 import type { Service, ServicePort } from "#contracts/kubernetes/objects.ts";

@@ -1,7 +1,6 @@
 /**
  * A Service that changes its type keeps no field that only the old type has, as long as nobody has touched the field
- * (k8s.io/kubernetes, `dropTypeDependentFields` of
- * https://github.com/kubernetes/kubernetes/blob/master/pkg/registry/core/service/strategy.go).
+ * (k8s.io/kubernetes, `dropTypeDependentFields` of `pkg/registry/core/service/strategy.go`).
  */
 import { type Fields, equalJson, isFields } from "#core/base/json.ts";
 import type { KubeObject, Service } from "#contracts/kubernetes/objects.ts";

@@ -309,8 +309,7 @@ export const CALLS: Readonly<Record<CallId, Call>> = {
     ],
     decide: SEE_COMPUTE_SYSTEMS,
   },
-  // The container is there, and its layers and mounts were found (hcsshim
-  // https://github.com/microsoft/hcsshim/blob/main/internal/hcs/system.go).
+  // The container is there, and its layers and mounts were found (hcsshim `internal/hcs/system.go`).
   "container-process": {
     does: "runs a program in a container",
     marks: [

@@ -94,10 +94,7 @@ function* otherVniOfCluster(view: FlannelView): Iterable<RuleFinding> {
 
 const VNI_OTHER = andOfClusters(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
 
-/**
- * Go's json.Unmarshal takes no text for a number (flannel,
- * https://github.com/flannel-io/flannel/blob/master/pkg/backend/vxlan/vxlan_windows.go).
- */
+/** Go's json.Unmarshal takes no text for a number (flannel, pkg/backend/vxlan/vxlan_windows.go). */
 function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
   const right = { VNI: VNI_MIN, Port: PORT };
   for (const name of ["VNI", "Port"] as const) {

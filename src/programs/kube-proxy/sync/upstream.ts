@@ -11,8 +11,7 @@ import { type LoadBalancerIdentity, mappingOf } from "../load-balancers/load-bal
 import { GONE, LoadBalancers } from "../load-balancers/load-balancers.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 
-// Load balancers as upstream handles them (https://github.com/kubernetes/kubernetes/blob/master/pkg/proxy/winkernel/hns.go,
-// `proxier.go`; kube-proxy.md §3.6, §3.7).
+// Load balancers as upstream handles them (`pkg/proxy/winkernel/hns.go`, `proxier.go`; kube-proxy.md §3.6, §3.7).
 
 class UpstreamLoadBalancers extends LoadBalancers {
   /**

@@ -1,7 +1,6 @@
 /**
  * A NetworkPolicy as NPM's ACLs for Windows, which name sets; what Windows has not ends the whole policy
- * (Azure/azure-container-networking, npm/pkg/controlplane/translation,
- * https://github.com/Azure/azure-container-networking/blob/master/npm/pkg/dataplane/policies/policy_windows.go).
+ * (Azure/azure-container-networking, npm/pkg/controlplane/translation, npm/pkg/dataplane/policies/policy_windows.go).
  */
 import type { LabelRequirement, LabelSelector } from "#contracts/kubernetes/labels.ts";
 import type { PodIndex } from "../objects/pod-index.ts";

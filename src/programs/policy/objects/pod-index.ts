@@ -48,10 +48,7 @@ export interface GroupChange {
   readonly pod: string;
 }
 
-/**
- * Engines pass by pods in their node's network and pods that have ended
- * (https://github.com/Azure/azure-container-networking/blob/master/npm/pkg/controlplane/controllers/v1/podController.go).
- */
+/** Engines pass by pods in their node's network and pods that have ended (npm/pkg/controlplane/controllers/v1/podController.go). */
 function indexedPod(pod: Pod): IndexedPod | undefined {
   const { metadata, status } = pod;
   const ips = [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)];

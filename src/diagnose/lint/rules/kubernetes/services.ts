@@ -191,7 +191,7 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
   };
 });
 
-/** https://kubernetes.io/docs/reference/networking/service-protocols/ Windows pods are clients of Services on Linux, too. */
+/** Kubernetes documentation: Protocols for Services. Windows pods are clients of Services on Linux, too. */
 const SCTP: LintRule = {
   code: "service-sctp-unsupported",
   applies: ["kubernetes"],

@@ -1,0 +1,171 @@
+/**
+ * Network security groups of Azure: which rule decides about the first packet of a flow (control-planes.md §6.3).
+ */
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { type Ip, type Ipv4, type Prefix, parseIpv4, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+
+export const DIRECTIONS = ["Inbound", "Outbound"] as const;
+export type SecurityDirection = (typeof DIRECTIONS)[number];
+
+/** Service tags that stand for ranges which packets of a cluster meet. */
+export const SERVICE_TAGS = ["VirtualNetwork", "Internet", "AzureLoadBalancer"] as const;
+export type ServiceTag = (typeof SERVICE_TAGS)[number];
+
+export const SECURITY_PROTOCOLS = ["Tcp", "Udp", "Icmp", "*"] as const;
+export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number];
+
+const NUMBERS: Readonly<Record<Exclude<SecurityProtocol, "*">, number>> = {
+  Tcp: IpProtocol.tcp,
+  Udp: IpProtocol.udp,
+  Icmp: IpProtocol.icmp,
+};
+
+/** Whom a rule is about: everybody, these ranges, a tag, or the members of these application groups. */
+export type SecuritySide =
+  | { readonly kind: "any" }
+  | { readonly kind: "ranges"; readonly ranges: readonly Prefix[] }
+  | { readonly kind: "tag"; readonly tag: ServiceTag }
+  | { readonly kind: "groups"; readonly groups: readonly string[] };
+
+/** Both ends included. */
+export interface SecurityPorts {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface SecurityRule {
+  readonly name: string;
+  /** 100 to 4096 for users; the smallest that matches decides. */
+  readonly priority: number;
+  readonly direction: SecurityDirection;
+  readonly access: "Allow" | "Deny";
+  readonly protocol: SecurityProtocol;
+  readonly source: SecuritySide;
+  readonly destination: SecuritySide;
+  /** Empty: any. */
+  readonly sourcePorts: readonly SecurityPorts[];
+  readonly destinationPorts: readonly SecurityPorts[];
+}
+
+export interface SecurityGroup {
+  readonly name: string;
+  readonly rules: readonly SecurityRule[];
+}
+
+/** The platform: DHCP, DNS, probes of load balancers, the agent. */
+export const PLATFORM_ADDRESS: Ipv4 = defined(parseIpv4("168.63.129.16"), "the platform's address is one");
+/** The metadata of the instance. */
+export const METADATA_ADDRESS: Ipv4 = defined(parseIpv4("169.254.169.254"), "the metadata's address is one");
+
+const ANY: SecuritySide = Object.freeze({ kind: "any" });
+
+function tagged(tag: ServiceTag): SecuritySide {
+  return Object.freeze({ kind: "tag", tag });
+}
+
+function defaultRule(
+  [priority, name]: readonly [number, string],
+  direction: SecurityDirection,
+  access: SecurityRule["access"],
+  [source, destination]: readonly [SecuritySide, SecuritySide],
+): SecurityRule {
+  const ports = { sourcePorts: [], destinationPorts: [] };
+  return Object.freeze({ name, priority, direction, access, protocol: "*", source, destination, ...ports });
+}
+
+const VNET = tagged("VirtualNetwork");
+
+/** Every group has them behind its own. */
+export const DEFAULT_RULES: readonly SecurityRule[] = [
+  defaultRule([65_000, "AllowVnetInBound"], "Inbound", "Allow", [VNET, VNET]),
+  defaultRule([65_001, "AllowAzureLoadBalancerInBound"], "Inbound", "Allow", [
+    tagged("AzureLoadBalancer"),
+    ANY,
+  ]),
+  defaultRule([65_500, "DenyAllInBound"], "Inbound", "Deny", [ANY, ANY]),
+  defaultRule([65_000, "AllowVnetOutBound"], "Outbound", "Allow", [VNET, VNET]),
+  defaultRule([65_001, "AllowInternetOutBound"], "Outbound", "Allow", [ANY, tagged("Internet")]),
+  defaultRule([65_500, "DenyAllOutBound"], "Outbound", "Deny", [ANY, ANY]),
+];
+
+/** What tags and application groups stand for. */
+export interface SecurityNames {
+  /** The network's own ranges, those of peers and its gateway, and prefixes of user-defined routes. */
+  readonly virtualNetwork: readonly Prefix[];
+  isMember(group: string, ip: Ip): boolean;
+}
+
+/** Ranges that nobody on the Internet has (RFC 6890, as far as packets of a cluster meet them). */
+const PRIVATE: readonly Prefix[] = [
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+].map((text) => defined(parsePrefix(text), "a private range is one"));
+
+function isIn(ranges: readonly Prefix[], ip: Ip): boolean {
+  return ranges.some((range) => prefixContains(range, ip));
+}
+
+function isTagged(tag: ServiceTag, ip: Ip, { virtualNetwork }: SecurityNames): boolean {
+  const isInside = isIn(virtualNetwork, ip) || ip === PLATFORM_ADDRESS;
+  switch (tag) {
+    case "VirtualNetwork":
+      return isInside;
+    case "Internet":
+      return !isInside && !isIn(PRIVATE, ip);
+    case "AzureLoadBalancer":
+      return ip === PLATFORM_ADDRESS;
+  }
+}
+
+function isSide(side: SecuritySide, ip: Ip, names: SecurityNames): boolean {
+  switch (side.kind) {
+    case "any":
+      return true;
+    case "ranges":
+      return isIn(side.ranges, ip);
+    case "tag":
+      return isTagged(side.tag, ip, names);
+    case "groups":
+      return side.groups.some((group) => names.isMember(group, ip));
+  }
+}
+
+function hasPort(ports: readonly SecurityPorts[], port: number): boolean {
+  return ports.length === 0 || ports.some(({ first, last }) => first <= port && port <= last);
+}
+
+function matches(rule: SecurityRule, flow: FiveTuple, names: SecurityNames): boolean {
+  const { protocol } = rule;
+  if (protocol !== "*" && NUMBERS[protocol] !== flow.protocol) return false;
+  const hasPorts = flow.protocol === IpProtocol.tcp || flow.protocol === IpProtocol.udp;
+  if (hasPorts && !hasPort(rule.sourcePorts, flow.sourcePort)) return false;
+  if (hasPorts && !hasPort(rule.destinationPorts, flow.destinationPort)) return false;
+  return isSide(rule.source, flow.source, names) && isSide(rule.destination, flow.destination, names);
+}
+
+/** The rules of a group in the order in which they are tried. */
+export function effectiveRules(
+  { rules }: SecurityGroup,
+  direction: SecurityDirection,
+): readonly SecurityRule[] {
+  const own = [...rules, ...DEFAULT_RULES].filter((rule) => rule.direction === direction);
+  return own.toSorted((a, b) => a.priority - b.priority);
+}
+
+/** The first rule that matches; the last one always does. */
+export function decidingRule(
+  group: SecurityGroup,
+  direction: SecurityDirection,
+  flow: FiveTuple,
+  names: SecurityNames,
+): SecurityRule {
+  const rule = effectiveRules(group, direction).find((each) => matches(each, flow, names));
+  return defined(rule, "a default rule matches everything");
+}
