@@ -232,14 +232,32 @@ function kubeadmFields({ dnsDomain, version }: ToldCluster): JsonObject {
   };
 }
 
+/** Windows nodes without an address or a range of IPv4 (windows-networking-documentation.md §7). */
+function ipv6Alone(machines: readonly DumpedNode[]): readonly Contradiction[] {
+  const isAlone = (texts: readonly string[]): boolean =>
+    texts.length > 0 && texts.every((text) => text.includes(":"));
+  const alone = machines.filter(({ node: { spec, status }, os }) => {
+    const addresses = (status?.addresses ?? []).flatMap(({ type, address }) =>
+      type === "InternalIP" ? address : [],
+    );
+    const ranges = spec?.podCIDRs ?? (spec?.podCIDR === undefined ? [] : [spec.podCIDR]);
+    return os === "windows" && (isAlone(addresses) || isAlone(ranges));
+  });
+  if (alone.length === 0) return [];
+  const names = listed(alone.map(({ node }) => node.metadata.name));
+  return [
+    { code: "node-ipv6-only", where: undefined, message: `Windows has no IPv6 alone, as ${names} would` },
+  ];
+}
+
 function clusterOfDump(
   nodes: readonly Node[],
   objects: readonly KubeObject[],
   shown: ShownNetwork,
 ): WrittenCluster {
   const assumptions: Assumption[] = [];
-  const findings: Contradiction[] = [];
   const machines = machinesOf(nodes, assumptions);
+  const findings: Contradiction[] = [...ipv6Alone(machines)];
   const pods = objects.filter((object) => object.kind === "Pod");
   const services = objects.filter((object) => object.kind === "Service");
   const { told } = shown;

@@ -306,3 +306,23 @@ describe("a dump of AKS with an overlay of both families", () => {
     ]);
   });
 });
+
+describe("Windows nodes with IPv6 alone (windows-networking-documentation.md §7)", () => {
+  const found = (...nodes: readonly NodeText[]): readonly string[] => {
+    const text = nodes.map((node) => JSON.stringify(nodeOf(node))).join("\n---\n");
+    const read = readInput([{ name: "nodes.yaml", text }]);
+    return "input" in read ? read.input.contradictions.map(({ code, message }) => `${code}: ${message}`) : [];
+  };
+  const [windows, linux] = NODES as [NodeText, NodeText];
+  const ALONE = "node-ipv6-only: Windows has no IPv6 alone, as win-1 would";
+
+  it.each([
+    ["two families", windows, []],
+    ["an address of IPv6 alone", { ...windows, addresses: ["fd12::b1"] }, [ALONE]],
+    ["a range of IPv6 alone", { ...windows, podCIDRs: ["fd12:244:0:1::/64"] }, [ALONE]],
+    ["no address and no range", { ...windows, addresses: [], podCIDRs: [] }, []],
+    ["Linux with IPv6 alone", { ...linux, addresses: ["fd12::b2"], podCIDRs: ["fd12:244:0:2::/64"] }, []],
+  ])("%s", (_, node, expected) => {
+    expect(found(node).filter((each) => each.startsWith("node-ipv6-only"))).toEqual(expected);
+  });
+});
