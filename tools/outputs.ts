@@ -6,13 +6,14 @@
  *   node tools/outputs.ts show mullion get pods -f examples/two-windows-nodes/cluster.yaml
  *   node tools/outputs.ts show declaration ./net parseIp
  *
- * Commands run in this process, on files and a terminal in memory.
+ * Commands run in threads of this process, on files and a terminal in memory.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
+import { Worker, parentPort, workerData } from "node:worker_threads";
 import { type Declared, type PackageMap, declarationsOf } from "./declarations.ts";
 import { type Command, type Files, filesFor, listCommands, spell } from "./output-commands.ts";
 import {
@@ -74,18 +75,37 @@ function lineOf(name: string, text: string): OutputLine {
   return { exitCode: "-", stdout: hashOf(text), stderr: "-", name };
 }
 
-async function allLines(): Promise<readonly OutputLine[]> {
+/** What a thread does: each of so many commands, beginning with its own number. */
+interface Share {
+  readonly first: number;
+  readonly step: number;
+}
+
+/** The lines of a share, each with the number of its command. */
+async function linesOf({ first, step }: Share): Promise<readonly (readonly [number, OutputLine])[]> {
   const files = exampleFiles();
-  const lines: OutputLine[] = [];
-  for (const command of await listCommands(files, pages())) {
+  const lines: (readonly [number, OutputLine])[] = [];
+  for (const [index, command] of (await listCommands(files, pages())).entries()) {
+    if (index % step !== first) continue;
     const { exitCode, stdout, stderr } = await outputOf(command, files);
-    lines.push({
-      exitCode: String(exitCode),
-      stdout: hashOf(stdout),
-      stderr: hashOf(stderr),
-      name: spell(command),
-    });
+    const hashes = { stdout: hashOf(stdout), stderr: hashOf(stderr) };
+    lines.push([index, { exitCode: String(exitCode), ...hashes, name: spell(command) }]);
   }
+  return lines;
+}
+
+function startThread(share: Share): Promise<Awaited<ReturnType<typeof linesOf>>> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: share });
+  return new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+}
+
+async function allLines(): Promise<readonly OutputLine[]> {
+  const step = availableParallelism();
+  const threads = Array.from({ length: step }, (_, first) => startThread({ first, step }));
+  const lines = (await Promise.all(threads))
+    .flat()
+    .toSorted(([a], [b]) => a - b)
+    .map(([, line]) => line);
   const schemas = readFiles("schemas/**/*").map(({ path, text }) => lineOf(`file ${path}`, text));
   const declared = declarations().map(({ subpath, name, text }) =>
     lineOf(`declaration ${subpath} ${name}`, text),
@@ -143,4 +163,5 @@ async function main([verb, ...words]: readonly string[]): Promise<number> {
   return 2;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+if (parentPort === null) process.exitCode = await main(process.argv.slice(2));
+else parentPort.postMessage(await linesOf(workerData as Share));
