@@ -162,6 +162,8 @@ export interface ClusterFile {
   readonly partyNoun: string;
   readonly secondsNoun: string;
   readonly adviceOneClusterPerFile: string;
+  readonly cloudRoutesWithoutTable: string;
+  readonly adviceCloudRoutes: string;
   readonly denyBesideAzure: string;
 }
 export function clusterFile(): ClusterFile;
@@ -319,6 +321,7 @@ export interface ClusterLife {
   readonly unreadDocument: string;
   readonly noVirtualNetwork: string;
   readonly adviceVirtualNetwork: string;
+  readonly cloudRouteMissing: Template<"range">;
 }
 export function clusterLife(): ClusterLife;
 

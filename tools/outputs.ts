@@ -164,4 +164,4 @@ async function main([verb, ...words]: readonly string[]): Promise<number> {
 }
 
 if (parentPort === null) process.exitCode = await main(process.argv.slice(2));
-else parentPort.postMessage(await linesOf(workerData as Share));
+else parentPort.postMessage(await linesOf(workerData as Share), []);

@@ -1,10 +1,11 @@
 // Nodes in a virtual network of Azure: which rule and which route decide about a packet (control-planes.md §6.2 to §6.4).
 import { describe, expect, it } from "vitest";
-import { formatPrefix } from "#core/net/ip.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Cluster } from "./cluster.ts";
 import { findTraceEnd } from "./trace/find-trace-end.ts";
 import { tracePacket } from "./trace/trace.ts";
 import type { VirtualNetwork } from "#dataplane/fabric/azure/virtual-network.ts";
+import { openSessionWorld, remove } from "#test/support/cluster/session-world.ts";
 import { openTestCluster } from "#test/support/cluster/walk.ts";
 
 interface Given {
@@ -16,6 +17,8 @@ interface Given {
   readonly learned?: readonly string[];
   readonly spaces?: readonly string[];
   readonly forwards?: boolean;
+  /** Default none. */
+  readonly networkRoutes?: "cloud" | "none";
   /** Pods of win-2 have a range that Azure does not know. */
   readonly hasOwnRanges?: boolean;
 }
@@ -52,7 +55,7 @@ network:
   plugin: ${hasOwnRanges === true ? "win-bridge" : "azure-vnet"}
   driver: ${given.driver ?? "L2Bridge"}
   shape: ${hasOwnRanges === true ? "own-subnet" : "node-subnet"}
-  routes: none
+  routes: ${given.networkRoutes ?? "none"}
 underlay:
   subnet: 10.240.0.0/16
   azure:
@@ -306,6 +309,59 @@ describe("flows", () => {
     send(5_000);
     send(5_001);
     expect(heard).toEqual([5_000, 5_000]);
+  });
+});
+
+describe("routes of the cloud provider", () => {
+  const CLOUD: Given = { hasOwnRanges: true, forwards: true, subnetRules: [], networkRoutes: "cloud" };
+  const userRoutes = (cluster: Cluster): readonly string[] =>
+    rulesOf(cluster)
+      .effectiveRoutes("win-1")
+      .filter(({ source }) => source === "User")
+      .map(({ name = "", prefix, nextHop }) => `${name} ${formatPrefix(prefix)} ${formatIp(nextHop!)}`);
+  const BOTH = ["win-1 10.244.1.0/24 10.240.0.4", "win-2 10.244.2.0/24 10.240.0.5"];
+
+  it("lead to the pods of each node, and nothing else does", async () => {
+    const cluster = await openTestCluster(text(CLOUD));
+    expect(userRoutes(cluster)).toEqual(BOTH);
+    expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("answered");
+    const without = await openTestCluster(text({ ...CLOUD, networkRoutes: "none" }));
+    expect(ask(without, "pod/a", "pod/c")[0]).toBe("azure-security-rule-denied");
+  });
+
+  it("are a minute old before they are there, and go with their Node", async () => {
+    const world = await openSessionWorld(text(CLOUD));
+    const { cluster } = world.session;
+    expect(userRoutes(cluster)).toEqual(BOTH);
+    // The controller looks every ten seconds; Azure's writes are 30 seconds apart, and the table is read again after 120.
+    expect(cluster.clock.nowMs).toBeGreaterThanOrEqual(30_000);
+    await remove(world, "node/win-2");
+    await world.session.passTime(10_000);
+    await world.session.passTime(180_000);
+    expect(userRoutes(cluster)).toEqual(BOTH.slice(0, 1));
+    expect(world.session.troubles().filter(({ reference }) => reference === "node/win-2")).not.toEqual([]);
+  });
+
+  it("a hand-made one inside of the cluster's range goes, one outside of it stays", async () => {
+    const routes = [
+      "name: mine, to: 10.244.9.0/24, nextHopType: None",
+      "name: theirs, to: 10.9.0.0/24, nextHopType: VirtualAppliance, nextHop: 10.240.0.5",
+    ];
+    const world = await openSessionWorld(text({ ...CLOUD, routes }));
+    await world.session.passTime(180_000);
+    expect(userRoutes(world.session.cluster).toSorted()).toEqual(["theirs 10.9.0.0/24 10.240.0.5", ...BOTH]);
+  });
+
+  it("that do not fit into the table are told of their nodes, and packets show it", async () => {
+    const routes = Array.from(
+      { length: 399 },
+      (_, index) => `name: r${index}, to: 10.${100 + (index >> 8)}.${index & 255}.0/24, nextHopType: None`,
+    );
+    const { subnetRules: _, ...open } = CLOUD;
+    const { session } = await openSessionWorld(text({ ...open, routes }));
+    const troubles = session.troubles().filter(({ code }) => code === "route-table-full");
+    expect(troubles.map(({ reference }) => reference)).toEqual(["node/win-1", "node/win-2"]);
+    expect(ask(session.cluster, "pod/a", "pod/c")[0]).toBe("no-route");
   });
 });
 

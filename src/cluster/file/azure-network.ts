@@ -231,9 +231,16 @@ export function completeAzure(
     name: value.name.value,
     prefix: value.prefix.value,
     securityGroup: groups.get(value.securityGroup.value ?? ""),
+    routeTable: value.routeTable.value,
     routes: tables.get(value.routeTable.value ?? "") ?? [],
   }));
-  const only = { name: ONLY_SUBNET, prefix: underlay, securityGroup: undefined, routes: [] };
+  const only = {
+    name: ONLY_SUBNET,
+    prefix: underlay,
+    securityGroup: undefined,
+    routeTable: undefined,
+    routes: [],
+  };
   const given = new Map(raw.interfaces.value.map(({ value }) => [value.node.value, value]));
   return {
     spaces: {

@@ -156,8 +156,12 @@ function checkExpectations(raw: RawCluster, reading: Reading): void {
   }
 }
 
-function checkFabric({ underlay, nodes }: RawCluster, reading: Reading): void {
+function checkFabric({ underlay, network, nodes }: RawCluster, reading: Reading): void {
   const { azure, deny } = underlay.value;
+  const { routes } = network.value;
+  const hasTable = azure.value?.subnets.value.some(({ value }) => value.routeTable.value !== undefined);
+  if (routes.value === "cloud" && hasTable !== true)
+    reading.reportValue(routes.place, WORDS.cloudRoutesWithoutTable, WORDS.adviceCloudRoutes);
   if (azure.value === undefined) return;
   const [rule] = deny.value;
   if (rule !== undefined)

@@ -117,9 +117,10 @@ export interface PodNetworkSpec {
   readonly shape: NetworkShape;
   /**
    * `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them. `fabric`: the network
-   * around the nodes leads to them, and is the gateway of pods on Windows nodes.
+   * around the nodes leads to them, and is the gateway of pods on Windows nodes. `cloud`: the Routes controller of the cloud
+   * provider writes them into the route table of the nodes' subnet.
    */
-  readonly routes: "static" | "flannel" | "fabric" | "none";
+  readonly routes: "static" | "flannel" | "fabric" | "cloud" | "none";
   readonly clusterCIDR: Prefix;
   readonly outboundNAT: OutboundNatSpec;
   /** Overlay: the VXLAN network identifier, and the UDP port of its tunnels. */

@@ -141,7 +141,7 @@ export function completeFurtherNetwork(
   const { network, underlay } = context;
   const driver = raw.driver.value ?? network.driver;
   // flanneld knows its own network alone.
-  const routes = network.routes === "none" ? "none" : "static";
+  const routes = network.routes === "none" || network.routes === "cloud" ? "none" : "static";
   const wanted = raw.nodes.value?.map(({ value }) => value);
   const nodes = context.nodes.filter(({ name, os }) => os === "windows" && (wanted?.includes(name) ?? true));
   const clusterCIDR = raw.clusterCIDR.value ?? network.clusterCIDR;

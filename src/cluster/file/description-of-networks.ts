@@ -42,7 +42,7 @@ export interface NetworkFields extends DriverFields {
   name: string | undefined;
   driver: NetworkDriver | undefined;
   shape: NetworkShape | undefined;
-  routes: "static" | "fabric" | "none" | undefined;
+  routes: "static" | "fabric" | "cloud" | "none" | undefined;
   backend: FlannelBackend | undefined;
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
@@ -102,7 +102,11 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
     WORDS.networkShape,
     WORDS.networkShapeDefault,
   ),
-  routes: optional(oneOf(["static", "fabric", "none"]), WORDS.networkRoutes, WORDS.networkRoutesDefault),
+  routes: optional(
+    oneOf(["static", "fabric", "cloud", "none"]),
+    WORDS.networkRoutes,
+    WORDS.networkRoutesDefault,
+  ),
   vni: optional(integer("a VXLAN network identifier", 1, VNI_MAX), WORDS.networkVni, "4096"),
   vxlanPort: VXLAN_PORT_FIELD,
   vlan: optional(integer("a VLAN", 1, VLAN_MAX), WORDS.networkVlan, "none: frames have no tag"),

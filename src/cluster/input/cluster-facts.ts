@@ -224,6 +224,7 @@ export function factsOfFile(
     static: "static, in each node",
     fabric: "by the network around the nodes",
     flannel: "by flanneld",
+    cloud: "by the Routes controller of the cloud provider",
     none: "none",
   }[routes];
   return [

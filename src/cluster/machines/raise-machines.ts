@@ -60,7 +60,8 @@ function fabricAddresses(
   { address, podCIDR, podAddresses }: NodeSpec,
 ): Pick<FabricMachine, "addresses" | "ranges"> {
   // A range of the node's own is known to Azure only where pods are configurations of the adapter (control-planes.md §6.1, §6.5).
-  const isOwnRange = network.shape === "own-subnet" && network.driver !== "L2Tunnel";
+  const isOwnRange =
+    network.shape === "own-subnet" && network.driver !== "L2Tunnel" && network.routes !== "fabric";
   if (underlay.azure !== undefined && isOwnRange) return { addresses: [address], ranges: [] };
   return {
     addresses: [address, ...(podAddresses ?? []).flatMap(addressesIn)],

@@ -4,6 +4,7 @@ import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { builtInObjects } from "./built-in-objects.ts";
 import type { Cluster } from "../cluster.ts";
+import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
@@ -19,14 +20,17 @@ export const SETTLE_MS = 5_000;
  */
 export async function openCluster(file: ClusterFile, progress?: OpenProgress): Promise<Cluster> {
   const { cluster, kubelets, files } = await raiseMachines(file, progress);
-  if (file.network.plugin === "flannel") {
-    // flanneld's leases are Nodes, whatever else runs.
+  const { plugin, routes } = file.network;
+  if (plugin === "flannel" || routes === "cloud") {
+    // flanneld's leases, and what the Routes controller looks at, are Nodes, whatever else runs.
     const kube = new MemoryKube(cluster.env.prng.derive("kubernetes"), {
       clusterCIDRs: [],
       serviceCIDRs: [],
     });
     kube.apply(builtInObjects(file, []));
-    await new FlannelDaemons(cluster, new MemoryKubeSource(kube), files).start();
+    const source = new MemoryKubeSource(kube);
+    if (plugin === "flannel") await new FlannelDaemons(cluster, source, files).start();
+    if (routes === "cloud") await new CloudRoutes(cluster, source).start();
   }
   for (const spec of file.pods) {
     const kubelet = defined(kubelets.get(spec.node), "the cluster file checks that a pod's node exists");

@@ -23,6 +23,7 @@ import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
 import { ClusterPart } from "../absent-machines.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
+import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
 import type { NodeChange } from "../life/node-change.ts";
@@ -100,6 +101,8 @@ export class RunningCluster implements ClusterSession {
   private readonly ingress: IngressRouting;
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
+  /** The Routes controller of the cloud provider; undefined: nobody writes routes. */
+  private readonly cloudRoutes: CloudRoutes | undefined;
   private readonly events: SessionEvents;
   private readonly life: NodeLifecycle;
   private readonly policies: PolicyEngines;
@@ -132,6 +135,8 @@ export class RunningCluster implements ClusterSession {
     this.policies = new PolicyEngines(cluster);
     if (file.network.plugin === "flannel")
       this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
+    if (file.network.routes === "cloud")
+      this.cloudRoutes = new CloudRoutes(cluster, new MemoryKubeSource(this.kube));
     this.ingress = new IngressRouting(cluster);
     this.events = new SessionEvents(clock);
     const source = new MemoryKubeSource(this.kube);
@@ -172,6 +177,7 @@ export class RunningCluster implements ClusterSession {
     ]);
     this.names.follow();
     await this.flannel?.start();
+    await this.cloudRoutes?.start();
     await this.proxies.start();
     // Engines work on the HNS of every node.
     this.beginning = this.policies.runs ? "at the start" : raising;
@@ -270,7 +276,8 @@ export class RunningCluster implements ClusterSession {
     const { clock } = this.cluster;
     const endMs = clock.nowMs + milliseconds;
     for (;;) {
-      const nextMs = Math.min(this.proxies.nextAtMs ?? endMs, this.flannel?.nextAtMs ?? endMs);
+      const programs = [this.proxies, this.flannel, this.cloudRoutes];
+      const nextMs = Math.min(...programs.map((each) => each?.nextAtMs ?? endMs));
       if (nextMs > endMs) break;
       clock.runUntil(Math.max(nextMs, clock.nowMs));
       await this.work();
@@ -348,6 +355,7 @@ export class RunningCluster implements ClusterSession {
     return clusterTroubles({
       leftOut: nodesLeftOut(this.kube, this.machines()),
       flannel: this.flannel?.listTroubles() ?? [],
+      cloudRoutes: this.cloudRoutes?.listTroubles() ?? [],
       services: this.serviceTroubles(),
       pods: this.pods.listOutcomes(),
       withoutNode: this.kube.podsWithoutNode(),
@@ -500,6 +508,7 @@ export class RunningCluster implements ClusterSession {
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
       await this.flannel?.sync();
+      await this.cloudRoutes?.sync();
       const { started, leftBehind } = await this.pods.sync(this.podsInOrder(), (done, total) =>
         this.events.send({ type: "progress", text: "pods start", done, total }),
       );

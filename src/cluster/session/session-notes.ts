@@ -14,6 +14,7 @@ import { type Prefix, formatPrefix, parseIpv4, prefixContains } from "#core/net/
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
+import type { RouteTrouble } from "../networks/cloud-routes.ts";
 import { type PodOutcome, type PodRemark, WAITS } from "../pods/running-pods.ts";
 import type { ServiceTrouble } from "../services/service-proxies.ts";
 import type { ClusterTrouble } from "./session.ts";
@@ -25,6 +26,7 @@ const WORDS = clusterLife();
 export interface TroubleSources {
   readonly leftOut: readonly NodeLeftOut[];
   readonly flannel: readonly FlannelTrouble[];
+  readonly cloudRoutes: readonly RouteTrouble[];
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
   readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
@@ -37,6 +39,7 @@ export interface TroubleSources {
 export function clusterTroubles({
   leftOut,
   flannel,
+  cloudRoutes,
   services,
   pods,
   withoutNode,
@@ -55,6 +58,7 @@ export function clusterTroubles({
       text,
     })),
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
+    ...cloudRoutes.map((trouble) => ({ reference: `node/${trouble.node}`, ...trouble })),
     ...services
       .filter(({ name }) => name === "")
       .map(({ node, finding }) => onNode(node, "kube-proxy", finding)),

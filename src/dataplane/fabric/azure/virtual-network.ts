@@ -46,7 +46,9 @@ export interface VirtualSubnet {
   readonly name: string;
   readonly prefix: Prefix;
   readonly securityGroup: SecurityGroup | undefined;
-  /** Of the route table that it has. */
+  /** The name of its route table. */
+  readonly routeTable: string | undefined;
+  /** Of that table. */
   readonly routes: readonly UserRoute[];
 }
 
