@@ -1,12 +1,7 @@
 /** What counts for the adapters of nodes in a virtual network of Azure: routes and rules, as its portal lists them. */
 import type { ValueOf } from "#core/base/shape.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
-import {
-  DIRECTIONS,
-  type SecurityPorts,
-  type SecuritySide,
-  effectiveRules,
-} from "#dataplane/fabric/azure/security-group.ts";
+import { DIRECTIONS, type SecurityPorts, type SecuritySide } from "#dataplane/fabric/azure/security-group.ts";
 import { VirtualNetwork } from "#dataplane/fabric/azure/virtual-network.ts";
 import type { Cluster } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
@@ -99,7 +94,7 @@ export function viewEffectiveRules(cluster: Cluster, name?: string): readonly Ef
   return selectNodes(cluster, name).flatMap(({ spec }) =>
     DIRECTIONS.flatMap((direction) =>
       network.groupsOf(spec.name, direction).flatMap(({ level, group }) =>
-        effectiveRules(group, direction).map((rule) => ({
+        group.list(direction).map((rule) => ({
           node: spec.name,
           level,
           group: group.name,

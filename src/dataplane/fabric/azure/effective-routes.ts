@@ -8,8 +8,8 @@ import {
   type Ipv4,
   type Prefix,
   equalPrefixes,
+  maskIp,
   parsePrefix,
-  prefixContains,
   prefixCovers,
 } from "#core/net/ip.ts";
 
@@ -120,12 +120,29 @@ const BEFORE_LEARNED: ReadonlySet<NextHopType> = new Set<NextHopType>([
   "VirtualNetworkServiceEndpoint",
 ]);
 
-/** The route that takes packets for `destination`; of several with one prefix and source, the first. */
-export function routeTo(routes: readonly EffectiveRoute[], destination: Ip): EffectiveRoute | undefined {
-  const active = routes.filter((each) => each.state === "Active" && prefixContains(each.prefix, destination));
-  const isKept = active.some(
-    ({ source, nextHopType }) => source === "Default" && BEFORE_LEARNED.has(nextHopType),
-  );
-  const counting = active.filter(({ source }) => !isKept || source !== "VirtualNetworkGateway");
-  return counting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
+/** The routes of a subnet, found by destination. Frozen: forks share it. */
+export class RouteLookup {
+  readonly routes: readonly EffectiveRoute[];
+  /** Those that count, by the length of their prefix, the longest first, and by its address. */
+  private readonly lengths: readonly (readonly [number, ReadonlyMap<Ip, readonly EffectiveRoute[]>])[];
+
+  constructor(routes: readonly EffectiveRoute[]) {
+    this.routes = Object.freeze(routes);
+    const active = routes.filter(({ state }) => state === "Active");
+    const byLength = Map.groupBy(active, ({ prefix: { length } }) => length);
+    this.lengths = [...byLength]
+      .toSorted(([a], [b]) => b - a)
+      .map(([length, all]) => [length, Map.groupBy(all, ({ prefix: { address } }) => address)] as const);
+    Object.freeze(this);
+  }
+
+  /** The route that takes packets for `destination`; of several with one prefix and source, the first. */
+  find(destination: Ip): EffectiveRoute | undefined {
+    if (typeof destination !== "number") return undefined;
+    const holding = this.lengths.flatMap(([length, all]) => all.get(maskIp(destination, length)) ?? []);
+    const isKept = holding.some(
+      ({ source, nextHopType }) => source === "Default" && BEFORE_LEARNED.has(nextHopType),
+    );
+    return holding.find(({ source }) => !isKept || source !== "VirtualNetworkGateway");
+  }
 }

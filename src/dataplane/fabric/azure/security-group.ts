@@ -93,7 +93,7 @@ export const DEFAULT_RULES: readonly SecurityRule[] = [
 /** What tags and application groups stand for. */
 export interface SecurityNames {
   /** The network's own ranges, those of peers and its gateway, and prefixes of user-defined routes. */
-  readonly virtualNetwork: readonly Prefix[];
+  isVirtualNetwork(ip: Ip): boolean;
   isMember(group: string, ip: Ip): boolean;
 }
 
@@ -112,8 +112,8 @@ function isIn(ranges: readonly Prefix[], ip: Ip): boolean {
   return ranges.some((range) => prefixContains(range, ip));
 }
 
-function isTagged(tag: ServiceTag, ip: Ip, { virtualNetwork }: SecurityNames): boolean {
-  const isInside = isIn(virtualNetwork, ip) || ip === PLATFORM_ADDRESS;
+function isTagged(tag: ServiceTag, ip: Ip, names: SecurityNames): boolean {
+  const isInside = names.isVirtualNetwork(ip) || ip === PLATFORM_ADDRESS;
   switch (tag) {
     case "VirtualNetwork":
       return isInside;
@@ -150,22 +150,27 @@ function matches(rule: SecurityRule, flow: FiveTuple, names: SecurityNames): boo
   return isSide(rule.source, flow.source, names) && isSide(rule.destination, flow.destination, names);
 }
 
-/** The rules of a group in the order in which they are tried. */
-export function effectiveRules(
-  { rules }: SecurityGroup,
-  direction: SecurityDirection,
-): readonly SecurityRule[] {
-  const own = [...rules, ...DEFAULT_RULES].filter((rule) => rule.direction === direction);
-  return own.toSorted((a, b) => a.priority - b.priority);
-}
+/** The rules of a group by direction, in the order in which they are tried. Frozen: forks share it. */
+export class RuleOrder {
+  readonly name: string;
+  private readonly rules: Readonly<Record<SecurityDirection, readonly SecurityRule[]>>;
 
-/** The first rule that matches; the last one always does. */
-export function decidingRule(
-  group: SecurityGroup,
-  direction: SecurityDirection,
-  flow: FiveTuple,
-  names: SecurityNames,
-): SecurityRule {
-  const rule = effectiveRules(group, direction).find((each) => matches(each, flow, names));
-  return defined(rule, "a default rule matches everything");
+  constructor({ name, rules }: SecurityGroup) {
+    const ordered = [...rules, ...DEFAULT_RULES].toSorted((a, b) => a.priority - b.priority);
+    const of = (direction: SecurityDirection): readonly SecurityRule[] =>
+      Object.freeze(ordered.filter((rule) => rule.direction === direction));
+    this.name = name;
+    this.rules = Object.freeze({ Inbound: of("Inbound"), Outbound: of("Outbound") });
+    Object.freeze(this);
+  }
+
+  list(direction: SecurityDirection): readonly SecurityRule[] {
+    return this.rules[direction];
+  }
+
+  /** The first rule that matches; the last one always does. */
+  decide(direction: SecurityDirection, flow: FiveTuple, names: SecurityNames): SecurityRule {
+    const rule = this.rules[direction].find((each) => matches(each, flow, names));
+    return defined(rule, "a default rule matches everything");
+  }
 }

@@ -15,6 +15,7 @@ import {
   prefixContains,
 } from "#core/net/ip.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { AddressSet } from "../../vfp/matching/address-set.ts";
 import { isErrorMessage } from "../../vfp/actions/icmp-error.ts";
 import { invertTuple, readTuple, tupleKey } from "../../host/netfilter/tuple.ts";
 import { FragmentCache, identificationOf } from "../../vfp/flows/fragment-cache.ts";
@@ -29,8 +30,8 @@ import {
   type AddressSpaces,
   type EffectiveRoute,
   type UserRoute,
+  RouteLookup,
   effectiveRoutes,
-  routeTo,
 } from "./effective-routes.ts";
 import {
   METADATA_ADDRESS,
@@ -39,7 +40,7 @@ import {
   type SecurityGroup,
   type SecurityNames,
   type SecurityRule,
-  decidingRule,
+  RuleOrder,
 } from "./security-group.ts";
 
 export interface VirtualSubnet {
@@ -67,7 +68,7 @@ export interface VirtualNic {
 /** A security group, and where it is. */
 export interface LevelGroup {
   readonly level: "NetworkInterface" | "Subnet";
-  readonly group: SecurityGroup;
+  readonly group: RuleOrder;
 }
 
 export interface VirtualNetworkSpec {
@@ -154,9 +155,13 @@ type Drop = Extract<FabricDecision, { readonly kind: "drop" }>;
 
 export class VirtualNetwork implements FabricRules {
   private readonly spec: VirtualNetworkSpec;
-  private readonly routesOf = new Map<string, readonly EffectiveRoute[]>();
   /** Of each subnet. */
-  private readonly groupOf = new Map<string, SecurityGroup | undefined>();
+  private readonly routesOf = new Map<string, RouteLookup>();
+  /** What the tag VirtualNetwork stands for in each subnet. */
+  private readonly insideOf = new Map<string, AddressSet>();
+  private readonly groupOf = new Map<string, RuleOrder>();
+  /** Of each machine's adapter. */
+  private readonly ownGroupOf = new Map<string, RuleOrder>();
   private readonly flowsOf = new Map<string, FlowTable>();
   /** The flow of each datagram whose first fragment, which alone has the ports, was seen. */
   private readonly trains = new FragmentCache<{ readonly flow: FiveTuple }>();
@@ -167,23 +172,35 @@ export class VirtualNetwork implements FabricRules {
       this.setRoutes(name, routes);
       this.setSecurityGroup(name, securityGroup);
     }
-    for (const { machine } of spec.nics) this.flowsOf.set(machine, new FlowTable());
+    for (const { machine, securityGroup } of spec.nics) {
+      this.flowsOf.set(machine, new FlowTable());
+      if (securityGroup !== undefined) this.ownGroupOf.set(machine, new RuleOrder(securityGroup));
+    }
   }
 
   /** The table of a subnet has other routes now. Flows go on. */
   setRoutes(subnet: string, routes: readonly UserRoute[]): void {
-    this.routesOf.set(subnet, Object.freeze(effectiveRoutes(this.spec.spaces, routes)));
+    const { spaces } = this.spec;
+    this.routesOf.set(subnet, new RouteLookup(effectiveRoutes(spaces, routes)));
+    const inside = [
+      ...spaces.own,
+      ...spaces.peered,
+      ...spaces.learned,
+      ...routes.map(({ prefix }) => prefix),
+    ];
+    this.insideOf.set(subnet, new AddressSet(subnet, inside));
   }
 
   /** A subnet has other rules now. Flows that were allowed go on; new ones are asked. */
   setSecurityGroup(subnet: string, group: SecurityGroup | undefined): void {
-    this.groupOf.set(subnet, group);
+    if (group === undefined) this.groupOf.delete(subnet);
+    else this.groupOf.set(subnet, new RuleOrder(group));
   }
 
   /** As the portal lists them for the adapter of a machine. */
   effectiveRoutes(machine: string): readonly EffectiveRoute[] {
     const nic = this.nicOf(machine);
-    return this.routesOf.get((nic && this.subnetOf(nic)?.name) ?? "") ?? [];
+    return this.routesOf.get((nic && this.subnetOf(nic)?.name) ?? "")?.routes ?? [];
   }
 
   /** The groups of both levels that packets of a machine's adapter meet, in the order in which they are asked. */
@@ -191,7 +208,7 @@ export class VirtualNetwork implements FabricRules {
     const nic = this.nicOf(machine);
     if (nic === undefined) return [];
     const levels = [
-      { level: "NetworkInterface", group: nic.securityGroup },
+      { level: "NetworkInterface", group: this.ownGroupOf.get(machine) },
       { level: "Subnet", group: this.groupOf.get(this.subnetOf(nic)?.name ?? "") },
     ] as const;
     const asked = direction === "Inbound" ? levels.toReversed() : levels;
@@ -298,7 +315,7 @@ export class VirtualNetwork implements FabricRules {
     const names = this.namesIn(subnet);
     for (const { level, group } of this.groupsOf(nic.machine, direction)) {
       const where = level === "Subnet" ? `subnet ${subnet?.name ?? ""}` : `adapter of ${nic.machine}`;
-      const rule = decidingRule(group, direction, flow, names);
+      const rule = group.decide(direction, flow, names);
       if (rule.access === "Deny") return { group: group.name, level: where, rule };
       steps.push(`${where}: rule ${rule.priority} ${rule.name} of ${group.name} allows`);
     }
@@ -306,10 +323,9 @@ export class VirtualNetwork implements FabricRules {
   }
 
   private namesIn(subnet: VirtualSubnet | undefined): SecurityNames {
-    const { own, peered, learned } = this.spec.spaces;
-    const routed = (this.routesOf.get(subnet?.name ?? "") ?? []).filter(({ source }) => source === "User");
+    const inside = this.insideOf.get(subnet?.name ?? "");
     return {
-      virtualNetwork: [...own, ...peered, ...learned, ...routed.map(({ prefix }) => prefix)],
+      isVirtualNetwork: (ip) => inside?.hasAddress(ip) === true,
       isMember: (group, ip) =>
         this.spec.nics.some((nic) => nic.address === ip && nic.applicationGroups.includes(group)),
     };
@@ -326,7 +342,7 @@ export class VirtualNetwork implements FabricRules {
     const nobody = `no adapter of the virtual network has ${formatIp(destination)}`;
     const noRoute = { kind: "drop", code: "no-route", text: nobody, steps } as const;
     const subnet = sender === undefined ? undefined : this.subnetOf(sender);
-    const route = routeTo(this.routesOf.get(subnet?.name ?? "") ?? [], destination);
+    const route = this.routesOf.get(subnet?.name ?? "")?.find(destination);
     if (route === undefined) return owner ?? noRoute;
     const name = route.name === undefined ? "" : ` ${route.name}`;
     const words = `route ${formatPrefix(route.prefix)}${name} of subnet ${subnet?.name ?? ""} (${route.source})`;
