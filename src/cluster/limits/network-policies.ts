@@ -197,6 +197,27 @@ function asSelected({ metadata }: Pod): Pick<SelectedPod, "namespace" | "labels"
   return { namespace, labels };
 }
 
+type Candidate = ReturnType<typeof asSelected>;
+
+/** The pods that a policy may select: those of its namespace with the rarest of its labels, so that not each asks each. */
+function candidatesAmong(pods: readonly Candidate[]): (policy: ReadPolicy) => readonly Candidate[] {
+  const inNamespace = Map.groupBy(pods, ({ namespace }) => namespace);
+  const withLabel = new Map<string, Candidate[]>();
+  const keyOf = (namespace: string, key: string, value: string): string =>
+    JSON.stringify([namespace, key, value]);
+  for (const pod of pods)
+    for (const [key, value] of Object.entries(pod.labels))
+      addToList(withLabel, keyOf(pod.namespace, key, value), pod);
+  return ({ namespace, pods: { matchLabels } }) => {
+    let found: readonly Candidate[] = inNamespace.get(namespace) ?? [];
+    for (const [key, value] of Object.entries(matchLabels ?? {})) {
+      const having = withLabel.get(keyOf(namespace, key, value)) ?? [];
+      if (having.length < found.length) found = having;
+    }
+    return found;
+  };
+}
+
 type PolicyRemark = Pick<FileProblem, "code" | "message" | "advice">;
 
 function notEnforced(policy: ReadPolicy, enforcement: Enforcement | undefined, whose: string): PolicyRemark {
@@ -270,10 +291,9 @@ export function networkPolicyNotes(
   { objects: { NetworkPolicy, Pod }, enforcement }: Pick<Cluster, "objects" | "enforcement">,
   placeOf: PlaceOfObject,
 ): readonly FileProblem[] {
-  const candidates = Map.groupBy(Pod.map(asSelected), ({ namespace }) => namespace);
+  const candidatesOf = candidatesAmong(Pod.map(asSelected));
   const ofPolicies = NetworkPolicy.map(readNetworkPolicy).flatMap((policy) => {
-    const own = candidates.get(policy.namespace) ?? [];
-    const count = own.filter((pod) => selectsPod(policy, pod)).length;
+    const count = candidatesOf(policy).filter((pod) => selectsPod(policy, pod)).length;
     if (count === 0) return [];
     const whose = `: it selects ${plural(count, "pod")}, for ${policy.directions.join(" and ")}`;
     const said = policyMessage(policy, enforcement, whose);
