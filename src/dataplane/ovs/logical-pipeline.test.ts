@@ -182,6 +182,27 @@ function withFlow(fields: Partial<LogicalFlowRow>): Southbound {
   return { ...DUMP, flows: [flow, ...DUMP.flows] };
 }
 
+describe("ip.ttl--", () => {
+  // ovn-sb(5): where it would leave zero, the packet halts and no further action is carried out. northd's own flows match
+  // such packets before; ovn-trace goes on with them.
+  const through = new LogicalNetwork(withFlow({ actions: "ip.ttl--; next;" }));
+
+  it.each([0, 1])("ends a packet with %i left, and nothing after it is carried out", (ttl) => {
+    const asked = { to: "50:54:00:00:00:03", destination: "10.0.0.3", port: 7, ttl };
+    expect(told(run(asked, through))).toEqual(["drop the time to live is over"]);
+  });
+
+  it("takes one from a packet with more, which goes on", () => {
+    const asked = { to: "50:54:00:00:00:03", destination: "10.0.0.3", port: 7, ttl: 2 };
+    const { endings } = run(asked, through);
+    const [ending] = endings;
+    if (ending?.kind !== "output") throw new Error("it does not go out");
+    expect(endings).toHaveLength(1);
+    expect(ending.port).toBe("p03");
+    expect(ending.packet.bytes[ending.packet.start + 22]).toBe(1);
+  });
+});
+
 describe("bad flows", () => {
   it.each([
     ["telepathy;", "telepathy is not an action (at character 1)"],

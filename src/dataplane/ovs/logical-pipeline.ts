@@ -88,10 +88,14 @@ class LogicalRun {
   }
 
   private actions(actions: readonly Action[], state: PacketState, run: Run): void {
-    for (const action of actions) this.act(action, state, run);
+    for (const action of actions) {
+      if (action.kind !== "decrement-ttl") this.act(action, state, run);
+      // No further action is carried out (ovn-sb(5), `ip.ttl--`).
+      else if (!state.fields.decrementTtl()) return this.end("drop", "the time to live is over");
+    }
   }
 
-  private act(action: Action, state: PacketState, run: Run): void {
+  private act(action: Exclude<Action, { kind: "decrement-ttl" }>, state: PacketState, run: Run): void {
     switch (action.kind) {
       case "next":
         return this.table(state.copy(), {
@@ -101,9 +105,6 @@ class LogicalRun {
         });
       case "output":
         return run.pipeline === "ingress" ? this.toEgress(state.copy(), run) : this.leave(state.copy(), run);
-      case "decrement-ttl":
-        if (!state.fields.decrementTtl()) this.end("drop", "the time to live is over");
-        return undefined;
       case "load": {
         const before = state.read(action.to);
         state.write(action.to, (before & ~action.mask) | action.value);

@@ -194,10 +194,10 @@ export class PacketFields {
     writeU16(bytes, field, updateChecksum(readU16(bytes, field), before, after));
   }
 
-  /** Takes one from the time to live; false when there is none left, or the frame is not IP. */
+  /** Takes one from the time to live; false where that would leave zero, or the frame is not IP. */
   decrementTtl(): boolean {
     const ttl = this.read("ip.ttl");
-    return ttl > 0n && this.write("ip.ttl", ttl - 1n);
+    return ttl > 1n && this.write("ip.ttl", ttl - 1n);
   }
 
   /** An untagged ARP request from this frame's sender, as the action `arp` makes it. */

@@ -22,7 +22,8 @@ export type Argument =
 
 export type Action =
   | { readonly kind: "next"; readonly pipeline: Pipeline | undefined; readonly table: number | undefined }
-  | { readonly kind: "output" | "decrement-ttl" }
+  | { readonly kind: "output" }
+  | { readonly kind: "decrement-ttl" }
   | { readonly kind: "load"; readonly to: FieldBits; readonly value: bigint; readonly mask: bigint }
   | { readonly kind: "load-port"; readonly to: "inport" | "outport"; readonly name: string }
   | { readonly kind: "move" | "exchange"; readonly to: Place; readonly from: Place }
