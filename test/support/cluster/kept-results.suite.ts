@@ -160,7 +160,7 @@ type Told =
   | { readonly cells: readonly unknown[]; readonly findings: readonly unknown[]; readonly rest: unknown }
   | { readonly thrown: string };
 
-/** Of a lookup that got no answer: the DNS servers are back ends of a Service, too. */
+/** Of a lookup that went wrong: the DNS servers are back ends of a Service, too, and one of them may know less. */
 const NAMES = "names";
 
 /** True when chance says which of several back ends answers a cell, or a name of it, and one of them does not answer. */
@@ -171,7 +171,7 @@ function isByChance({ to, relation, name, flow }: VerifyCell, troubled: Readonly
 
 /**
  * A report without what chance decides: how many connections it takes until each back end has answered, and which of the
- * clients of a Service meet the back end that does not answer.
+ * clients of a Service meet the back end that does not answer, or answers otherwise than the others.
  */
 function tell(report: VerifyReport, troubled: ReadonlySet<string>): Told {
   const { cells, findings, counts, kept: _, ...rest } = report;
@@ -195,7 +195,7 @@ function troubledIn(reports: readonly VerifyReport[]): ReadonlySet<string> {
   return new Set(
     reports.flatMap(({ cells, findings }) =>
       findings.flatMap(({ cell, code }) => [
-        ...(code === "dns-timeout" ? [NAMES] : []),
+        ...(code?.startsWith("dns-") === true ? [NAMES] : []),
         ...(cell === undefined ? [] : [cells[cell]?.to ?? ""]),
       ]),
     ),
