@@ -60,6 +60,17 @@ describe("one code in different calls", () => {
       "error-object-already-exists likely",
     ],
     [
+      "a network whose NAT is there",
+      'plugin type="nat" name="nat" failed (add): hcnCreateNetwork failed in Win32: The object already exists. (0x1392)',
+      "network-object-exists likely",
+    ],
+    // aws/amazon-vpc-cni-k8s#2065: many pods at once on a node without flannel; nobody found the reason.
+    [
+      "a call of a plugin that does not say which",
+      'plugin type="vpc-shared-eni" name="vpc" failed (add): hnsCall failed in Win32: The object already exists. (0x1392)',
+      "error-object-already-exists unknown",
+    ],
+    [
       "a call for which nothing is known",
       "hcnModifyNamespace failed in Win32: The object already exists. (0x1392)",
       "error-object-already-exists unknown",
@@ -99,6 +110,38 @@ describe("one code in different calls", () => {
     // 5: access is denied.
     ["a file", "open C:\\k\\azure-vnet.json: Access is denied.", "file-denied likely"],
     ["HNS", "hcnEnumerateNetworks failed in Win32: Access is denied. (0x5)", "e-accessdenied likely"],
+    // 1, 0x20, 0xe7, 0x10b: layers, pipes, folders.
+    [
+      "a layer, with a driver of a cloud drive",
+      "hcsshim::PrepareLayer - failed failed in Win32: Incorrect function. (0x1)",
+      "layer-driver-between likely",
+    ],
+    [
+      "a layer that is in use, or said to be",
+      "hcsshim::ActivateLayer failed in Win32: The process cannot access the file because it is being used by another process. (0x20)",
+      "layer-in-use likely",
+    ],
+    // microsoft/hcsshim#919: in the middle of a node's life, of one container among many.
+    [
+      "a layer whose disk is late",
+      "failed to mount container storage: hcsshim::PrepareLayer - failed failed in Win32: The device is not ready. (0x15): unknown",
+      "error-not-ready unknown",
+    ],
+    [
+      "a pipe that is mounted like a file",
+      'failed to generate spec: failed to resolve symlink "": CreateFile \\\\.\\pipe\\csi-proxy-volume-v1: All pipe instances are busy.',
+      "error-pipe-busy likely",
+    ],
+    [
+      "a container with a file for a mount",
+      "failed to create shim: hcs::CreateComputeSystem web: The directory name is invalid.: unknown",
+      "error-directory likely",
+    ],
+    [
+      "a layer whose folder is wrong",
+      "hcsshim::ImportLayer failed in Win32: The directory name is invalid. (0x10b)",
+      "error-directory unknown",
+    ],
     // 10013: a way forbidden by its access permissions.
     [
       "a port that is reserved",
@@ -171,6 +214,45 @@ describe("what components print", () => {
       "flanneld-remote-dr-mac likely",
     ],
     ["Error response from daemon: network host not found", "docker-host-network-missing certain"],
+    // kubernetes/kubernetes#56696: docker of 2017 says the same in other words.
+    [
+      'Error response from daemon: {"message":"No such network: host"}',
+      "docker-host-network-missing certain",
+    ],
+    [
+      'failed to create default network: needs CNI plugin \\"nat\\" to be installed in CNI_PATH (\\"C:\\\\cni\\\\bin\\"), see the releases: file does not exist',
+      "cni-plugin-not-found likely",
+    ],
+    [
+      "Failed to find any valid interface to use: failed to get default interface: json: cannot unmarshal array into Go value of type struct { IfIndex int }",
+      "flanneld-two-default-routes certain",
+    ],
+    [
+      "server.go:215] [invalid configuration: CgroupsPerQOS (--cgroups-per-qos) true is not supported on Windows]",
+      "kubelet-cgroups-unsupported certain",
+    ],
+    [
+      "server.go:213] EnforceNodeAllocatable (--enforce-node-allocatable) [none] is not supported on Windows",
+      "kubelet-cgroups-unsupported certain",
+    ],
+    [
+      'Failed to pull image "rancher/rke2-upgrade:v1": failed to pull and unpack image: no match for platform in manifest: not found',
+      "image-platform-missing certain",
+    ],
+    [
+      "docker: no matching manifest for windows/amd64 10.0.17763 in the manifest list entries.",
+      "image-platform-missing certain",
+    ],
+    // What a kubelet on Windows says at each start.
+    [
+      "processstarttime.go:43] Could not get process start time, could not read /proc: CreateFile /proc: The system cannot find the file specified.",
+      "kubelet-start-lines unknown",
+    ],
+    ["server.go:754] kubelet needs to run as uid `0`. It is being run as -1", "kubelet-start-lines unknown"],
+    [
+      "kubelet.go:1845] skipping pod synchronization - [PLEG is not healthy: pleg has yet to be successful]",
+      "kubelet-start-lines unknown",
+    ],
     [
       "[net] Failed to attach endpoint: A Compute System with the specified identifier does not exist.",
       "hcs-e-system-not-found likely",

@@ -328,6 +328,7 @@ export const CALLS: Readonly<Record<CallId, Call>> = {
       "hcsshim::ActivateLayer",
       "hcsshim::ImportLayer",
       "hcsshim::UnprepareLayer",
+      "ProcessBaseLayer",
       "failed to extract layer",
     ],
     decide: ["crictl images", "Get-Volume"],

@@ -63,7 +63,10 @@ describe("the table of errors", () => {
     );
     expect([...new Set(within)].toSorted()).toEqual([
       "cni-add-failed in cni-plugin-said-nothing",
+      "error-file-not-found in kubelet-start-lines",
+      "flanneld-no-default-interface in flanneld-two-default-routes",
       "hcs-e-unexpected-exit in hcs-e-terminated-during-start",
+      "kubelet-pleg in kubelet-start-lines",
     ]);
   });
 });
