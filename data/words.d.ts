@@ -993,6 +993,7 @@ export interface KubeProxy {
   readonly metricFeatureEnabled: string;
   readonly zpagesWarning: string;
   readonly overlayNetworkSettling: Template<"name">;
+  readonly oldLoadBalancersUnlisted: Template<"reason">;
   readonly localEndpointMissing: Template<"ip">;
   readonly hnsNotAnswering: string;
   readonly endpointFamilyMismatch: Template<"misplaced" | "family">;

@@ -53,6 +53,7 @@ it.each([
       "idleChanges.slice": "whole",
       checksWrongFrontEnd: false,
       removal: "terminated-of-last-service",
+      oldLoadBalancers: "load-balancers",
       canModify: true,
     },
   ],

@@ -56,6 +56,15 @@ export type RepeatedEntryRule =
   /** The first, but for entries that do not terminate: of these the last. */
   | "running";
 
+/** By which calls a start looks for load balancers of an earlier run (`DeleteAllHnsLoadBalancerPolicy` of winkernel/hcnutils.go). */
+export type OldLoadBalancers =
+  /** HNS v1. */
+  | "policy-lists"
+  /** HCN, each with its document. */
+  | "load-balancers"
+  /** HCN, identifiers alone: a document that nobody can read is in nobody's way. */
+  | "identifiers";
+
 /** The labels that take objects out of a kube-proxy's sight (the informers in cmd/kube-proxy/app/server.go). */
 export interface LabelFilters {
   readonly service: readonly string[];
@@ -163,6 +172,12 @@ export interface Behaviour {
   readonly equalAddress: EqualAddressRule;
   readonly duplicateRemoval: DuplicateRemoval;
   readonly removal: RemoteEndpointRemoval;
+  readonly oldLoadBalancers: OldLoadBalancers;
+  /**
+   * What HNS does not report is not there: load balancers of an earlier run at the start, and the endpoint behind forwarded
+   * health checks in a sync.
+   */
+  readonly takesUnreadForNone: boolean;
   /** Local endpoints are not taken for the remote ones that vanished (one change with the rule for equal addresses). */
   readonly sparesLocalEndpoints: boolean;
   /** HNS may be asked to change a load balancer. */
@@ -266,6 +281,8 @@ function upstream({ minor }: KubernetesVersion): Behaviour {
     equalAddress: upstreamEqualAddress(minor),
     duplicateRemoval: minor >= 36 ? "at-once" : "never",
     removal: upstreamRemoval(minor),
+    oldLoadBalancers: minor >= 31 ? "load-balancers" : "policy-lists",
+    takesUnreadForNone: true,
     sparesLocalEndpoints: minor >= 33,
     canModify: minor >= 31,
     slicePortWins: minor >= 34,
@@ -326,6 +343,8 @@ function hardened(version: KubernetesVersion): Behaviour {
     equalAddress: "local",
     duplicateRemoval: "unreferenced",
     removal: published.removal === "terminated-of-last-service" ? "terminated" : published.removal,
+    oldLoadBalancers: "identifiers",
+    takesUnreadForNone: false,
     sparesLocalEndpoints: true,
     slicePortWins: true,
     toleratedFailure: "unanswered",

@@ -78,6 +78,52 @@ describe("hardened (docs/reference/differences.md)", () => {
     expect(node.loadBalancers()).toEqual([C_L1]);
   });
 
+  describe("HNS does not report the endpoint behind forwarded health checks", () => {
+    const svc = service({ spec: { type: "LoadBalancer" }, ingress: [{ ip: ADDRESS.G }] });
+    const all = [C_L1, "G:80→8080 [EP-L1] L0 P16 D0", "G:10256→10256 [GW] L0 P0 D0"];
+    const begun = async (compat: "upstream" | "hardened"): Promise<KubeProxyNode> => {
+      const node = new KubeProxyNode({ ...hardened(36), compat, options: { forwardHealthCheckVip: true } });
+      node.objects.servicesListed([svc]);
+      node.objects.endpointSlicesListed([slice(["L1"])]);
+      await node.start();
+      return node;
+    };
+
+    it.each([
+      ["upstream", ["done"], all.slice(0, 2)],
+      ["hardened", ["hns-unreadable"], all],
+    ] as const)("%s: in the first sync", async (compat, outcomes, loadBalancers) => {
+      const node = await begun(compat);
+      node.hns.failNext("enumerate Endpoint", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+      const { families } = await node.proxy.sync();
+      expect(families.slice(0, 1).map(({ outcome }) => outcome)).toEqual(outcomes);
+      await node.proxy.sync();
+      expect(node.loadBalancers()).toEqual(loadBalancers);
+    });
+
+    it("hardened: what stands stays", async () => {
+      const node = await begun("hardened");
+      await node.proxy.sync();
+      expect(node.loadBalancers()).toEqual(all);
+      node.hns.failNext("enumerate Endpoint", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+      const { families } = await node.change(slice(["L1", "L2"]));
+      expect(families[0]?.finding?.code).toBe("hns-unreachable");
+      expect(node.calls()).toEqual([]);
+      await node.proxy.sync();
+      expect(node.loadBalancers().toSorted()).toEqual(
+        all.map((each) => each.replace("[EP-L1]", "[EP-L1,EP-L2]")).toSorted(),
+      );
+    });
+
+    it("hardened: one that is not there is no failure", async () => {
+      const node = await begun("hardened");
+      await node.hns.delete("Endpoint", "10ca1000-0000-4000-8000-000000000003");
+      const { families } = await node.proxy.sync();
+      expect(families[0]?.outcome).toBe("done");
+      expect(node.loadBalancers()).toEqual(all.slice(0, 2));
+    });
+  });
+
   it("KP-H25 internal policy Local keeps its load balancer in 1.34", async () => {
     const node = new KubeProxyNode(hardened(34));
     await node.begin([service({ spec: { internalTrafficPolicy: "Local" } })], [slice(["L1", "L2"])]);

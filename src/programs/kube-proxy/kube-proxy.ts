@@ -6,7 +6,13 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type Behaviour, behaviourOf } from "./behaviour.ts";
-import { type Attempt, attempt, failureText } from "./load-balancers/hns-failure.ts";
+import {
+  type Attempt,
+  type HnsFailure,
+  attempt,
+  explanationOf,
+  failureText,
+} from "./load-balancers/hns-failure.ts";
 import {
   DEFAULT_HEALTHZ_PORT,
   DEFAULT_NODE_IP,
@@ -33,14 +39,14 @@ import {
   networkNameOf,
   refuseNetwork,
   refuseOptions,
-  removeAllPolicyLists,
+  removeOldLoadBalancers,
 } from "./sync/start-up.ts";
 import { kubeProxy } from "#data/words.js";
 
 const WORDS = kubeProxy();
 
-/** How long kube-proxy waits before it looks for its network again. */
-const NETWORK_RETRY_MS = 1_000;
+/** How long kube-proxy waits before it looks again for its network, or for what an earlier run has left. */
+const HNS_RETRY_MS = 1_000;
 /** How long it lets an overlay network settle before it looks a second time. */
 const OVERLAY_WAIT_MS = 10_000;
 
@@ -70,10 +76,17 @@ export interface KubeProxyParts {
   readonly options: KubeProxyOptions;
 }
 
-type Phase = "new" | "looking" | "settling" | "running" | "failed";
+type Phase = "new" | "cleaning" | "looking" | "settling" | "running" | "failed";
 
 function cannotStart(message: string): StartResult {
   return { state: "failed", finding: { code: "kube-proxy-cannot-start", message } };
+}
+
+/** What serves Services that are gone would go on serving them. */
+function waitingForListing(failure: HnsFailure): StartResult {
+  const message = WORDS.oldLoadBalancersUnlisted({ reason: failureText(failure) });
+  const finding: ServiceFinding = { code: explanationOf(failure, "hns-unreachable"), message };
+  return { state: "waiting", retryAfterMs: HNS_RETRY_MS, finding };
 }
 
 /** Plain data, so that a world that holds it can be forked; the caller says when it starts and syncs. */
@@ -107,7 +120,12 @@ export class KubeProxy {
       const version = await checkHns(this.client);
       if (typeof version === "string") return this.fail(version);
       this.version = version;
-      this.found = await removeAllPolicyLists(this.client);
+      this.phase = "cleaning";
+    }
+    if (this.phase === "cleaning") {
+      const removed = await removeOldLoadBalancers(this.client, this.behaviour);
+      if (!removed.ok && !this.behaviour.takesUnreadForNone) return waitingForListing(removed.failure);
+      this.found = removed.ok ? removed.value : [];
       this.phase = "looking";
     }
     const name = networkNameOf(this.options);
@@ -175,7 +193,7 @@ export class KubeProxy {
     if (!read.ok) {
       const message = `kube-proxy waits for the HNS network ${name}: ${failureText(read.failure)}`;
       const finding: ServiceFinding = { code: "kube-proxy-network-missing", message };
-      return { state: "waiting", retryAfterMs: NETWORK_RETRY_MS, finding };
+      return { state: "waiting", retryAfterMs: HNS_RETRY_MS, finding };
     }
     if (!read.value.isOverlay) return this.run(read.value);
     this.phase = "settling";

@@ -10,6 +10,7 @@ import {
 import { cleanUpAll, takeOverChanges } from "./take-over-changes.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import {
+  type Attempt,
   attempt,
   explanationOf,
   explanationOfSourceVip,
@@ -54,6 +55,11 @@ interface SyncWork {
 }
 
 const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] });
+
+function unreadableHns(what: string, failure: HnsFailure): EarlyEnd {
+  const message = `HNS does not ${what}: ${failureText(failure)}`;
+  return { outcome: "hns-unreadable", finding: { code: explanationOf(failure, "hns-unreachable"), message } };
+}
 
 function silentHns(): EarlyEnd {
   const message = WORDS.hnsNotAnswering;
@@ -166,7 +172,12 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
   private async work(request: SyncRequest): Promise<SyncWork> {
     const { configuration, state } = this;
     const { nowMs } = request;
-    const rootEndpoint = await this.findRootEndpoint();
+    const root = await this.findRootEndpoint();
+    if (!root.ok)
+      return {
+        ...NO_WORK,
+        end: unreadableHns(`return the endpoint ${configuration.rootEndpointName}`, root.failure),
+      };
     const lost = await this.checkNetwork();
     if (lost !== undefined) return { ...NO_WORK, end: lost };
     const events = await takeOverChanges(configuration, state);
@@ -174,7 +185,7 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
     if (!compares && this.isIdle(nowMs)) return { ...NO_WORK, events };
     const queried = await this.readHns(compares);
     if ("outcome" in queried) return { ...NO_WORK, events, end: queried };
-    const done = await this.workOn(queried, events, compares, nowMs, rootEndpoint);
+    const done = await this.workOn(queried, events, compares, nowMs, root.value);
     await this.removeDuplicates();
     return done;
   }
@@ -243,11 +254,14 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
     return terminated.size + loadBalancers.staleCount === 0 || !this.isCleanUpDue(nowMs);
   }
 
-  private async findRootEndpoint(): Promise<Guid | undefined> {
+  /** The endpoint behind forwarded health checks, where these are wanted and it is there. */
+  private async findRootEndpoint(): Promise<Attempt<Guid | undefined>> {
     const { client, rootEndpointName, forwardsHealthCheck, behaviour } = this.configuration;
-    if (!forwardsHealthCheck || !behaviour.hasHealthCheckForward) return undefined;
+    const none: Attempt<undefined> = { ok: true, value: undefined };
+    if (!forwardsHealthCheck || !behaviour.hasHealthCheckForward) return none;
     const found = await attempt(() => getEndpointByName(client, rootEndpointName));
-    return found.ok ? found.value.ID : undefined;
+    if (found.ok) return { ok: true, value: found.value.ID };
+    return behaviour.takesUnreadForNone || isNotFound(found.failure) ? none : found;
   }
 
   private async checkNetwork(): Promise<EarlyEnd | undefined> {
@@ -263,13 +277,8 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
       this.state.network = read.value;
       return lost;
     }
-    if (isTolerated(read.failure, behaviour.toleratedFailure)) {
-      const message = `HNS does not return the network ${network.name}: ${failureText(read.failure)}`;
-      return {
-        outcome: "hns-unreadable",
-        finding: { code: explanationOf(read.failure, "hns-unreachable"), message },
-      };
-    }
+    if (isTolerated(read.failure, behaviour.toleratedFailure))
+      return unreadableHns(`return the network ${network.name}`, read.failure);
     return this.loseNetwork(failureText(read.failure));
   }
 
@@ -291,11 +300,7 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
     }
     const { what, failure } = unreadable;
     if (what === "load balancers") await this.removeDuplicates();
-    const message = `HNS does not list its ${what}: ${failureText(failure)}`;
-    return {
-      outcome: "hns-unreadable",
-      finding: { code: explanationOf(failure, "hns-unreachable"), message },
-    };
+    return unreadableHns(`list its ${what}`, failure);
   }
 
   private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {

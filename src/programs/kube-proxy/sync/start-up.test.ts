@@ -204,7 +204,67 @@ describe("the start (§8.10)", () => {
     });
     expect(await node.start()).toBe("running");
     expect(node.hns.list("LoadBalancer")).toEqual([]);
-    expect(node.calls()[0]).toContain("DELETE");
+    expect(node.calls()).toHaveLength(1);
+  });
+
+  describe("KP-S10 HNS does not list the load balancers of an earlier run", () => {
+    const LEFT = "1b000000-0000-4000-8000-0000000000ff";
+
+    /** HNS answers the check, and not the listing after it. */
+    function failing(settings: NodeSettings): KubeProxyNode {
+      const node = new KubeProxyNode(settings);
+      node.hns.put("LoadBalancer", {
+        ID: LEFT,
+        HostComputeEndpoints: ["10ca1000-0000-4000-8000-000000000001"],
+        FrontendVIPs: [ADDRESS.C],
+        PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
+      });
+      let checks = 0;
+      node.hns.refuse = ({ call }) => {
+        const isListing = call === "enumerate LoadBalancer" || (call === "GET /policylists/" && ++checks > 1);
+        return isListing ? new HcnError("RPC_S_SERVER_UNAVAILABLE") : undefined;
+      };
+      return node;
+    }
+
+    it("hardened: it waits, says so, and removes them when HNS answers", async () => {
+      const node = failing({ compat: "hardened" });
+      for (let second = 0; second < 2; second++) {
+        const result = await node.proxy.start();
+        expect(result).toMatchObject({ state: "waiting", retryAfterMs: 1_000 });
+        const finding = result.state === "waiting" ? result.finding : undefined;
+        expect(finding?.code).toBe("hns-unreachable");
+        expect(finding?.message).toMatch(/lists the load balancers of an earlier run.*6ba/);
+      }
+      expect(node.hns.list("LoadBalancer")).toHaveLength(1);
+      expect((await node.proxy.sync()).families.map(({ outcome }) => outcome)).toEqual(["not-ready"]);
+      node.hns.refuse = undefined;
+      expect(await node.proxy.start()).toEqual({ state: "running" });
+      expect(node.hns.list("LoadBalancer")).toEqual([]);
+    });
+
+    inVersions("upstream: it goes on, and they stay", ALL_MINORS, async (minor) => {
+      const node = failing({ minor });
+      expect(await node.proxy.start()).toEqual({ state: "running" });
+      node.hns.refuse = undefined;
+      await node.proxy.sync();
+      expect(node.hns.list("LoadBalancer").map((each) => each["ID"])).toEqual([LEFT]);
+    });
+
+    inVersions("KP-S10 they are policy lists of HNS v1", [20, 30], async (minor) => {
+      const node = failing({ minor });
+      node.hns.refuse = undefined;
+      await node.start();
+      expect(node.hns.calls.map(({ call }) => call)).toEqual([`DELETE /policylists/${LEFT.toUpperCase()}`]);
+    });
+
+    // kubernetes/kubernetes, pkg/proxy/winkernel/hcnutils.go of v1.31.0: ListLoadBalancers and Delete of hcn.
+    inVersions("KP-S10 they are load balancers of HCN", [31, 37], async (minor) => {
+      const node = failing({ minor });
+      node.hns.refuse = undefined;
+      await node.start();
+      expect(node.hns.calls).toEqual([{ call: "delete LoadBalancer", id: LEFT }]);
+    });
   });
 });
 

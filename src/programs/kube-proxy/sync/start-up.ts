@@ -1,13 +1,14 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
-import type { HcnClient } from "#contracts/hcn/client.ts";
+import { DEFAULT_QUERY, type HcnClient } from "#contracts/hcn/client.ts";
+import { deleteLoadBalancer, listLoadBalancers } from "#contracts/hcn/operations.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { type IpFamily, formatIp, parseIp } from "#core/net/ip.ts";
-import type { Behaviour } from "../behaviour.ts";
-import { attempt, failureText } from "../load-balancers/hns-failure.ts";
+import type { Behaviour, OldLoadBalancers } from "../behaviour.ts";
+import { type Attempt, attempt, failureText } from "../load-balancers/hns-failure.ts";
 import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
 import { kubeProxy } from "#data/words.js";
@@ -106,16 +107,44 @@ function idOf(policyList: JsonValue): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
+/** How load balancers of an earlier run are listed and deleted. */
+interface OldLoadBalancerCalls {
+  list(client: HcnClient): Promise<readonly Guid[]>;
+  delete(client: HcnClient, id: Guid): Promise<unknown>;
+}
+
+/** `DeleteAllHnsLoadBalancerPolicy` of winkernel/hcnutils.go, and the way that reads no document. */
+const OLD_LOAD_BALANCER_CALLS: Readonly<Record<OldLoadBalancers, OldLoadBalancerCalls>> = {
+  "policy-lists": {
+    async list(client) {
+      const listed = await requestHns(client, "GET", "/policylists/");
+      const policyLists = Array.isArray(listed) ? (listed as readonly JsonValue[]) : [];
+      return policyLists.flatMap((policyList) => idOf(policyList) ?? []);
+    },
+    delete: (client, id) => requestHns(client, "DELETE", `/policylists/${id}`),
+  },
+  "load-balancers": {
+    list: async (client) => (await listLoadBalancers(client)).map(({ ID }) => ID),
+    delete: deleteLoadBalancer,
+  },
+  identifiers: {
+    list: (client) => client.enumerate("LoadBalancer", DEFAULT_QUERY),
+    delete: deleteLoadBalancer,
+  },
+};
+
 /**
- * Deletes every load balancer on the machine, whatever made it. Upstream logs what fails and goes on.
- * @returns those that were there.
+ * Deletes every load balancer on the machine, whatever made it. What cannot be deleted is left: `hardened` finds it in its
+ * first comparison.
+ * @returns those that were there, or why HNS does not list them.
  */
-export async function removeAllPolicyLists(client: HcnClient): Promise<readonly Guid[]> {
-  const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
-  if (!listed.ok) return [];
-  const policyLists = Array.isArray(listed.value) ? (listed.value as readonly JsonValue[]) : [];
-  const ids = policyLists.flatMap((policyList) => idOf(policyList) ?? []);
-  // What cannot be removed is left: `hardened` finds it in its first comparison.
-  for (const id of ids) await attempt(() => requestHns(client, "DELETE", `/policylists/${id}`));
-  return ids.map((id) => id.toLowerCase());
+export async function removeOldLoadBalancers(
+  client: HcnClient,
+  { oldLoadBalancers }: Behaviour,
+): Promise<Attempt<readonly Guid[]>> {
+  const calls = OLD_LOAD_BALANCER_CALLS[oldLoadBalancers];
+  const listed = await attempt(() => calls.list(client));
+  if (!listed.ok) return listed;
+  for (const id of listed.value) await attempt(() => calls.delete(client, id));
+  return { ok: true, value: listed.value.map((id) => id.toLowerCase()) };
 }
