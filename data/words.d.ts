@@ -1155,6 +1155,7 @@ export interface LogAndErrors {
   readonly causeOnSameLine: string;
   readonly causeNeedsCall: string;
   readonly yamlContinuationUnindented: string;
+  readonly describedPodOfNode: string;
   readonly kubectlDescribeSkipped: string;
   readonly adviceSuppressionFields: string;
   readonly verifyCellsKept: Template<"cells" | "of" | "label">;

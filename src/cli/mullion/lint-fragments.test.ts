@@ -157,6 +157,48 @@ System Info:
 PodCIDR:                      10.244.1.0/24
 `;
 
+const POD = `Name:             web
+Namespace:        shop
+Priority:         0
+Service Account:  default
+Node:             win-1/10.0.0.4
+Start Time:       Thu, 13 Apr 2023 21:25:29 +0800
+Labels:           app=web
+                  pod-template-hash=bb44b9dff
+Annotations:      <none>
+Status:           Pending
+IP:               10.244.1.7
+IPs:
+  IP:           10.244.1.7
+Controlled By:  ReplicaSet/web-bb44b9dff
+Containers:
+  web:
+    Container ID:   containerd://db6de88836b083e7f3f8cbe1d0e6e8ca
+    Image:          mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2019
+    Ports:          80/TCP, 443/TCP (tls)
+    Host Ports:     8080/TCP, 0/TCP (tls)
+    State:          Running
+      Started:      Thu, 13 Apr 2023 21:55:01 +0800
+    Ready:          True
+    Environment:    <none>
+  side:
+    Container ID:
+    Image:          busybox:1.36
+    Port:           <none>
+    Host Port:      <none>
+    State:          Waiting
+      Reason:       ErrImagePull
+    Ready:          False
+Conditions:
+  Type              Status
+  Initialized       True
+Node-Selectors:  kubernetes.io/os=windows
+Tolerations:     node.kubernetes.io/not-ready:NoExecute op=Exists for 300s
+Events:
+  Type     Reason  Age  From     Message
+  Warning  Failed  1s   kubelet  Error: ErrImagePull
+`;
+
 describe("what a command shows on a screen", () => {
   it("PowerShell's list of networks is read, one document each", async () => {
     expect((await run("networks.txt", LISTED)).out).toContain("2 documents in 1 file checked: nothing found");
@@ -174,12 +216,15 @@ describe("what a command shows on a screen", () => {
     expect((await run("networks.txt", text)).out).toContain("2 documents in 1 file checked: nothing found");
   });
 
-  it.each(["$ kubectl describe node win-1", "[kube@master ~]$ kubectl describe node win-1"])(
-    "kubectl describe node below %s gives the Node",
-    async (typed) => {
-      expect((await run("node.txt", `${typed}\n${DESCRIBED}`)).out).toContain("Kubernetes 1.28");
-    },
-  );
+  it.each([
+    "$ kubectl describe node win-1",
+    "[kube@master ~]$ kubectl describe node win-1",
+    "D:\\kubernetes>kubectl describe node win-1",
+    "~ $ oc describe node/win-1",
+    "kubectl describe node win-1",
+  ])("kubectl describe node below %s gives the Node", async (typed) => {
+    expect((await run("node.txt", `${typed}\n${DESCRIBED}`)).out).toContain("Kubernetes 1.28");
+  });
 
   it("kubectl describe node gives the Node, with its build and its version", async () => {
     const { out } = await run("node.txt", DESCRIBED);
@@ -212,10 +257,50 @@ External Traffic Policy:  Cluster
     expect(out).toContain("no connection to port 5060");
   });
 
-  it("kubectl describe of a pod is named for what it is", async () => {
+  const WIN_OVERLAY =
+    '{"cniVersion":"0.2.0","name":"vxlan0","type":"win-overlay","ipam":{"type":"host-local","subnet":"10.244.1.0/24"},"dns":{"nameservers":["10.96.0.10"]},"capabilities":{"dns":true}}';
+
+  it("kubectl describe pod gives the Pod, with the lines of its containers", async () => {
+    const { out } = await runAll({ "pod.txt": POD, "node.txt": DESCRIBED, "cni.conf": WIN_OVERLAY });
+    expect(out).toContain("3 documents in 3 files checked");
+    expect(out).toContain("pod.txt:20:1: warning: host-port-ignored (Pod web as kubectl describes it)");
+    expect(out).toContain("hostPort 8080 stays closed");
+    expect(out).toContain("pod.txt:27:1: error: linux-image-on-windows-node");
+  });
+
+  it("a pod that runs is not judged by its image, and one that waits not by what nodes there are", async () => {
+    const running = POD.replace(
+      "State:          Waiting\n      Reason:       ErrImagePull",
+      "State:          Running",
+    );
+    expect((await runAll({ "pod.txt": running, "node.txt": DESCRIBED })).out).not.toContain("linux-image");
+    const waiting = POD.replace("win-1/10.0.0.4", "<none>").replace(
+      /^Node-Selectors.*$/mu,
+      "Node-Selectors:  disk=ssd",
+    );
+    expect((await runAll({ "pod.txt": waiting, "node.txt": DESCRIBED })).out).not.toMatch(
+      /unschedulable|selector/u,
+    );
+  });
+
+  it("several pods and nodes below each other are as many objects", async () => {
+    const { out } = await run("all.txt", `${DESCRIBED}\n\n${POD}\n\n${POD.replace("web", "api")}`);
+    expect(out).toContain("3 documents in 1 file checked");
+    expect(out).toContain("all.txt:77:1: error: host-port-conflict (Pod api");
+    expect(out).toContain("belongs to Pod web as kubectl describes it already");
+  });
+
+  // A HostProcess pod, or one with hostNetwork: the description says neither.
+  it("a pod with the address of its node is not judged", async () => {
+    const { code, out } = await run("pod.txt", POD.replace("10.244.1.7", "10.0.0.4"));
+    expect(code).toBe(2);
+    expect(out).toContain("a pod with its node's address");
+  });
+
+  it("kubectl describe of another kind is named for what it is", async () => {
     const text =
-      "Name:         web\nNamespace:    default\nLabels:       app=web\nStatus:       Pending\nEvents:\n";
-    const { code, out } = await run("pod.txt", text);
+      "Name:         web\nNamespace:    default\nLabels:       app=web\nReplicas:     1\nEvents:\n";
+    const { code, out } = await run("deployment.txt", text);
     expect(code).toBe(2);
     expect(out).toContain("kubectl describe");
     expect(out).toContain("explain --log");

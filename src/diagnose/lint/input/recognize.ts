@@ -13,7 +13,7 @@ import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
 import { embeddedDocuments } from "./embedded.ts";
 import { readNodeSettings } from "./node-settings.ts";
 import { type Fragment, beginsWithAnnotation, fragmentOf, locateFragment } from "./fragments.ts";
-import { describedObject, isDescribed, listedObjects } from "./shown-objects.ts";
+import { describedObjects, isDescribed, listedObjects } from "./shown-objects.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
@@ -397,13 +397,19 @@ function beginsAsJson(head: string): boolean {
 
 /** What a command showed on a screen, or nothing that is known. */
 function addShown(into: Recognition, source: SourceText): void {
-  const described = isDescribed(source.text);
-  const object = described ? describedObject(source) : undefined;
-  const found = object === undefined ? listedObjects(source) : [object];
-  into.documents.push(...found);
-  if (found.length > 0) return;
-  const reason = described ? WORDS.kubectlDescribeSkipped : "not a file that lint reads";
-  passBy(into, source, 0, reason);
+  if (!isDescribed(source.text)) {
+    const found = listedObjects(source);
+    into.documents.push(...found);
+    if (found.length === 0) passBy(into, source, 0, "not a file that lint reads");
+    return;
+  }
+  for (const object of describedObjects(source)) {
+    if ("value" in object) into.documents.push(object);
+    else {
+      const reason = object.isOfNode ? WORDS.describedPodOfNode : WORDS.kubectlDescribeSkipped;
+      passBy(into, source, source.offsetAt({ line: object.line, column: 1 }), reason);
+    }
+  }
 }
 
 /** A bracket whose content a program writes: an expression of a template that is a value of JSON is one of its values. */

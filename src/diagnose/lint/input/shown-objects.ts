@@ -7,6 +7,7 @@ import type { SourceText } from "#core/base/source-text.ts";
 import { readDump } from "#hns/dump/read-dump.ts";
 import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import type { LintDocument, Locate } from "./document.ts";
+import type { LintPath } from "./fields.ts";
 
 /** A place is the line of its field: the text has no more. */
 function locateByLine(
@@ -191,33 +192,177 @@ function serviceLine(field: string, inner: string): string {
   return line ?? (inner === "ports" ? "Port" : "Type");
 }
 
-/** True for what `kubectl describe` prints. */
-export function isDescribed(text: string): boolean {
-  return /^Name:\s+\S/.test(text.trimStart()) && /^(?:Labels|Annotations):\s/m.test(text);
+/** A container as `kubectl describe pod` prints it, with the line of each of its fields. */
+interface DescribedContainer {
+  readonly name: string;
+  readonly field: "containers" | "initContainers";
+  readonly line: number;
+  readonly told: Map<string, { readonly value: string; readonly line: number }>;
 }
 
-/**
- * The object of `kubectl describe node` or `kubectl describe service`; undefined for other kinds, whose objects it does not
- * print as far as rules ask: of a pod neither `hostNetwork` nor the security context.
- */
-export function describedObject(source: SourceText): LintDocument | undefined {
-  const sections = sectionsOf(source.text);
+const CONTAINER_SECTIONS: Readonly<Record<string, DescribedContainer["field"]>> = {
+  "Containers:": "containers",
+  "Init Containers:": "initContainers",
+};
+
+/** @param first the line of the file that `text` begins with. */
+function describedContainers(text: string, first: number): readonly DescribedContainer[] {
+  const containers: DescribedContainer[] = [];
+  let field: DescribedContainer["field"] | undefined;
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (/^\S/.test(line)) field = CONTAINER_SECTIONS[line.trimEnd()];
+    if (field === undefined) continue;
+    const [, name] = /^ {2}([a-z\d][a-z\d.-]*):\s*$/.exec(line) ?? [];
+    if (name !== undefined) containers.push({ name, field, line: first + index, told: new Map() });
+    const [, key = "", value = ""] = /^ {4}([A-Z][\w ]*):(?:\s+(\S[^]*))?$/.exec(line) ?? [];
+    if (key !== "") containers.at(-1)?.told.set(key, { value: value.trim(), line: first + index });
+  }
+  return containers;
+}
+
+/** `80/TCP, 443/TCP (tls)`, with host ports in the same order. */
+function portsOfContainer({ told }: DescribedContainer): readonly Fields[] {
+  const partsOf = (name: string): readonly string[] =>
+    (told.get(name) ?? told.get(`${name}s`))?.value.split(",").map((part) => part.trim()) ?? [];
+  const hostPorts = partsOf("Host Port");
+  return partsOf("Port").flatMap((part, index) => {
+    const [, port = "", protocol = ""] = /^(\d{1,5})\/([A-Z]+)/.exec(part) ?? [];
+    const [, hostPort = "0"] = /^(\d{1,5})\//.exec(hostPorts[index] ?? "") ?? [];
+    if (port === "") return [];
+    return [
+      { containerPort: Number(port), protocol, ...(hostPort !== "0" && { hostPort: Number(hostPort) }) },
+    ];
+  });
+}
+
+function specOfContainer(container: DescribedContainer): Fields {
+  const ports = portsOfContainer(container);
+  return {
+    name: container.name,
+    image: container.told.get("Image")?.value ?? "",
+    ...(ports.length > 0 && { ports }),
+  };
+}
+
+function statusOfContainer({ name, told }: DescribedContainer): Fields {
+  const state = told.get("State")?.value.toLowerCase() ?? "";
+  return {
+    name,
+    ready: told.get("Ready")?.value === "True",
+    ...(state !== "" && { state: { [state]: {} } }),
+  };
+}
+
+/** A node that is not named is "", as the API has it: neither affinity nor why a pod waits is in a description. */
+function describedPod(
+  sections: ReadonlyMap<string, readonly string[]>,
+  containers: readonly DescribedContainer[],
+): Fields {
+  const [nodeName] = (toldOf(sections, "Node") ?? "").split("/");
+  const of = (field: DescribedContainer["field"]): readonly DescribedContainer[] =>
+    containers.filter((each) => each.field === field);
+  const [initContainers, podIP] = [of("initContainers"), toldOf(sections, "IP")];
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: describedMetadata(sections),
+    spec: {
+      nodeName,
+      nodeSelector: pairsOf(sections.get("Node-Selectors"), /^([^=\s]+)=(.*)$/),
+      containers: of("containers").map(specOfContainer),
+      ...(initContainers.length > 0 && { initContainers: initContainers.map(specOfContainer) }),
+    },
+    status: {
+      phase: toldOf(sections, "Status") ?? "Unknown",
+      ...(podIP !== undefined && { podIP }),
+      containerStatuses: of("containers").map(statusOfContainer),
+      initContainerStatuses: initContainers.map(statusOfContainer),
+    },
+  };
+}
+
+/** Lines of a container with a field of its spec. */
+const CONTAINER_LINES: Readonly<Record<string, readonly string[]>> = {
+  image: ["Image"],
+  containerPort: ["Port", "Ports"],
+  hostPort: ["Host Port", "Host Ports"],
+};
+
+/** The line of a field of a container; undefined for a path that leads elsewhere. */
+function lineInContainers(containers: readonly DescribedContainer[], path: LintPath): number | undefined {
+  const [, field, index] = path;
+  const own = containers.filter((container) => container.field === field);
+  const container = typeof index === "number" ? own[index] : undefined;
+  const names = CONTAINER_LINES[String(path.at(-1))] ?? [];
+  return names.flatMap((name) => container?.told.get(name)?.line ?? [])[0] ?? container?.line;
+}
+
+/** `~ $ kubectl describe pod web`: what people type has other prompts than those that are known. */
+const TYPED_DESCRIBE = /^[^\n]{0,200}\bdescribe\b[^\n]{0,400}\n/;
+
+/** True for what `kubectl describe` prints. */
+export function isDescribed(text: string): boolean {
+  const begin = text.trimStart().replace(TYPED_DESCRIBE, "").trimStart();
+  return /^Name:\s+\S/.test(begin) && /^(?:Labels|Annotations):\s/m.test(text);
+}
+
+/** A piece of a file with one description, and the line of the file that it begins with. */
+interface DescribedPiece {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** `kubectl describe nodes` prints one after the other. */
+function piecesOf(text: string): readonly DescribedPiece[] {
+  const lines = text.split("\n");
+  const begins = lines.flatMap((line, index) => (/^Name:\s+\S/.test(line) ? [index] : []));
+  return begins.map((begin, index) => ({
+    text: lines.slice(begin, begins[index + 1]).join("\n"),
+    line: begin + 1,
+  }));
+}
+
+/** An object of a description, or why there is none: its line, and for a pod that it has its node's address. */
+export type DescribedObject = LintDocument | { readonly line: number; readonly isOfNode: boolean };
+
+function objectOf(source: SourceText, piece: DescribedPiece): DescribedObject {
+  const sections = sectionsOf(piece.text);
+  const containers = describedContainers(piece.text, piece.line);
   const isNode = sections.has("System Info") && sections.has("Roles");
   const isService = sections.has("Session Affinity") && sections.has("Endpoints");
-  if (!isNode && !isService) return undefined;
-  const kind = isNode ? "Node" : "Service";
-  const value = isNode ? describedNode(sections) : describedService(sections, source.text);
-  const last = source.text.split("\n").length;
+  const isPod = containers.length > 0 && sections.has("Node") && sections.has("Status");
+  const address = toldOf(sections, "IP");
+  const isOfNode = isPod && address !== undefined && toldOf(sections, "Node")?.split("/")[1] === address;
+  if ((!isNode && !isService && !isPod) || isOfNode) return { line: piece.line, isOfNode };
+  const [kind, value] = isNode
+    ? ["Node", describedNode(sections)]
+    : isService
+      ? ["Service", describedService(sections, piece.text)]
+      : ["Pod", describedPod(sections, containers)];
+  const last = piece.line + piece.text.split("\n").length - 1;
   const lineOf = (field: string, inner: string): RegExp =>
-    new RegExp(`^${isNode ? (NODE_LINES[field] ?? "Name") : serviceLine(field, inner)}:`);
+    new RegExp(`^${isService ? serviceLine(field, inner) : (NODE_LINES[isNode ? field : ""] ?? "Name")}:`);
+  const locate = locateByLine(source, piece.line, last, lineOf);
   return {
     kind: "kubernetes",
     source,
     text: source.text,
     value,
-    locate: locateByLine(source, 1, last, lineOf),
+    locate: (places) =>
+      places.flatMap((place) => {
+        const line = "path" in place ? lineInContainers(containers, place.path) : undefined;
+        return line === undefined ? locate([place]) : [rangeOfLine(source, line)];
+      }),
     traps: [],
     host: undefined,
     title: `${kind} ${toldOf(sections, "Name") ?? ""} as kubectl describes it`,
   };
+}
+
+/**
+ * The objects of `kubectl describe` of nodes, Services and pods. Of other kinds it does not print what rules ask for; of a pod with its
+ * node's address it does not say whether it is a HostProcess pod.
+ */
+export function describedObjects(source: SourceText): readonly DescribedObject[] {
+  return piecesOf(source.text).map((piece) => objectOf(source, piece));
 }
