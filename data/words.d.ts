@@ -109,6 +109,13 @@ export interface ClusterFields {
   readonly clusterExpectations: string;
   readonly clusterPolicy: string;
   readonly clusterPolicyDefault: string;
+  readonly antreaEngineMissing: string;
+  readonly antreaNetworkMissing: string;
+  readonly adviceAntreaNetwork: string;
+  readonly adviceAntreaEngine: string;
+  readonly ovnEngineMissing: string;
+  readonly ciliumEngineMissing: string;
+  readonly adviceCiliumEngine: string;
   readonly clusterPolicyNetwork: string;
   readonly clusterPolicyNetworkDefault: string;
   readonly underlayAzure: string;
@@ -1095,6 +1102,8 @@ export interface LintRules {
   readonly portMappingsNotDeclared: Template<"pod">;
   readonly advicePortMappingsCapability: string;
   readonly networkPolicyNotJudged: string;
+  readonly policyKindSelects: Template<"whom" | "directions">;
+  readonly policyKindMayBeAbout: Template<"whom">;
   readonly networkPolicyNamedPort: Template<"port">;
   readonly networkPolicySctp: string;
   readonly networkPolicyPortRange: Template<"last">;

@@ -4,6 +4,7 @@ import { readInput } from "#cluster/input/read-input.ts";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 import { verify } from "./verify.ts";
@@ -60,6 +61,9 @@ describe("a kind that is passed by", () => {
     ["cilium.io/v2", "CiliumNetworkPolicy"],
     ["crd.antrea.io/v1beta1", "ClusterNetworkPolicy"],
     ["policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicy"],
+    // Its list has the field Items, with which Go's JSON does and kubectl does not take it apart.
+    ["policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicyList"],
+    ["networking.k8s.aws/v1alpha1", "ApplicationNetworkPolicy"],
     ["vpcresources.k8s.aws/v1beta1", "SecurityGroupPolicy"],
   ])("is a policy: %s %s", (apiVersion, kind) => {
     expect(codesOf(object(apiVersion, kind))).toEqual(["policy-kind-not-enforced"]);
@@ -99,14 +103,90 @@ describe("verify", () => {
   });
 
   it("judges no flow when a policy of Calico is about the whole cluster", async () => {
-    // As IBM Cloud shuts out what other policies let through.
-    const text = object("projectcalico.org/v3", "GlobalNetworkPolicy");
+    // As IBM Cloud shuts out what other policies let through: it is about what nodes forward, too.
+    const text = object("projectcalico.org/v3", "GlobalNetworkPolicy").replace(
+      "spec: {}",
+      "spec: { applyOnForward: true, selector: ibm.role == 'worker_public', types: [Ingress] }",
+    );
     const { code, out } = await run(text, "verify", "-o", "json");
     expect(code).toBe(1);
     const { cells, findings, basis } = JSON.parse(out) as VerifyReport;
     expect(cells.filter(({ verdict }) => verdict === "as-expected" || verdict === "finding")).toEqual([]);
     expect(findings).toMatchObject([{ about: "x.yaml:1:1", code: "policy-kind-not-enforced", limit: 0 }]);
     expect(basis.refused).toEqual([]);
+  });
+
+  it.each([
+    [
+      "projectcalico.org/v3",
+      "GlobalNetworkPolicy",
+      "{ namespaceSelector: projectcalico.org/name == 'other' }",
+    ],
+    [
+      "crd.projectcalico.org/v1",
+      "GlobalNetworkPolicy",
+      "{ selector: projectcalico.org/namespace != 'default' }",
+    ],
+    [
+      "policy.networking.k8s.io/v1alpha1",
+      "BaselineAdminNetworkPolicy",
+      "{ subject: { namespaces: { matchLabels: { kubernetes.io/metadata.name: other } } }, ingress: [{ action: Deny, from: [{ namespaces: {} }] }] }",
+    ],
+    [
+      "policy.networking.k8s.io/v1alpha2",
+      "ClusterNetworkPolicy",
+      "{ tier: Admin, priority: 1, subject: { pods: { namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: other } }, podSelector: {} } }, ingress: [{ action: Deny, from: [{ namespaces: {} }] }] }",
+    ],
+  ])("judges flows of pods that a policy does not select: %s %s", async (apiVersion, kind, spec) => {
+    const text = object(apiVersion, kind).replace("spec: {}", `spec: ${spec}`);
+    const { cells, findings } = JSON.parse((await run(text, "verify", "-o", "json")).out) as VerifyReport;
+    const verdicts = (from: string, to: string): readonly string[] => [
+      ...new Set(
+        cells
+          .filter((cell) => cell.from === from && cell.to === to && cell.protocol === "tcp")
+          .filter(({ verdict }) => verdict !== "not-tried")
+          .map(({ verdict }) => verdict),
+      ),
+    ];
+    expect(verdicts("pod/default/web", "pod/other/client")).toEqual(["not-judged"]);
+    expect(verdicts("pod/other/client", "pod/default/web")).toEqual(["as-expected"]);
+    expect(findings).toMatchObject([{ about: "x.yaml:1:1", code: "policy-kind-not-enforced", limit: 0 }]);
+    const walk = await run(text, "trace", "pod/web", "pod/other/client", "-o", "json");
+    const [reason] = (JSON.parse(walk.out) as TraceReport).notJudged ?? [];
+    expect(reason?.message).toBe(
+      `${kind} x selects pod/other/client for ingress; policies of other APIs are left out and not enforced`,
+    );
+    const back = await run(text, "trace", "pod/other/client", "pod/web", "-o", "json");
+    expect(JSON.parse(back.out)).not.toHaveProperty("notJudged");
+  });
+
+  it("is green, with a note, when a policy selects no pod", async () => {
+    // As the houses of the conformance tests of the network policy API, which are in no other cluster.
+    const text = object("policy.networking.k8s.io/v1alpha2", "ClusterNetworkPolicy").replace(
+      "spec: {}",
+      "spec: { subject: { namespaces: { matchLabels: { house: x } } }, egress: [{ action: Deny, to: [{ networks: [0.0.0.0/0] }] }] }",
+    );
+    const { code, out } = await run(text, "verify", "-o", "json");
+    expect(code).toBe(0);
+    expect((JSON.parse(out) as VerifyReport).basis.notes.map((note) => note.code)).toContain(
+      "policy-kind-not-enforced",
+    );
+  });
+
+  it("knows each of more policies than it lists", async () => {
+    const one = (name: string): string =>
+      object("projectcalico.org/v3", "NetworkPolicy", ", namespace: other").replace(
+        "name: x",
+        `name: ${name}`,
+      );
+    const nobody = Array.from({ length: 1_000 }, (_, index) =>
+      one(`n${index}`).replace("spec: {}", "spec: { selector: app == 'none' }"),
+    );
+    const text = [...nobody, one("last")].join("---\n");
+    const { out } = await run(text, "trace", "pod/web", "pod/other/client", "-o", "json");
+    expect((JSON.parse(out) as TraceReport).notJudged?.map(({ message }) => message)).toEqual([
+      "NetworkPolicy other/last selects pod/other/client for ingress; policies of other APIs are left out and not enforced",
+    ]);
   });
 
   it("judges flows outside of the namespace of a policy of Cilium", async () => {
@@ -156,5 +236,98 @@ describe("verify", () => {
     const { code, out } = await run(object("v1", "Node").replace("name: x", "name: win-2"), "verify");
     expect(code).toBe(1);
     expect(out).toMatch(/\n {2}input: node\/win-2\n(?:.*\n)*\n*1 finding about the input\.\n$/);
+  });
+});
+
+describe("lint and verify of a policy of another API", () => {
+  async function lintOf(text: string, ...flags: readonly string[]): Promise<string> {
+    const terminal = new MemoryTerminal({ "c.yaml": CLUSTER, "x.yaml": text });
+    const argv = ["lint", "c.yaml", "x.yaml", ...flags];
+    await runMullion({ argv, verbs: { lint }, terminal, version: "0", isDebug: false });
+    return terminal.output;
+  }
+
+  it.each([
+    [
+      "AdminNetworkPolicy",
+      "policy.networking.k8s.io/v1alpha1",
+      "{ subject: { namespaces: {} }, egress: [{}] }",
+      "selects 2 pods on Windows for egress",
+    ],
+    [
+      "BaselineAdminNetworkPolicy",
+      "policy.networking.k8s.io/v1alpha1",
+      "{ subject: { namespaces: { matchLabels: { kubernetes.io/metadata.name: other } } }, ingress: [{}], egress: [{}] }",
+      "selects 1 pod on Windows for ingress and egress",
+    ],
+    [
+      "ClusterNetworkPolicy",
+      "policy.networking.k8s.io/v1alpha2",
+      "{ subject: { pods: { namespaceSelector: {}, podSelector: { matchLabels: { app: none } } } }, egress: [{}] }",
+      undefined,
+    ],
+    [
+      "ClusterNetworkPolicy",
+      "policy.networking.k8s.io/v1alpha2",
+      "{ subject: { namespaces: {} } }",
+      undefined,
+    ],
+    [
+      "GlobalNetworkPolicy",
+      "projectcalico.org/v3",
+      "{ selector: all() }",
+      "selects 2 pods on Windows for ingress",
+    ],
+    [
+      "GlobalNetworkPolicy",
+      "crd.projectcalico.org/v1",
+      "{ selector: projectcalico.org/namespace == 'other' }",
+      "selects 1 pod on Windows for ingress",
+    ],
+    [
+      "GlobalNetworkPolicy",
+      "projectcalico.org/v3",
+      "{ applyOnForward: true }",
+      "may be about 2 pods on Windows",
+    ],
+    [
+      "NetworkPolicy",
+      "projectcalico.org/v3",
+      "{ egress: [{ action: Deny }] }",
+      "selects 1 pod on Windows for egress",
+    ],
+    ["NetworkPolicy", "crd.projectcalico.org/v1", "{ selector: has(quarantine) }", undefined],
+    ["CiliumNetworkPolicy", "cilium.io/v2", "{ endpointSelector: {} }", "may be about 1 pod on Windows"],
+    ["IPPool", "crd.projectcalico.org/v1", "{ cidr: 10.9.0.0/16 }", undefined],
+  ])("%s of %s: %s", async (kind, apiVersion, spec, said) => {
+    const text = object(apiVersion, kind).replace("spec: {}", `spec: ${spec}`);
+    const out = (await lintOf(text, "-o", "json")).replaceAll(/\s+/g, " ");
+    if (said === undefined) expect(out).not.toContain("policy-kind-not-enforced");
+    else
+      expect(out).toContain(`this policy ${said}, and engines here read NetworkPolicies of Kubernetes alone`);
+    const { out: report } = await run(text, "verify", "-o", "json");
+    const { findings } = JSON.parse(report) as VerifyReport;
+    expect(findings.some(({ code }) => code === "policy-kind-not-enforced")).toBe(said !== undefined);
+  });
+
+  it.each([
+    ["policy: antrea", "the pipeline of Antrea is missing here", "or write policy: calico"],
+    ["policy: Antrea", "the pipeline of Antrea is missing here", "or write policy: calico"],
+    ["policy: ovn-kubernetes", "the ACLs of OVN-Kubernetes are missing here", "Leave policy out"],
+    ["policy: cilium", "Cilium has no part for Windows", "Write policy: none"],
+    [
+      "network: { plugin: antrea }",
+      "the pipeline of Antrea is missing here",
+      "Write plugin: hns and driver: Transparent",
+    ],
+    ["policy: azure", '"azure" is not possible here', "Write one of: calico, azure-npm, none."],
+  ])("%s says what is missing, and what to write", async (field, message, advice) => {
+    const terminal = new MemoryTerminal({ "c.yaml": `${CLUSTER}${field}\n` });
+    const options = { verbs: { verify, lint }, terminal, version: "0", isDebug: false };
+    expect(await runMullion({ argv: ["verify", "-f", "c.yaml"], ...options })).toBe(2);
+    expect(terminal.errors.replaceAll(/\s+/g, " ")).toContain(message);
+    expect(terminal.errors.replaceAll(/\s+/g, " ")).toContain(advice);
+    expect(await runMullion({ argv: ["lint", "c.yaml"], ...options })).toBe(1);
+    expect(terminal.output.replaceAll(/\s+/g, " ")).toContain(message);
   });
 });

@@ -258,6 +258,21 @@ pods: [{ name: p, node: win-9 }, { name: q, node: win-9 }]`),
     { "network-policy-not-enforced": 2 },
   ],
   [
+    "two policies of Calico that are not enforced here",
+    {
+      "a.yaml":
+        WINDOWS_POD +
+        ["a", "b"]
+          .map(
+            (name) =>
+              `\n---\napiVersion: projectcalico.org/v3\nkind: GlobalNetworkPolicy\nmetadata: { name: ${name} }\nspec: {}`,
+          )
+          .join(""),
+    },
+    "policy-kind-not-enforced",
+    { "policy-kind-not-enforced": 1 },
+  ],
+  [
     "an image of another build behind a Service",
     { "a.yaml": WINDOWS + OLD_IMAGE + service("web", "type: ClusterIP") + UNREADY },
     "image-of-another-build",

@@ -91,7 +91,9 @@ const VXLAN_PORT_FIELD = optional(PORT, WORDS.networkVxlanPort, "4789");
 
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "hns"]),
+    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "hns"], {
+      missing: { antrea: { message: WORDS.antreaNetworkMissing, advice: WORDS.adviceAntreaNetwork } },
+    }),
     WORDS.networkPlugin,
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),

@@ -38,6 +38,7 @@ import {
   EDITION,
   IPV4,
   IPV6_PREFIX,
+  type MissingWord,
   NAME,
   NETWORK_NAME,
   NETWORK_PATTERN,
@@ -210,7 +211,7 @@ const NODE = mapping<NodeFields>("a node", {
     "the addresses of `podCIDR`",
   ),
   compat: withDefault(
-    oneOf<Compat>(["upstream", "hardened"], parseCompat),
+    oneOf<Compat>(["upstream", "hardened"], { parse: parseCompat }),
     "upstream",
     "upstream",
     WORDS.nodeCompat,
@@ -319,6 +320,14 @@ const POD = mapping<PodFields>("a pod", {
   ),
 });
 
+/** Engines of Kubernetes networks that are no engines here. */
+const MISSING_ENGINES: Readonly<Record<string, MissingWord>> = Object.freeze({
+  antrea: { message: WORDS.antreaEngineMissing, advice: WORDS.adviceAntreaEngine },
+  ovn: { message: WORDS.ovnEngineMissing, advice: WORDS.adviceAntreaEngine },
+  "ovn-kubernetes": { message: WORDS.ovnEngineMissing, advice: WORDS.adviceAntreaEngine },
+  cilium: { message: WORDS.ciliumEngineMissing, advice: WORDS.adviceCiliumEngine },
+});
+
 /** A whole cluster file. */
 export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a cluster file", {
   apiVersion: required(oneOf([CLUSTER_FILE_VERSION]), "The version of this format."),
@@ -337,7 +346,7 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
   dns: section(DNS, "Names in the cluster."),
   loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),
   policy: optional(
-    oneOf<PolicyEngineName>(["calico", "azure-npm", "none"]),
+    oneOf<PolicyEngineName>(["calico", "azure-npm", "none"], { missing: MISSING_ENGINES }),
     WORDS.clusterPolicy,
     WORDS.clusterPolicyDefault,
   ),

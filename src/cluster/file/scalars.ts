@@ -348,13 +348,27 @@ export const BOOLEAN: ValueShape<boolean> = Object.freeze({
   parts: NO_PARTS,
 });
 
-/**
- * One word of a list. A different letter case is refused, with the right word. `parse` takes more words than those, such
- * as older names, which no description mentions.
- */
+/** A word of the field that means something which is missing here: why it is refused, and what takes its place. */
+export interface MissingWord {
+  readonly message: string;
+  readonly advice: string;
+}
+
+interface WordOptions<T extends string> {
+  /** Takes more words than those of the list, such as older names, which no description mentions. */
+  readonly parse?: (text: string) => T | undefined;
+  readonly missing?: Readonly<Record<string, MissingWord>>;
+}
+
+function missingWord(text: string | undefined, missing: Readonly<Record<string, MissingWord>>) {
+  const word = text?.toLowerCase() ?? "";
+  return Object.hasOwn(missing, word) ? missing[word] : undefined;
+}
+
+/** One word of a list. A different letter case is refused, with the right word. */
 export function oneOf<T extends string>(
   words: readonly T[],
-  parse = (text: string): T | undefined => words.find((candidate) => candidate === text),
+  { parse = (text) => words.find((candidate) => candidate === text), missing = {} }: WordOptions<T> = {},
 ): ValueShape<T> {
   const noun =
     words.length === 1 ? `\`${words[0]}\`` : `one of ${words.map((word) => `\`${word}\``).join(", ")}`;
@@ -364,6 +378,11 @@ export function oneOf<T extends string>(
       const text = sourceText(node);
       const word = text === undefined ? undefined : parse(text);
       if (word !== undefined) return word;
+      const known = missingWord(text, missing);
+      if (known !== undefined) {
+        reading.reportValue(place, known.message, known.advice);
+        return undefined;
+      }
       const [nearest] = text === undefined ? [] : nearestNames(text, words);
       const all = words.join(", ");
       const advice =

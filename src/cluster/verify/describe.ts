@@ -198,11 +198,8 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 // What the answer rests on. What keeps it from being one is a finding: nothing was tried, or something was left out that
 // could change a flow.
 
-/** Codes of notes about objects that were passed by and could change a flow. */
-const LEFT_OUT: ReadonlySet<KnowledgeCode> = new Set([
-  "manifest-kind-not-carried-out",
-  "policy-kind-not-enforced",
-]);
+/** Of notes about objects that were passed by and could change a flow. Policies that are about one are a limit of it. */
+const LEFT_OUT: KnowledgeCode = "manifest-kind-not-carried-out";
 
 /** What is said of a limit is not said again as a note. */
 export function basisOf(
@@ -212,7 +209,7 @@ export function basisOf(
   const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
   const limits = new Set(notJudged.map(({ code }) => code));
   const said = notes.filter((note) => !isAssumed(note) && !limits.has(note.code));
-  const isLeftOut = ({ code }: SessionProblem): boolean => LEFT_OUT.has(code);
+  const isLeftOut = ({ code }: SessionProblem): boolean => code === LEFT_OUT;
   return {
     facts,
     contradictions,

@@ -62,6 +62,11 @@ const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
   "operator.openshift.io": all("network", "Network"),
   "config.openshift.io": all("network", "Network"),
   "route.openshift.io": all("network", "Route"),
+  // Auto mode of EKS, beside its NetworkPolicies: https://docs.aws.amazon.com/eks/latest/userguide/auto-net-pol.html
+  "networking.k8s.aws": {
+    ...all("policy", "ApplicationNetworkPolicy"),
+    ...all("cluster-policy", "ClusterNetworkPolicy"),
+  },
   // https://docs.aws.amazon.com/eks/latest/userguide/security-groups-for-pods.html, cni-custom-network.html
   "vpcresources.k8s.aws": all("policy", "SecurityGroupPolicy"),
   "crd.k8s.amazonaws.com": all("network", "ENIConfig"),
@@ -78,11 +83,23 @@ const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
   ),
 });
 
-/** What an object that is passed by could do to a flow; undefined: nothing. */
+/** Kinds of policies, as `NetworkPolicy.projectcalico.org`, and of lists of them that cannot be taken apart. */
+export const FURTHER_POLICY_TYPES: readonly string[] = Object.freeze(
+  Object.entries(FURTHER_KINDS).flatMap(([group, kinds]) =>
+    Object.keys(kinds)
+      .filter((kind) => kinds[kind] !== "network")
+      .flatMap((kind) => [`${kind}.${group}`, `${kind}List.${group}`]),
+  ),
+);
+
+/** What an object that is passed by could do to a flow; undefined: nothing. Of a list without items nobody knows whose it is. */
 export function effectOfFurther(apiVersion: string, kind: string): FurtherEffect | undefined {
   const [group = ""] = apiVersion.split("/");
   const kinds = Object.hasOwn(FURTHER_KINDS, group) ? FURTHER_KINDS[group] : undefined;
-  return kinds !== undefined && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+  if (kinds === undefined) return undefined;
+  if (Object.hasOwn(kinds, kind)) return kinds[kind];
+  const effect = kind.endsWith("List") ? effectOfFurther(apiVersion, kind.slice(0, -4)) : undefined;
+  return effect === "policy" ? "cluster-policy" : effect;
 }
 
 /**

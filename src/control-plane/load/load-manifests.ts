@@ -345,14 +345,17 @@ class Loader {
 
   /** `fallback`: the namespace of one that names none; undefined for a kind that has no namespaces. */
   private passPolicy({ value, file, ...at }: Candidate, kind: string, fallback: string | undefined): void {
-    if (this.policies.length >= LIMITS.manifestProblemsMax) return;
+    if (this.policies.length >= LIMITS.manifestObjectsMax) return;
     const metadata = mappingOf(value["metadata"]);
     const [name, own] = [metadata["name"], metadata["namespace"]].map((field) =>
       typeof field === "string" ? field : "",
     );
     const namespace = fallback === undefined ? "" : own === "" ? fallback : (own ?? fallback);
     const place = placeOfObject({ value, file, ...at });
-    this.policies.push(Object.freeze({ file, ...place, kind, namespace, name: name ?? "" }));
+    const [apiVersion, spec] = [String(value["apiVersion"]), mappingOf(value["spec"])];
+    this.policies.push(
+      Object.freeze({ file, ...place, apiVersion, kind, namespace, name: name ?? "", spec }),
+    );
   }
 
   private convert(kind: KubeKind, candidate: Candidate): Fields {

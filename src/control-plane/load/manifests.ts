@@ -60,13 +60,16 @@ export interface LoadedObject {
   readonly origin: Origin | undefined;
 }
 
-/** A policy of an API that Mullion does not read: passed by, and remembered for what it could do to flows. */
+/** A policy of an API that nothing here enforces: passed by, and remembered for what it could do to flows. */
 export interface PassedPolicy extends FilePlace {
   readonly file: string;
+  readonly apiVersion: string;
   readonly kind: string;
   /** Empty for one that belongs to no namespace. */
   readonly namespace: string;
   readonly name: string;
+  /** As it is written. */
+  readonly spec: Fields;
 }
 
 /** A document that says how a program of the network runs; no object of the cluster. */
@@ -80,7 +83,7 @@ export interface LoadedConfiguration extends FilePlace {
 export interface Manifests {
   /** In the order of the files. */
   readonly objects: readonly LoadedObject[];
-  /** In the order of the files; no more than `manifestProblemsMax`. */
+  /** In the order of the files; no more than `manifestObjectsMax`. */
   readonly policies: readonly PassedPolicy[];
   /** In the order of the files; no more than `manifestProblemsMax`. */
   readonly configurations: readonly LoadedConfiguration[];

@@ -54,6 +54,7 @@ export const ONE_CAUSE: readonly OneCause[] = [
   { code: "l2bridge-broken-with-dsr", within: "cluster" },
   // What Mullion does not do, whatever the policy says.
   { code: "network-policy-not-enforced", within: "cluster" },
+  { code: "policy-kind-not-enforced", within: "cluster" },
 ];
 
 /** A finding that is there because of another one. */

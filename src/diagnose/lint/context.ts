@@ -237,6 +237,11 @@ export class LintContext {
     return (this.podsByNamespace.get(namespace) ?? NO_PODS).filter((pod) => selects(selector, pod.labels));
   }
 
+  /** All pods, and templates of pods. */
+  get allPods(): readonly PodView[] {
+    return [...this.podsByNamespace.values()].flat();
+  }
+
   /** True for a Service with a back end on Windows. */
   isServiceOfWindows(service: LintDocument): boolean {
     const pods = this.podsBehind(service);

@@ -28,6 +28,15 @@ function onlyOnWindows(rules: string): RuleExamples {
   return { bad: policy(rules, "windows"), good: policy(rules.replaceAll("«", ""), "linux") };
 }
 
+const WINDOWS_POD = `---
+apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: web, image: registry.example/web:1 }]
+`;
+
 const SERVICE = `---
 apiVersion: v1
 kind: Service
@@ -44,16 +53,30 @@ export const NETWORK_POLICY_EXAMPLES: ExampleTable = {
 metadata: { name: closed }
 spec:
   podSelector: {}
----
-apiVersion: v1
-kind: Pod
-metadata: { name: web, labels: { app: web } }
-spec:
-  nodeSelector: { kubernetes.io/os: windows }
-  containers: [{ name: web, image: registry.example/web:1 }]
-`,
+${WINDOWS_POD}`,
     ),
     good: policy("ingress: []", "linux"),
+  },
+  "policy-kind-not-enforced": {
+    bad: oneFile(
+      "policy.yaml",
+      `apiVersion: policy.networking.k8s.io/v1alpha1
+«kind: AdminNetworkPolicy
+metadata: { name: no-metadata-server }
+spec:
+  priority: 10
+  subject: { namespaces: { matchExpressions: [{ key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system] }] } }
+  egress: [{ action: Deny, to: [{ networks: [169.254.169.254/32] }] }]
+${WINDOWS_POD}`,
+    ),
+    good: oneFile(
+      "policy.yaml",
+      `apiVersion: projectcalico.org/v3
+kind: GlobalNetworkPolicy
+metadata: { name: tills }
+spec: { selector: app == 'till', types: [Ingress] }
+${WINDOWS_POD}`,
+    ),
   },
   "network-policy-named-port": onlyOnWindows("ingress:\n  - ports: [{ «port: http }]"),
   "network-policy-sctp": onlyOnWindows("ingress:\n  - ports: [{ port: 36412, «protocol: SCTP }]"),

@@ -1,10 +1,16 @@
 /** NetworkPolicies that select Windows pods. */
 import { isNamedAsEngine } from "#cluster/input/policy-engine-of-input.ts";
+import { type SubjectPod, subjectOfFurtherPolicy } from "#cluster/limits/further-policies.ts";
+import type { Labels } from "#contracts/kubernetes/labels.ts";
+import { FURTHER_POLICY_TYPES, effectOfFurther } from "#control-plane/load/further-kinds.ts";
+import type { Fields } from "#core/base/json.ts";
+import { plural } from "#core/base/text-layout.ts";
 import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import type { PodView } from "../../views/pods.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -52,6 +58,58 @@ const NOT_ENFORCED: LintRule = {
         at: { path: ["kind"] },
         message: WORDS.networkPolicyNotJudged,
       };
+  },
+};
+
+function labelsOf(fields: Fields): Labels {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, String(value)]));
+}
+
+function labelsByNamespace(context: LintContext): ReadonlyMap<string, Labels> {
+  const namespaces = context.objects("Namespace");
+  return new Map(
+    namespaces.map(({ value }) => [
+      textAt(value, "metadata", "name") ?? "",
+      labelsOf(fieldsAt(value, "metadata", "labels")),
+    ]),
+  );
+}
+
+function asSubject({ namespace, labels, spec, isHostProcess }: PodView, context: LintContext): SubjectPod {
+  const own = context.once(labelsByNamespace).get(namespace);
+  return {
+    namespace,
+    labels: labelsOf(labels),
+    namespaceLabels: { ...own, "kubernetes.io/metadata.name": namespace },
+    isHostNetwork: isHostProcess || isTrueAt(spec, "hostNetwork"),
+  };
+}
+
+/** Policies of other APIs, about pods on Windows: whom they select is read where verify and trace read it. */
+const KIND_NOT_ENFORCED: LintRule = {
+  code: "policy-kind-not-enforced",
+  applies: ["kubernetes"],
+  objects: FURTHER_POLICY_TYPES,
+  *check({ value }: LintDocument, context: LintContext): Iterable<RuleFinding> {
+    const [apiVersion, kind] = [textAt(value, "apiVersion") ?? "", textAt(value, "kind") ?? ""];
+    const isOfNamespace = effectOfFurther(apiVersion, kind) === "policy";
+    const namespace = isOfNamespace ? (textAt(value, "metadata", "namespace") ?? "default") : "";
+    const spec = fieldsAt(value, "spec");
+    const subject = subjectOfFurtherPolicy({ apiVersion, kind, namespace, name: "", spec });
+    const selected = context.allPods.filter(
+      (pod) =>
+        (namespace === "" || pod.namespace === namespace) &&
+        (subject === undefined || subject.selects(asSubject(pod, context))),
+    );
+    const count = selected.filter((pod) => context.isForWindows(pod)).length;
+    const isForWindows = context.isKnownWindows && selected.length === 0;
+    if ((count === 0 && !isForWindows) || subject?.directions.length === 0) return;
+    const whom = count === 0 ? "pods" : plural(count, "pod");
+    const message =
+      subject === undefined
+        ? WORDS.policyKindMayBeAbout({ whom })
+        : WORDS.policyKindSelects({ whom, directions: subject.directions.join(" and ") });
+    yield { at: { path: ["kind"] }, message };
   },
 };
 
@@ -147,6 +205,7 @@ const SERVICE_ADDRESS = policies("network-policy-service-address", function* (po
 
 export const NETWORK_POLICY_RULES: readonly LintRule[] = [
   NOT_ENFORCED,
+  KIND_NOT_ENFORCED,
   NAMED_PORT,
   SCTP,
   PORT_RANGE,
