@@ -34,6 +34,11 @@ export interface FlanneldDifferences {
   // Networks
   /** What is wanted is remembered: compared with the node, tried again, put back and cleaned up. */
   readonly keepsWays: boolean;
+  /**
+   * What cannot be read is read again before anything follows from it: networks and endpoints of HNS, routes, what the own
+   * Node says. Upstream takes it for not there.
+   */
+  readonly readsAgain: boolean;
   /** A network of HNS is looked at closely, and waited for, before it is taken over. */
   readonly checksFoundNetwork: boolean;
   /** HNS gets the adapter behind a switch's vNIC, whose own name it refuses (hcn.md §3.1). */
@@ -67,6 +72,7 @@ export const FLANNELD_DIFFERENCES: ByMode<FlanneldDifferences> = byMode<Flanneld
   knowsOwners: [false, true],
   checksPeers: [false, true],
   keepsWays: [false, true],
+  readsAgain: [false, true],
   checksFoundNetwork: [false, true],
   namesAdapterBehindSwitch: [false, true],
   removesOldEntries: [false, true],

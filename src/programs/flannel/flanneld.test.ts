@@ -96,6 +96,28 @@ describe("leases in Nodes", () => {
     expect(publicIp === undefined ? "" : formatIp(publicIp)).toBe("10.0.0.11");
   });
 
+  it("CP-F20: an API server that does not answer: hardened asks again for node-public-ip, upstream goes without", async () => {
+    for (const compat of BOTH) {
+      const made = world();
+      made.nodes.annotate("w1", { [`${PREFIX}/node-public-ip`]: "10.0.0.11" });
+      made.nodes.failGets(0, 1);
+      const options = { iface: ["10.0.0.11"], publicIp: "203.0.113.5" };
+      const node = made.flanneld("w1", { compat, options });
+      await made.run(100);
+      if (compat === "hardened") {
+        expect(node.state).toMatchObject({
+          state: "waiting",
+          finding: { code: "flannel-store-unreachable" },
+        });
+        await made.run(1_000);
+      }
+      const { publicIp } = node.flanneld.externalInterface ?? {};
+      expect(publicIp === undefined ? "" : formatIp(publicIp)).toBe(
+        compat === "upstream" ? "203.0.113.5" : "10.0.0.11",
+      );
+    }
+  });
+
   it("CP-F21: new labels are no event; a new public-ip is one", async () => {
     const made = world();
     const peer = published("host-gw", "10.0.0.12", "null");

@@ -146,7 +146,8 @@ export interface FlanneldParts {
 
 type Phase = "store" | "configuration" | "interface" | "registration" | "running" | "ended";
 
-const CONFIGURATION_RETRY_MS = 1_000;
+/** How often a store that does not answer is asked for the configuration, and for what the node has published. */
+const STORE_RETRY_MS = 1_000;
 
 /** What a node of that system makes of a configuration for all: flanneld on Windows knows IPv4 only. */
 export function configurationFor(config: NetworkConfig, os: FlannelHost["os"]): NetworkConfig {
@@ -276,7 +277,7 @@ export class Flanneld {
       const finding = findingOf(error, "flannel-store-unreachable", "Couldn't fetch network config: ");
       if (!store.retriesConfiguration) return this.stop(finding, 1);
       log.write("E", finding.message);
-      return { state: "waiting", retryAfterMs: CONFIGURATION_RETRY_MS, finding };
+      return { state: "waiting", retryAfterMs: STORE_RETRY_MS, finding };
     }
     log.write("I", `Found network config - Backend type: ${config.backendType}`);
     if (this.differences.warnsOfUnknownFields)
@@ -326,7 +327,9 @@ export class Flanneld {
         behaviour: options.behaviour,
       });
     } catch (error) {
-      return this.stop(findingOf(error, "flanneld-cannot-start"), 1);
+      const finding = findingOf(error, "flanneld-cannot-start");
+      if (finding.code !== "flannel-store-unreachable") return this.stop(finding, 1);
+      return { state: "waiting", retryAfterMs: STORE_RETRY_MS, finding };
     }
     this.phase = "registration";
     return undefined;

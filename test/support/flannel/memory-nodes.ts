@@ -46,6 +46,8 @@ export class MemoryNodes implements KubeSource {
   readonly patches: NotedPatch[] = [];
   /** Every call fails while it is set. */
   isGone = false;
+  /** The calls for one Node that fail, by their number from now on. */
+  private failing: { first: number; last: number } | undefined;
   private readonly nodes = new Map<string, Node>();
   private readonly watchers = new Set<Watcher>();
   private readonly history: { readonly version: number; readonly event: NodeEvent }[] = [];
@@ -106,8 +108,18 @@ export class MemoryNodes implements KubeSource {
     return () => this.watchers.delete(watcher);
   }
 
+  /** After `passing` calls for one Node the next `count` ones fail. */
+  failGets(passing: number, count: number): void {
+    this.failing = { first: passing, last: passing + count };
+  }
+
   async get<Kind extends KubeKind>(_kind: Kind, { name }: ObjectName): Promise<KubeObjects[Kind]> {
     this.check();
+    if (this.failing !== undefined) {
+      const isFailing = this.failing.first <= 0 && this.failing.last > 0;
+      this.failing = { first: this.failing.first - 1, last: this.failing.last - 1 };
+      if (isFailing) throw unreachable("connection refused");
+    }
     return this.read(name) as unknown as KubeObjects[Kind];
   }
 

@@ -5,10 +5,9 @@ import { messageOf } from "#core/base/thrown.ts";
 import type { Clock, Timer } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
 import { type Ip, type Prefix, formatIp, formatPrefix, prefixesOverlap } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
-import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
+import type { Acquisition, LeaseListener, LeaseStore, Patience, StoredMacs } from "../leases/lease-store.ts";
 import {
   type Lease,
   type LeaseAttributes,
@@ -84,7 +83,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return Promise.resolve([]);
   }
 
-  readMacs(): Promise<{ readonly ipv4: Mac | undefined; readonly ipv6: Mac | undefined }> {
+  readMacs(): Promise<StoredMacs> {
     return Promise.resolve({ ipv4: undefined, ipv6: undefined });
   }
 

@@ -5,13 +5,14 @@ import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import { parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
-import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
+import type { Acquisition, LeaseListener, LeaseStore, Patience, StoredMacs } from "../leases/lease-store.ts";
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
@@ -119,7 +120,7 @@ export class KubeLeaseStore implements LeaseStore {
     });
   }
 
-  async readMacs(): Promise<{ readonly ipv4: Mac | undefined; readonly ipv6: Mac | undefined }> {
+  async readMacs(): Promise<StoredMacs> {
     const { annotations: names } = this.parts;
     const annotations = await this.readAnnotations();
     return { ipv4: macIn(annotations[names.backendData]), ipv6: macIn(annotations[names.backendV6Data]) };
@@ -198,13 +199,17 @@ export class KubeLeaseStore implements LeaseStore {
     return Promise.resolve(stop);
   }
 
+  /** Of the own Node. Upstream goes on without them. @throws FlannelError when the API server does not answer. */
   private async readAnnotations(): Promise<Annotations> {
     const { source, nodeName, log } = this.parts;
     try {
       return annotationsOfNode(await source.get("Node", { namespace: "", name: nodeName }));
     } catch (error) {
-      log.write("E", `Failed to get node for backend data: ${messageOf(error)}`);
-      return {};
+      const message = `Failed to get node for backend data: ${messageOf(error)}`;
+      log.write("E", message);
+      const isMissing = error instanceof KubeError && error.code === "object-not-found";
+      if (!this.differences.readsAgain || isMissing) return {};
+      throw new FlannelError("flannel-store-unreachable", message, { cause: error });
     }
   }
 

@@ -39,6 +39,12 @@ export interface Patience {
 }
 
 /** Failing calls reject with `FlannelError`. */
+/** MACs of a node's tunnels. */
+export interface StoredMacs {
+  readonly ipv4: Mac | undefined;
+  readonly ipv6: Mac | undefined;
+}
+
 export interface LeaseStore {
   /** As flanneld prints it at its start. */
   readonly name: string;
@@ -51,7 +57,7 @@ export interface LeaseStore {
   /** Addresses that an administrator wants the node to be known by: they win over the options. */
   readPublicIps(): Promise<readonly Ip[]>;
   /** MACs of the node's tunnels from before a restart. */
-  readMacs(): Promise<{ readonly ipv4: Mac | undefined; readonly ipv6: Mac | undefined }>;
+  readMacs(): Promise<StoredMacs>;
   /** Takes a subnet for the node, or publishes other attributes for the one that it has. */
   acquire(attributes: LeaseAttributes): Promise<Acquisition>;
   /** Called once the network stands. */

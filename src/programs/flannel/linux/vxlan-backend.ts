@@ -18,6 +18,7 @@ import { type Backend, type BackendParts, LeaseRequest, type Registration } from
 import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
+import type { StoredMacs } from "../leases/lease-store.ts";
 import { leaseKey } from "../leases/peers.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
@@ -86,7 +87,9 @@ export class LinuxVxlanBackend implements Backend {
       try {
         await this.makeDevices();
       } catch (error) {
-        return failed(findingOf(error, "flannel-network-not-made", "failed to create vxlan device: "));
+        const finding = findingOf(error, "flannel-network-not-made", "failed to create vxlan device: ");
+        if (finding.code !== "flannel-store-unreachable") return failed(finding);
+        return { state: "waiting", retryAfterMs: this.parts.store.patience.everyMs, finding };
       }
     }
     const progress = await this.request.acquire(this.attributes(), nowMs);
@@ -104,11 +107,11 @@ export class LinuxVxlanBackend implements Backend {
 
   async handle(events: readonly LeaseEvent[], nowMs: number): Promise<void> {
     for (const { type, lease } of events) {
-      const peers = await this.peersOf(lease);
-      if (peers === undefined) continue;
       const key = leaseKey(lease);
-      this.pending.delete(key);
       const before = this.known.get(key);
+      const peers = await this.peersOrLater(type, lease, nowMs);
+      if (peers === undefined) continue;
+      this.pending.delete(key);
       if (type === "removed") {
         this.known.delete(key);
         for (const peer of peers) this.log(await removeEntries(this.parts.host, peer));
@@ -132,7 +135,7 @@ export class LinuxVxlanBackend implements Backend {
     this.limitWaits(nowMs);
     if (nowMs >= this.watchAtMs) await this.watchDevices(nowMs);
     for (const { lease, atMs } of this.pending.values()) {
-      const peers = nowMs >= atMs ? await this.peersOf(lease) : undefined;
+      const peers = nowMs >= atMs ? await this.peersOrLater("added", lease, nowMs) : undefined;
       if (peers !== undefined) await this.add(lease, peers, nowMs);
     }
     if (this.look.isDue(nowMs)) await this.compare(nowMs);
@@ -163,8 +166,8 @@ export class LinuxVxlanBackend implements Backend {
   }
 
   private async makeDevices(): Promise<void> {
-    const { store, config, external, host, log } = this.parts;
-    const stored = await store.readMacs();
+    const { config, external, host, log } = this.parts;
+    const stored = await this.storedMacs();
     const { vni } = this.options;
     const families = [
       {
@@ -199,6 +202,16 @@ export class LinuxVxlanBackend implements Backend {
       devices.push(Object.freeze({ family, name, network, mac: device.mac }));
     }
     this.devices = devices;
+  }
+
+  /** What the node has published. Devices that are made again have theirs when the store does not answer. */
+  private async storedMacs(): Promise<StoredMacs> {
+    try {
+      return await this.parts.store.readMacs();
+    } catch (error) {
+      if (this.devices.length === 0) throw error;
+      return { ipv4: undefined, ipv6: undefined };
+    }
   }
 
   private settings(name: string, local: Ip, mac: Mac | undefined): VxlanSettings {
@@ -251,7 +264,30 @@ export class LinuxVxlanBackend implements Backend {
     });
   }
 
-  /** What a lease asks for; undefined for one that cannot be used here, which is said. */
+  /** As `peersOf`. Where the machine does not say how a node is reached, it is asked again. */
+  private async peersOrLater(
+    type: LeaseEvent["type"],
+    lease: Lease,
+    nowMs: number,
+  ): Promise<readonly TunnelPeer[] | undefined> {
+    try {
+      return await this.peersOf(lease);
+    } catch (error) {
+      // The next comparison takes the entries of a node that is gone away.
+      if (type === "removed") {
+        this.known.delete(leaseKey(lease));
+        return undefined;
+      }
+      this.known.set(leaseKey(lease), lease);
+      this.later(lease, [messageOf(error)], nowMs);
+      return undefined;
+    }
+  }
+
+  /**
+   * What a lease asks for; undefined for one that cannot be used here, which is said.
+   * @throws what the machine says, where it is asked again.
+   */
   private async peersOf(lease: Lease): Promise<readonly TunnelPeer[] | undefined> {
     const { attributes } = lease;
     const shown = lease.subnet === undefined ? "" : formatPrefix(lease.subnet);
@@ -279,6 +315,7 @@ export class LinuxVxlanBackend implements Backend {
           );
         peers.push({ device: name, subnet, publicIp, mac, direct: await this.directLink(publicIp) });
       } catch (error) {
+        if (this.parts.differences.readsAgain && !(error instanceof FlannelError)) throw error;
         this.parts.log.write(
           "E",
           `error decoding ${family === 6 ? "v6 " : ""}subnet lease JSON: ${messageOf(error)} (${shown})`,
@@ -310,11 +347,13 @@ export class LinuxVxlanBackend implements Backend {
   private async add(lease: Lease, peers: readonly TunnelPeer[], nowMs: number): Promise<void> {
     const problems: string[] = [];
     for (const peer of peers) problems.push(...(await addEntries(this.parts.host, peer)));
+    if (problems.length === 0) this.pending.delete(leaseKey(lease));
+    else this.later(lease, problems, nowMs);
+  }
+
+  /** The entries of a lease are not made, and tried again. */
+  private later(lease: Lease, problems: readonly string[], nowMs: number): void {
     const key = leaseKey(lease);
-    if (problems.length === 0) {
-      this.pending.delete(key);
-      return;
-    }
     const item = this.pending.get(key) ?? {
       lease,
       tries: 0,
@@ -330,7 +369,14 @@ export class LinuxVxlanBackend implements Backend {
 
   /** Entries of the lease as it was that the new ones do not replace. */
   private async removeOld(before: Lease, peers: readonly TunnelPeer[]): Promise<void> {
-    for (const old of (await this.peersOf(before)) ?? []) {
+    let olds: readonly TunnelPeer[] | undefined;
+    try {
+      olds = await this.peersOf(before);
+    } catch (error) {
+      // The next comparison takes them away.
+      this.log([messageOf(error)]);
+    }
+    for (const old of olds ?? []) {
       const now = peers.find(({ device }) => device === old.device);
       const isSame = now?.mac === old.mac && now.publicIp === old.publicIp && now.direct === old.direct;
       if (!isSame) this.log(await removeEntries(this.parts.host, old));
@@ -341,11 +387,14 @@ export class LinuxVxlanBackend implements Backend {
   private async watchDevices(nowMs: number): Promise<void> {
     const { host, log } = this.parts;
     this.watchAtMs = nowMs + WATCH_MS;
-    const found: (VxlanDevice | undefined)[] = [];
-    for (const { name } of this.devices) found.push(await host.findVxlan(name));
-    if (found.every((device) => device !== undefined)) return;
-    log.write("I", "vxlan device missing, attempting to recreate...");
     try {
+      const found: (VxlanDevice | undefined)[] = [];
+      for (const { name } of this.devices) found.push(await host.findVxlan(name));
+      if (found.every((device) => device !== undefined)) {
+        this.trouble = undefined;
+        return;
+      }
+      log.write("I", "vxlan device missing, attempting to recreate...");
       await this.makeDevices();
       if (this.lease !== undefined) await this.configureDevices(this.lease);
       this.deviceBackoff.reset();
@@ -361,7 +410,7 @@ export class LinuxVxlanBackend implements Backend {
       return;
     }
     for (const lease of this.known.values()) {
-      const peers = await this.peersOf(lease);
+      const peers = await this.peersOrLater("added", lease, nowMs);
       if (peers !== undefined) await this.add(lease, peers, nowMs);
     }
   }

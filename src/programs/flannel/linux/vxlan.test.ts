@@ -9,6 +9,7 @@ import {
   type FlanneldNodeOptions,
   FlanneldWorld,
   HOST_GW_CONF,
+  VXLAN_CONF,
   type Machine,
   published,
   routesOf,
@@ -89,6 +90,95 @@ describe("vxlan on Linux", () => {
       expect(await entries(node)).toEqual([]);
     },
   );
+
+  it("an API server that does not answer: hardened asks again for the MAC, upstream makes another", async () => {
+    for (const compat of BOTH) {
+      const made = world();
+      const first = await started(made, { compat });
+      const data = `${PREFIX}/backend-data`;
+      const before = `{"VNI":4096,"VtepMAC":"${OTHER_MAC}"}`;
+      first.stop();
+      made.nodes.annotate("l1", { [data]: before });
+      await linux(first).deleteLink(DEVICE);
+      // The Nodes are listed, and the own one is asked for twice: for a public address, and for the MAC.
+      made.nodes.failGets(1, 2);
+      const second = await started(made, { compat }, first.machine);
+      if (compat === "hardened") {
+        expect(second.state).toMatchObject({
+          state: "waiting",
+          finding: { code: "flannel-store-unreachable" },
+        });
+        await made.run(6_000);
+      }
+      expect(second.state).toMatchObject({ state: "running", isReady: true });
+      const after = made.nodes.annotations("l1")[data];
+      if (compat === "hardened") expect(after).toBe(before);
+      else expect(after).not.toBe(before);
+    }
+  });
+
+  it("a device is made again with its MAC while no API server answers, and one that cannot be looked for is no end", async () => {
+    for (const compat of BOTH) {
+      const made = world();
+      let isFailing = false;
+      const node = await started(made, {
+        compat,
+        wrapHost: (inner) => {
+          const host = inner as LinuxHost;
+          const wrapped = Object.create(host) as LinuxHost;
+          wrapped.findVxlan = (name) =>
+            isFailing ? Promise.reject(new Error("ip: timed out")) : host.findVxlan(name);
+          return wrapped;
+        },
+      });
+      const before = (await linux(node).findVxlan(DEVICE))?.mac;
+      made.nodes.isGone = true;
+      isFailing = true;
+      await made.run(2_000);
+      isFailing = false;
+      await made.run(10_000);
+      expect(node.flanneld.findings()).toEqual([]);
+      isFailing = true;
+      await linux(node).deleteLink(DEVICE);
+      await made.run(5_000);
+      expect(node.state).toMatchObject({ state: "running" });
+      expect(node.flanneld.findings()).toMatchObject([
+        { message: expect.stringContaining("timed out") as string },
+      ]);
+      isFailing = false;
+      await made.run(60_000);
+      expect((await linux(node).findVxlan(DEVICE))?.mac).toBe(before);
+      expect(await entries(node)).toEqual(WHOLE);
+      expect(node.flanneld.findings()).toEqual([]);
+    }
+  });
+
+  it("with DirectRouting hardened keeps routes to others while the machine does not list its interfaces", async () => {
+    const made = world();
+    let isFailing = false;
+    const node = await started(made, {
+      compat: "hardened",
+      netConf: { ...VXLAN_CONF, Backend: { ...VXLAN_CONF.Backend, DirectRouting: true } },
+      wrapHost: (inner) => {
+        const host = inner as LinuxHost;
+        const wrapped = Object.create(host) as LinuxHost;
+        wrapped.listInterfaces = () =>
+          isFailing ? Promise.reject(new Error("ip: timed out")) : host.listInterfaces();
+        return wrapped;
+      },
+    });
+    const direct = "10.244.2.0/24 via 10.0.0.12 on eth0";
+    expect(routesOf(node.machine)).toEqual([direct]);
+    isFailing = true;
+    made.nodes.put("w2", { podCIDR: "10.244.3.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
+    await made.run(61_000);
+    expect(routesOf(node.machine)).toEqual([direct]);
+    expect(node.flanneld.findings()).toMatchObject([{ code: "flannel-route-not-programmed" }]);
+    isFailing = false;
+    await made.run(60_000);
+    expect(routesOf(node.machine)).toEqual([direct, "10.244.3.0/24 via 10.0.0.13 on eth0"]);
+    expect(node.flanneld.findings()).toEqual([]);
+  });
 
   it("CP-S6: the MAC that the node has published is that of its device after a restart", async () => {
     const made = world();

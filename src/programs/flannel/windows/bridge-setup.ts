@@ -17,7 +17,7 @@ import {
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
 import { type Prefix, addToIp, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
-import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
@@ -40,6 +40,8 @@ const GATEWAY_OFFSET = 1;
 const POD_GATEWAY_OFFSET = 2;
 
 const POLL = { everyMs: 500, timeoutMs: 5_000 } as const;
+/** What may be there, and is looked for again. */
+const UNREPORTED = "hns-unreachable";
 const ALREADY_ATTACHED = "This endpoint is already attached to the switch";
 
 function addressIn(subnet: Prefix, offset: number): string {
@@ -101,17 +103,20 @@ export class BridgeSetup {
           return done(await this.enableForwarding());
       }
     } catch (error) {
-      return failed(error instanceof FlannelError ? error : notMade(messageOf(error)));
+      const finding = findingOf(error, "flannel-network-not-made");
+      return finding.code === UNREPORTED ? this.wait(nowMs, finding) : failed(finding);
     }
   }
 
-  /** A name that cannot be looked up counts as not being there, as upstream has it. */
+  /** A name that cannot be looked up counts as not being there, as upstream has it. @throws what is looked at again. */
   private async find<T>(look: () => Promise<T>, what: string): Promise<T | undefined> {
     try {
       return await look();
     } catch (error) {
-      if (!isNotFoundError(error))
-        this.parts.log.write("W", `HNS does not report ${what}: ${messageOf(error)}`);
+      if (isNotFoundError(error)) return undefined;
+      const message = `HNS does not report ${what}: ${messageOf(error)}`;
+      this.parts.log.write("W", message);
+      if (this.parts.differences.readsAgain) throw new FlannelError(UNREPORTED, message, { cause: error });
       return undefined;
     }
   }
@@ -128,8 +133,7 @@ export class BridgeSetup {
     if (existing !== undefined && isSame === true) {
       log.write("I", `Found existing HNSNetwork ${name}`);
       this.network = existing;
-      this.phase = differences.checksFoundNetwork ? "management-ip" : "endpoint";
-      return;
+      return this.goOn(differences.checksFoundNetwork ? "management-ip" : "endpoint");
     }
     if (existing !== undefined) {
       await this.call(
@@ -151,7 +155,7 @@ export class BridgeSetup {
     );
     this.isNew = true;
     log.write("I", `Waiting to get ManagementIP from HNSNetwork ${name}`);
-    this.phase = "management-ip";
+    return this.goOn("management-ip");
   }
 
   private async call<T>(make: () => Promise<T>, what: string): Promise<T> {
@@ -220,7 +224,7 @@ export class BridgeSetup {
       log.write("I", `Created bridge HNSEndpoint ${name}`);
     }
     log.write("I", `Waiting to attach bridge endpoint ${name} to host`);
-    this.phase = "attach";
+    return this.goOn("attach");
   }
 
   private async attach(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {

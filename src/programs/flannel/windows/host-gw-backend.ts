@@ -16,8 +16,8 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
-import type { WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
+import { type FlannelFinding, findingOf } from "../flannel-error.ts";
+import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done, failed } from "../progress.ts";
@@ -172,13 +172,16 @@ export class WindowsHostGwBackend implements Backend {
   }
 
   /** The first route to the prefix on the node's interface. What cannot be listed is not there, as upstream has it. */
-  private async findRoute({ prefix, interfaceIndex }: WindowsRoute): Promise<WindowsRoute | undefined> {
+  private async findRoute(wanted: WindowsRoute): Promise<WindowsRoute | "unknown" | undefined> {
+    const { host, log, differences } = this.parts;
     try {
-      const routes = await this.parts.host.routesTo(prefix);
-      return routes.find((route) => route.interfaceIndex === interfaceIndex);
+      const routes = await host.routesTo(wanted.prefix);
+      return routes.find((route) => route.interfaceIndex === wanted.interfaceIndex);
     } catch (error) {
-      this.parts.log.write("E", `Error enumerating routes: ${messageOf(error)}`);
-      return undefined;
+      log.write("E", `Error enumerating routes: ${messageOf(error)}`);
+      if (!differences.readsAgain) return undefined;
+      this.routes.failed(wanted, error);
+      return "unknown";
     }
   }
 
@@ -189,6 +192,8 @@ export class WindowsHostGwBackend implements Backend {
     // Upstream keeps a route to where the node was before, and puts it back.
     if (differences.keepsWays) this.routes.keep(route);
     const existing = await this.findRoute(route);
+    // It is left to the next check, which sees all routes.
+    if (existing === "unknown") return;
     // Upstream does not keep a route that is there already, and so never puts it back.
     if (existing !== undefined && this.routes.isSame(existing, route)) return;
     if (existing !== undefined) {
@@ -218,7 +223,8 @@ export class WindowsHostGwBackend implements Backend {
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet removed: ${shown}`);
     const existing = await this.findRoute(route);
-    if (existing !== undefined && this.routes.isSame(existing, route)) {
+    const isThere = existing !== undefined && existing !== "unknown" && this.routes.isSame(existing, route);
+    if (isThere) {
       log.write("I", `Removing existing route ${shown} via ${formatIp(existing.nextHop)}`);
       try {
         await host.removeRoute(existing);
@@ -259,8 +265,9 @@ export class WindowsHostGwBackend implements Backend {
   private async keepNetwork(nowMs: number): Promise<boolean> {
     const subnet = this.lease?.subnet;
     if (subnet === undefined) return false;
-    if (this.setup === undefined && (await this.isNetworkThere())) return true;
-    const progress = await this.makeNetwork(subnet, nowMs);
+    const isThere = this.setup === undefined ? await this.isNetworkThere() : false;
+    if (isThere === true) return true;
+    const progress = isThere === false ? await this.makeNetwork(subnet, nowMs) : failed(isThere);
     if (progress.state === "done") {
       this.routes.change((route) => Object.freeze({ ...route, interfaceIndex: this.linkIndex }));
       return true;
@@ -271,10 +278,15 @@ export class WindowsHostGwBackend implements Backend {
     return false;
   }
 
-  /** The node's leg in the pods' subnet is there as long as network and endpoint are. */
-  private async isNetworkThere(): Promise<boolean> {
+  /** The node's leg in the pods' subnet is there as long as network and endpoint are. @returns why nobody can say. */
+  private async isNetworkThere(): Promise<boolean | FlannelFinding> {
     const subnet = this.lease?.subnet;
-    const interfaces = await this.parts.host.listInterfaces();
+    let interfaces: readonly FlannelInterface[];
+    try {
+      interfaces = await this.parts.host.listInterfaces();
+    } catch (error) {
+      return findingOf(error, "flannel-network-not-ready");
+    }
     const hasLeg = interfaces.some(({ addresses }) =>
       addresses.some(({ ip }) => subnet !== undefined && prefixContains(subnet, ip)),
     );

@@ -154,7 +154,108 @@ describe("the network of host-gw", () => {
   });
 });
 
+describe("HNS does not report what is there, as after a restart of flanneld", () => {
+  /** The first `count` answers to that call are that the service is away. */
+  const away =
+    (path: string, count: number) =>
+    (inner: HcnClient): HcnClient => {
+      let refusals = 0;
+      const wrapped = Object.create(inner) as HcnClient;
+      wrapped.call = (method, called, body): Promise<JsonObject> =>
+        method === "GET" && called === path && refusals++ < count
+          ? Promise.resolve({ Success: false, Error: "away", ErrorCode: 0x8007_06ba })
+          : inner.call(method, called, body);
+      return wrapped;
+    };
+
+  it.each(["/networks/", "/endpoints/"])(
+    "%s: hardened looks again, and keeps what is there",
+    async (path) => {
+      const made = world();
+      const first = await started(made, { compat: "hardened" });
+      const network = await getHnsNetworkByName(client(first), "cbr0");
+      const endpoint = await getHnsEndpointByName(client(first), "cbr0_ep");
+      first.stop();
+      const second = await started(made, { compat: "hardened", wrapClient: away(path, 2) }, first.machine);
+      expect(second.state).toMatchObject({ state: "waiting", finding: { code: "hns-unreachable" } });
+      await made.run(1_000);
+      expect(second.state).toMatchObject({ state: "running", isReady: true });
+      expect((await getHnsNetworkByName(client(second), "cbr0")).ID).toBe(network.ID);
+      expect((await getHnsEndpointByName(client(second), "cbr0_ep")).ID).toBe(endpoint.ID);
+      expect(second.lines().some((line) => line.startsWith("I Attempting to create"))).toBe(false);
+    },
+  );
+
+  it("hardened ends when that goes on for 5 s, and is started again", async () => {
+    const made = world();
+    const node = await started(made, { compat: "hardened", wrapClient: away("/networks/", 100) });
+    await made.run(5_000);
+    expect(node.state).toMatchObject({ state: "ended", exitCode: 1, finding: { code: "hns-unreachable" } });
+  });
+
+  it("upstream takes it for not there, and HNS refuses a second network on the adapter", async () => {
+    const made = world();
+    const first = await started(made);
+    first.stop();
+    const second = await started(made, { wrapClient: away("/networks/", 2) }, first.machine);
+    expect(second.lines().some((line) => line.startsWith("I Attempting to create"))).toBe(true);
+    expect(second.state).toMatchObject({ state: "ended", finding: { code: "flannel-network-not-made" } });
+  });
+});
+
 describe("routes to other nodes", () => {
+  it("cannot be listed when a node gets a new address: hardened makes no second route beside the old one", async () => {
+    for (const compat of BOTH) {
+      const made = world();
+      let isFailing = false;
+      const wrapHost = (inner: FlannelHost): FlannelHost => {
+        const host = inner as WindowsHost;
+        const wrapped = Object.create(host) as WindowsHost;
+        wrapped.routesTo = (prefix) =>
+          isFailing ? Promise.reject(new Error("Get-NetRoute: timed out")) : host.routesTo(prefix);
+        wrapped.addRoute = (route) => host.addRoute(route);
+        return wrapped;
+      };
+      const node = await started(made, { compat, wrapHost });
+      isFailing = true;
+      made.nodes.annotate("l1", published("host-gw", "10.0.0.77", "null"));
+      await made.run(100);
+      const moved = "10.244.2.0/24 via 10.0.0.77 on vEthernet (Ethernet)";
+      expect(routesOf(node.machine).toSorted()).toEqual(compat === "upstream" ? [ROUTE, moved] : [ROUTE]);
+      const codes = node.flanneld.findings().map(({ code }) => code);
+      expect(codes).toEqual(compat === "upstream" ? [] : ["flannel-route-not-programmed"]);
+      await made.run(10_000);
+      expect(routesOf(node.machine).toSorted()).toEqual(compat === "upstream" ? [ROUTE, moved] : [moved]);
+      expect(node.flanneld.findings()).toEqual([]);
+      made.nodes.remove("l1");
+      await made.run(20_000);
+      expect(routesOf(node.machine).toSorted()).toEqual(compat === "upstream" ? [ROUTE, moved] : []);
+    }
+  });
+
+  it("hardened outlives a machine that does not list its interfaces", async () => {
+    const made = world();
+    let isFailing = false;
+    const node = await started(made, {
+      compat: "hardened",
+      wrapHost: (inner) => {
+        const host = inner as WindowsHost;
+        const wrapped = Object.create(host) as WindowsHost;
+        wrapped.listInterfaces = () =>
+          isFailing ? Promise.reject(new Error("Get-NetIPInterface: timed out")) : host.listInterfaces();
+        return wrapped;
+      },
+    });
+    isFailing = true;
+    await made.run(10_000);
+    expect(node.state).toMatchObject({ state: "running" });
+    expect(node.flanneld.findings()).toMatchObject([{ code: "flannel-network-not-ready" }]);
+    isFailing = false;
+    await made.run(10_000);
+    expect(node.flanneld.findings()).toEqual([]);
+    expect(routesOf(node.machine)).toEqual([ROUTE]);
+  });
+
   it.each(BOTH)("come with a lease and go with its node (%s)", async (compat) => {
     const made = world();
     const node = await started(made, { compat });

@@ -38,7 +38,8 @@ export interface OverlaySetupParts {
 
 type Phase = "find" | "management-ip" | "interface" | "host-route" | "check";
 
-const MANAGEMENT_IP = { everyMs: 500, timeoutMs: 5_000 } as const;
+/** How long HNS may take to report the network, and then its address. */
+const HNS = { everyMs: 500, timeoutMs: 5_000 } as const;
 const INTERFACE = { everyMs: 5_000, timeoutMs: 45_000 } as const;
 
 /** The vNIC that a switch gives the host. */
@@ -61,7 +62,7 @@ function notReadyInTime(message: string): FlannelFinding {
 export class OverlaySetup {
   private readonly parts: OverlaySetupParts;
   private readonly definition: OverlayDefinition;
-  private readonly managementIpPoll = new Poll(MANAGEMENT_IP.everyMs, MANAGEMENT_IP.timeoutMs);
+  private readonly hnsPoll = new Poll(HNS.everyMs, HNS.timeoutMs);
   private readonly interfacePoll = new Poll(INTERFACE.everyMs, INTERFACE.timeoutMs);
   private phase: Phase = "find";
   private id = "";
@@ -83,7 +84,7 @@ export class OverlaySetup {
   private step(nowMs: number): Promise<Progress<StoredNetwork> | undefined> {
     switch (this.phase) {
       case "find":
-        return this.find();
+        return this.find(nowMs);
       case "management-ip":
         return this.waitForManagementIp(nowMs);
       case "interface":
@@ -99,11 +100,22 @@ export class OverlaySetup {
     }
   }
 
-  private async find(): Promise<Progress<StoredNetwork> | undefined> {
+  private async find(nowMs: number): Promise<Progress<StoredNetwork> | undefined> {
     const { client, log } = this.parts;
-    const { checksFoundNetwork } = this.parts.differences;
+    const { checksFoundNetwork, readsAgain } = this.parts.differences;
     const { name } = this.definition;
-    const existing = await this.findByName();
+    let existing: StoredNetwork | undefined;
+    try {
+      existing = await getNetworkByName(client, name);
+    } catch (error) {
+      if (!isNotFoundError(error)) {
+        const message = `HNS does not return the network ${name}: ${messageOf(error)}`;
+        log.write("W", message);
+        // Else whatever keeps the look-up from finding it counts as not being there, as upstream has it.
+        if (readsAgain) return this.wait(this.hnsPoll.next(nowMs), { code: "hns-unreachable", message });
+      }
+    }
+    this.hnsPoll.reset();
     if (existing !== undefined && isSameOverlay(existing, this.definition, checksFoundNetwork)) {
       log.write("I", `Found existing HostComputeNetwork ${name}`);
       this.id = existing.ID;
@@ -134,20 +146,6 @@ export class OverlaySetup {
     return undefined;
   }
 
-  /** Whatever keeps the look-up from finding it counts as not being there, as upstream has it. */
-  private async findByName(): Promise<StoredNetwork | undefined> {
-    try {
-      return await getNetworkByName(this.parts.client, this.definition.name);
-    } catch (error) {
-      if (!isNotFoundError(error))
-        this.parts.log.write(
-          "W",
-          `HNS does not return the network ${this.definition.name}: ${messageOf(error)}`,
-        );
-      return undefined;
-    }
-  }
-
   private async read(): Promise<StoredNetwork | string> {
     try {
       return await getNetworkById(this.parts.client, this.id);
@@ -159,13 +157,13 @@ export class OverlaySetup {
   private async waitForManagementIp(nowMs: number): Promise<Progress<StoredNetwork> | undefined> {
     const network = await this.read();
     if (typeof network !== "string" && managementIpOf(network) !== "") {
-      this.managementIpPoll.reset();
+      this.hnsPoll.reset();
       this.phase = "interface";
       return undefined;
     }
     const why = typeof network === "string" ? `: ${network}` : "";
     return this.wait(
-      this.managementIpPoll.next(nowMs),
+      this.hnsPoll.next(nowMs),
       notReadyInTime(
         `timeout, failed to get management IP from HostComputeNetwork ${this.definition.name}${why}`,
       ),

@@ -393,6 +393,34 @@ describe("nodes without a range", () => {
 });
 
 describe("what HNS refuses, and what it forgets", () => {
+  it("a network that HNS does not report for a second is looked for again by hardened; upstream makes another", async () => {
+    for (const compat of BOTH) {
+      const made = world();
+      const first = await started(made, { compat });
+      const { ID } = await getNetworkByName(client(first), NETWORK);
+      first.stop();
+      let refusals = 0;
+      const wrapClient = (inner: HcnClient): HcnClient => {
+        const wrapped = Object.create(inner) as HcnClient;
+        wrapped.enumerate = (kind, query) =>
+          kind === "Network" && refusals++ < 2
+            ? Promise.reject(new HcnError("RPC_S_SERVER_UNAVAILABLE"))
+            : inner.enumerate(kind, query);
+        return wrapped;
+      };
+      const second = await started(made, { compat, wrapClient }, first.machine);
+      if (compat === "upstream") {
+        expect(second.lines()).toContain(`I Attempting to create HostComputeNetwork ${NETWORK}`);
+        continue;
+      }
+      expect(second.state).toMatchObject({ state: "waiting", finding: { code: "hns-unreachable" } });
+      await made.run(1_000);
+      expect(second.state).toMatchObject({ state: "running", isReady: true });
+      expect((await getNetworkByName(client(second), NETWORK)).ID).toBe(ID);
+      expect(second.lines()).not.toContain(`I Attempting to create HostComputeNetwork ${NETWORK}`);
+    }
+  });
+
   it("upstream loses a lease that HNS refuses once; hardened tries again", async () => {
     for (const compat of BOTH) {
       const made = world();
