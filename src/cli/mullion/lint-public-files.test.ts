@@ -53,6 +53,13 @@ describe("a healthy file draws no warning", () => {
     expect(other.out).toContain("they take 192.168.100.1");
   });
 
+  it("one plugin of a list in a file of its own, which is not for Windows: a note", async () => {
+    const text = '{ "cniVersion": "0.3.0", "type": "tuning", "sysctl": { "net.core.somaxconn": "500" } }';
+    expect((await run({ "tuning.conf": text })).out).toContain("info: cni-name-invalid");
+    const windows = '{ "cniVersion": "0.3.0", "type": "win-bridge", "apiVersion": 2 }';
+    expect((await run({ "win.conf": windows })).out).toContain("error: cni-name-invalid");
+  });
+
   it("a back end in capitals, which flanneld makes small", async () => {
     const text = '{ "Network": "10.244.0.0/16", "Backend": { "Type": "VXLAN", "VNI": 4096, "Port": 4789 } }';
     expect((await run({ "net-conf.json": text })).out).toContain("nothing found");

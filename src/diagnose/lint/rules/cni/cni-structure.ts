@@ -98,6 +98,8 @@ const NETWORK_NAME: LintRule = {
         at: { path: [] },
         message: WORDS.networkNameMissing,
         fix: WORDS.adviceAddNetworkName,
+        // One plugin of a list is kept in a file like that, as of Linux.
+        ...(view.isWindows ? {} : { severity: "info" as const }),
       };
     else if (
       typeof view.name.value !== "string" ||
