@@ -49,12 +49,29 @@ function limitOf(enforcement: Enforcement, { policies, nodes }: Concern): Knowle
   return undefined;
 }
 
+/**
+ * Without Direct Server Return the address of a Service is translated on the host's port, behind the ACLs of the sender's: they see
+ * the Service, and no pod of it (dataplane.md §4.5).
+ */
+function isSeenAsService(
+  { file }: Cluster,
+  verdict: PolicyVerdict,
+  { source, target }: LimitedFlow,
+): boolean {
+  if (target.kind !== "service" || source.os !== "windows" || file.kubeProxy.enableDSR) return false;
+  if (verdict.outcome === "allowed") return verdict.rules.some(({ direction }) => direction === "egress");
+  return verdict.outcome === "denied" && verdict.direction === "egress";
+}
+
 /** Cells of a cluster with an engine, or known to have none, as its policies have them. */
 export class PolicyCells {
+  private readonly cluster: Cluster;
   private readonly enforcement: Enforcement | undefined;
   private readonly view: PolicyView;
 
-  constructor({ enforcement, objects }: Cluster) {
+  constructor(cluster: Cluster) {
+    const { enforcement, objects } = cluster;
+    this.cluster = cluster;
     this.enforcement = objects.NetworkPolicy.length === 0 ? undefined : enforcement;
     this.view = new PolicyView(
       this.enforcement === undefined ? [] : objects.NetworkPolicy.map(readNetworkPolicy),
@@ -70,7 +87,9 @@ export class PolicyCells {
     const verdict = this.view.verdict(flow);
     if (verdict === undefined || verdict.outcome === "undefined") return cell;
     if (verdict.outcome === "allowed" && verdict.rules.length === 0) return cell;
-    const because = limitOf(enforcement, concernOf(verdict, flow));
+    const because =
+      limitOf(enforcement, concernOf(verdict, flow)) ??
+      (isSeenAsService(this.cluster, verdict, flow) ? "network-policy-service-address" : undefined);
     const said = { ...cell, documentedIn: SPECIFICATION, ...(because === undefined ? {} : { because }) };
     if (verdict.outcome === "allowed") return { ...said, row: "NETWORK-POLICY-ALLOWS" };
     return {

@@ -186,6 +186,8 @@ const IPV6 = policies("network-policy-ipv6", function* (policy) {
 
 /** dataplane.md §4.5. A range that is exactly a Service's address, or lies in the Services' range. */
 const SERVICE_ADDRESS = policies("network-policy-service-address", function* (policy, context) {
+  // Then the ACLs of the sender do see it.
+  if (context.kubeProxy.enableDSR === false) return;
   for (const { value, path, isEgress } of partsOf(policy, "peers")) {
     const prefix = parsePrefix(textAt(value, "ipBlock", "cidr") ?? "");
     if (!isEgress || prefix === undefined) continue;
