@@ -275,6 +275,10 @@ describe("dual stack (§8.8)", () => {
       expect(report.families[0]?.events).toMatchObject([
         { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace: "default", name: "svc" },
       ]);
+      // Several are told in the order of their names.
+      const names = ["b", "c", "a"];
+      const change = await node.change(...names.map((of) => slice([wrong], { of })));
+      expect(change.families[0]?.events.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     },
   );
 });

@@ -93,6 +93,14 @@ winkernel:
       /true or false/,
       /WinDSR/,
     ],
+    [
+      "one of several gates that is not a truth value",
+      `${HEAD}featureGates: {WinOverlay: true, WinDSR: "yes"}\n`,
+      3,
+      /true or false/,
+      /WinDSR/,
+    ],
+    ["a number among texts", `${HEAD}nodePortAddresses: [10.0.0.0/8, 5]\n`, 3, /list of texts/, /./],
     ["broken YAML", `${HEAD}winkernel: [\n`, 4, /./, /./],
     ["a field twice", `${HEAD}mode: a\nmode: b\n`, 4, /twice/, /one of the two/],
   ])("%s is refused", (_given, text, line, message, advice) => {
@@ -101,6 +109,13 @@ winkernel:
     expect(problems).toMatchObject([{ code: "kube-proxy-configuration-invalid", line }]);
     expect(problems[0]?.message).toMatch(message);
     expect(problems[0]?.advice).toMatch(advice);
+  });
+});
+
+describe("several faults of a configuration file", () => {
+  it("are told in the order of the file", () => {
+    const text = `${HEAD}configSyncPeriod: 30\nenableProfiling: "true"\nwinkernel: cbr0\n`;
+    expect(decodeConfiguration("p.yaml", text).problems.map(({ line }) => line)).toEqual([3, 4, 5]);
   });
 });
 

@@ -61,6 +61,11 @@ describe("words as pflag takes them", () => {
     [["--enabel-dsr"], "unknown flag: --enabel-dsr", "--enable-dsr?"],
     [["--network-nam=x"], "unknown flag: --network-nam", "--network-name?"],
     [["--proxy-port-range=1-2"], "unknown flag: --proxy-port-range", "--help"],
+    [
+      ["-config=/etc/kube-proxy/config.yaml"],
+      "unknown shorthand flag: 'c' in -config=/etc/kube-proxy/config.yaml",
+      "Flags have two dashes. Did you mean --config?",
+    ],
     [["-x"], "unknown shorthand flag: 'x' in -x", "two dashes"],
     [["--network-name"], "flag needs an argument: --network-name", "TEXT"],
     [["--v=much"], 'invalid argument "much" for "-v, --v" flag: strconv.ParseInt', "whole number"],

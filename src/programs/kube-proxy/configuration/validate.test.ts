@@ -78,6 +78,20 @@ describe("validation (kube-proxy.md §1.1)", () => {
     expect(found).toHaveLength(1);
   });
 
+  it.each([
+    ["maxPerCore", "MaxPerCore: Invalid value: -1"],
+    ["min", "Min: Invalid value: -1"],
+    ["tcpEstablishedTimeout", 'TCPEstablishedTimeout: Invalid value: {"Duration":"-1ms"}'],
+    ["tcpCloseWaitTimeout", 'TCPCloseWaitTimeout: Invalid value: {"Duration":"-1ms"}'],
+    ["udpTimeout", 'UDPTimeout: Invalid value: {"Duration":"-1ms"}'],
+    ["udpStreamTimeout", 'UDPStreamTimeout: Invalid value: {"Duration":"-1ms"}'],
+  ])("conntrack.%s below 0 is a fault of that field, as the file spells it", (field, upstream) => {
+    const [fault = "", ...others] = faults(`conntrack.${field}`, -1);
+    expect(others).toEqual([]);
+    expect(fault.startsWith(`conntrack.${field}: `)).toBe(true);
+    expect(fault).toContain(`KubeProxyConntrackConfiguration.${upstream}`);
+  });
+
   it("the field of an address range has its place behind the configuration's name", () => {
     expect(faults("nodePortAddresses", ["10.0.0.0/8", "10.0.0.1"])).toEqual([
       expect.stringMatching(

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { FakeHcnClient } from "#test/support/hns/fake-hcn-client.ts";
 import { takeCensus } from "#test/support/heap-census.ts";
 import { hnsNode } from "#test/support/hns/hns-node.ts";
 import { VirtualClock } from "#core/base/clock.ts";
@@ -86,5 +88,30 @@ describe("load balancers that others delete", () => {
     for (const id of [0, made - 1])
       await expect(client.delete("LoadBalancer", idOf(id))).rejects.toThrow(/not found/i);
     expect(failed).toEqual(["delete clusterip"]);
+  });
+});
+
+// The values of the label "reason" (kubernetes, pkg/proxy/winkernel/hns.go and pkg/proxy/metrics).
+describe("why a load balancer was refused", () => {
+  it.each([
+    [new HcnError("HCN_E_NETWORK_NOT_FOUND"), "network_not_found"],
+    [new HcnError("HCN_E_PORT_ALREADY_EXISTS"), "port_already_exists"],
+    [new HcnError("E_NOTIMPL"), "not_implemented"],
+    [new HcnError("HCN_E_INVALID_IP"), "invalid_ip"],
+    [new HcnError("RPC_S_SERVER_UNAVAILABLE"), "other"],
+    [new Error("the socket is closed"), "other"],
+  ])("%s: %s", async (error, reason) => {
+    const hns = new FakeHcnClient();
+    hns.refuse = () => error;
+    const failed: string[] = [];
+    const client = new ObservedHcnClient(hns, {
+      clock: new VirtualClock(),
+      called: () => undefined,
+      kindOf: () => ({ family: 4, type: "nodeport" }),
+      failed: (...[call, { type }, why]) => failed.push(`${call} ${type} ${why}`),
+    });
+    await expect(client.create("LoadBalancer", {})).rejects.toBe(error);
+    await expect(client.modify("LoadBalancer", idOf(1), {})).rejects.toBe(error);
+    expect(failed).toEqual([`create nodeport ${reason}`, `update nodeport ${reason}`]);
   });
 });

@@ -180,9 +180,9 @@ export class HnsRecords {
 
   /** Reads the endpoints of a network and no load balancer, as far as they are not known. @returns why it could not. */
   async readEndpointsAlone(network: Guid): Promise<HnsFailure | undefined> {
-    if (this.mode === "new" && this.network === network && this.own.areAll) return undefined;
-    this.own.forget();
-    return this.readEndpoints(network);
+    return this.mode === "new" && this.network === network && this.own.areAll
+      ? undefined
+      : this.readEndpoints(network);
   }
 
   /** The endpoints as a sync looks at them. */

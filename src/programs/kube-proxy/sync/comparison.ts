@@ -286,10 +286,7 @@ async function isMadeByKubeProxy(
   return mac !== undefined && (mac === parseMac(deriveMac(ip)) || mac === parseMac(hostMac));
 }
 
-/**
- * Deletes remote endpoints that kube-proxy has made and no Service uses. One that a former process made for a ClusterIP
- * is used without being counted.
- */
+/** Deletes remote endpoints that kube-proxy has made and no Service uses. */
 async function removeLeftEndpoints(
   configuration: ProxierConfiguration,
   state: RepairingState,
@@ -303,11 +300,9 @@ async function removeLeftEndpoints(
   const unknown = unused.filter(([id]) => !damage.foreign.has(id));
   damage.isSwept = unknown.length === 0;
   if (damage.isSwept) return [];
-  const clusterIps = new Set([...state.entries.values()].map(({ port }) => port.clusterIp));
-  const candidates = unknown.filter(([, { addresses }]) => !clusterIps.has(addresses[0] ?? ""));
   const repairs: Repair[] = [];
   let others = 0;
-  for (const [id, { addresses }] of candidates.slice(0, OBJECTS_MAX)) {
+  for (const [id, { addresses }] of unknown.slice(0, OBJECTS_MAX)) {
     const [address = ""] = addresses;
     const isOurs = await isMadeByKubeProxy(configuration, id);
     if (isOurs === false) {
@@ -320,7 +315,7 @@ async function removeLeftEndpoints(
       repairs.push(repairOf(family, "endpoint-left", id, text, { address }));
     }
   }
-  damage.isSwept = others + repairs.length === candidates.length;
+  damage.isSwept = others + repairs.length === unknown.length;
   return repairs;
 }
 

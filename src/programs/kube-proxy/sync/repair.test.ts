@@ -88,6 +88,8 @@ describe("what HNS lost", () => {
     expect(node.calls()).toEqual(["create EPID-2", "delete LBID-1", "create LBID-2"]);
     expect(node.loadBalancers()).toEqual([C_BOTH]);
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+    // Told once.
+    expect(await compare(node)).toEqual([]);
   });
 
   it("a Service that does not use what is lost is not programmed again", async () => {
@@ -167,6 +169,23 @@ describe("what HNS changed", () => {
   it("flags count, too", async () => {
     const node = await begun();
     changeInPlace(node, "LoadBalancer", LBID_1, { Flags: 1 });
+    expect((await compare(node)).map(({ kind }) => kind)).toEqual(["load-balancer-changed"]);
+    expect(node.loadBalancers()).toEqual([C_BOTH]);
+  });
+
+  it("what HNS has made otherwise than it was asked is found by the first comparison, though nobody has changed it since", async () => {
+    const node = new KubeProxyNode(HARDENED);
+    node.hns.tellsRevision = true;
+    const create = node.hns.create.bind(node.hns);
+    let spoiled = 0;
+    node.hns.create = (kind, settings, options) =>
+      create(
+        kind,
+        kind === "LoadBalancer" && spoiled++ === 0 ? { ...settings, Flags: 1 } : settings,
+        options,
+      );
+    await node.begin([service()], [slice(["L1", "R1"])]);
+    expect(node.loadBalancers()).not.toEqual([C_BOTH]);
     expect((await compare(node)).map(({ kind }) => kind)).toEqual(["load-balancer-changed"]);
     expect(node.loadBalancers()).toEqual([C_BOTH]);
   });
@@ -286,6 +305,49 @@ describe("what nobody wants", () => {
     node.objects.serviceChanged(service(), undefined);
     expect((await compare(node)).map(({ kind, id }) => [kind, id])).toEqual([["load-balancer-left", LBID_1]]);
     expect(node.loadBalancers()).toEqual([]);
+  });
+
+  it("one that was replaced, and that HNS brings back, is deleted again", async () => {
+    const node = new KubeProxyNode(HARDENED);
+    await node.begin([service()], [slice(["L1"])]);
+    const [replaced] = node.hns.list("LoadBalancer");
+    await node.change(slice(["L1", "R1"]));
+    expect(node.numberedLoadBalancers()).toEqual([`LBID-2 ${C_BOTH}`]);
+    node.hns.put("LoadBalancer", { ...replaced, ID: LBID_1 });
+    expect((await compare(node)).map(({ kind, id }) => [kind, id])).toEqual([["load-balancer-left", LBID_1]]);
+    expect(node.loadBalancers()).toHaveLength(1);
+  });
+
+  it("one that could not be deleted at the start is used in the first sync", async () => {
+    const former = await begun();
+    const next = new KubeProxyNode({ ...HARDENED, client: former.hns });
+    next.objects.servicesListed([service()]);
+    next.objects.endpointSlicesListed([slice(["L1", "R1"])]);
+    next.hns.refuse = ({ call }) =>
+      call === "delete LoadBalancer" ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
+    await next.start();
+    next.forgetCalls();
+    await next.proxy.sync();
+    expect(next.calls()).toEqual([]);
+    expect(next.numberedLoadBalancers()).toEqual([`LBID-1 ${C_BOTH}`]);
+    expect(next.applied()).toEqual(["svc:p80"]);
+  });
+
+  it("a second endpoint with a ClusterIP's address, which no Service uses, is deleted", async () => {
+    const node = new KubeProxyNode({ ...HARDENED, isOverlay: true });
+    for (const n of [1, 2])
+      node.hns.put("Endpoint", {
+        ID: `f0000000-0000-4000-8000-00000000000${n}`,
+        HostComputeNetwork: NETWORK_ID,
+        IpConfigurations: [{ IpAddress: ADDRESS.C }],
+        MacAddress: "00-11-22-33-44-55",
+        Flags: 1,
+      });
+    await node.begin([service()], [slice(["L1"])]);
+    expect((await compare(node)).map(({ kind, address }) => [kind, address])).toEqual([
+      ["endpoint-left", ADDRESS.C],
+    ]);
+    expect(node.madeEndpoints().toSorted()).toEqual(["C ×1", "SV local"]);
   });
 
   it("load balancers of somebody else stay", async () => {

@@ -118,6 +118,25 @@ describe("what all nodes share", () => {
     expect(externalIps).toEqual([[ADDRESS.E, "2001:db8::1"], [ADDRESS.E]]);
   });
 
+  // The protocol is part of a port's name (ServicePortName of kubernetes, pkg/proxy/types.go).
+  it("a slice's port of the same name and another protocol is not the Service's", async () => {
+    const node = new KubeProxyNode();
+    await node.begin([service()], [slice(["L1"], { ports: [{ name: "p80", port: 8080, protocol: "UDP" }] })]);
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+  });
+
+  it("a node that comes later finds no slice that is gone", async () => {
+    const first = new KubeProxyNode();
+    await first.begin([service()], [slice(["L1"])]);
+    await first.remove(slice(["L1"]));
+    // Of another version, which reads objects in another way.
+    const later = new KubeProxyNode({ minor: 30 }, first.objects);
+    await later.start();
+    await later.proxy.sync();
+    expect(later.loadBalancers()).toEqual([]);
+  });
+
   it("follows a slice that changes its Service", () => {
     const objects = new ProxyObjects();
     objects.endpointSlicesListed([slice(["L1"], { name: "s", of: "a" })]);

@@ -97,7 +97,12 @@ describe("health of the proxy (kube-proxy.md §5.2)", () => {
   });
 
   it("hardened: not healthy before the first sync, and live", () => {
-    const { ask } = health({ isReady: () => false });
+    const { health: subject, ask } = health({ isReady: () => false });
     expect([ask().status, ask("/livez").status]).toEqual([503, 200]);
+    // The zero of Go's time until a sync has been.
+    const lastUpdated = (): unknown => (JSON.parse(ask().body) as { lastUpdated: unknown }).lastUpdated;
+    expect(lastUpdated()).toBe("0001-01-01 00:00:00 +0000 UTC");
+    subject.updated(4);
+    expect(lastUpdated()).toBe("2026-11-22 03:47:08.000 +0000 UTC");
   });
 });
