@@ -172,6 +172,8 @@ export interface ClusterFile {
   readonly cloudRoutesWithoutTable: string;
   readonly adviceCloudRoutes: string;
   readonly denyBesideAzure: string;
+  readonly dockerOverlayIsSwarm: string;
+  readonly dockerBridgeShapeReason: string;
 }
 export function clusterFile(): ClusterFile;
 
@@ -329,6 +331,9 @@ export interface ClusterLife {
   readonly noVirtualNetwork: string;
   readonly adviceVirtualNetwork: string;
   readonly cloudRouteMissing: Template<"range">;
+  readonly dockerContainersApart: Template<"names">;
+  readonly noDockerNetworks: string;
+  readonly adviceDockerNetworks: string;
 }
 export function clusterLife(): ClusterLife;
 

@@ -36,7 +36,7 @@ export const ROOMS: readonly Room[] = [
   },
   { name: "cluster", inside: [] },
   { name: "control-plane", inside: [] },
-  { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "policy", "ovn", "azure"]] },
+  { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "policy", "ovn", "azure", "docker"]] },
   { name: "hns", inside: [] },
   { name: "dataplane", inside: [["fabric"], ["host"], ["ovs"], ["switch"], ["vfp", "device"]] },
   { name: "contracts", inside: [["hcn", "cni", "kubernetes"]] },

@@ -10,6 +10,7 @@ import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
 import type { HnsService } from "#hns/service/hns-service.ts";
+import type { DockerEngine } from "#programs/docker/engine.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Host } from "#dataplane/host/host.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
@@ -25,6 +26,8 @@ export interface ClusterNode {
   readonly host: Host;
   /** The Host Networking Service; undefined on Linux. */
   readonly hns: HnsService | undefined;
+  /** Docker's engine, where it makes the networks. */
+  docker?: DockerEngine;
   /** The node's end of its cable; pulled while the machine is off. */
   readonly uplink: MemoryDevice;
 }

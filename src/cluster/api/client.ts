@@ -44,6 +44,7 @@ export const STACK_KINDS = [
   "routes",
   "effectiveroutes",
   "effectiverules",
+  "dockernetworks",
 ] as const;
 export type StackKind = (typeof STACK_KINDS)[number];
 

@@ -13,6 +13,7 @@ import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
+import { DOCKER_NETWORK_VIEW } from "../views/docker-views.ts";
 import { EFFECTIVE_ROUTE_VIEW, EFFECTIVE_RULE_VIEW } from "../views/azure-views.ts";
 import { ADAPTER_VIEW, COMPARTMENT_VIEW, COMPUTE_SYSTEM_VIEW, ROUTE_VIEW } from "../views/stack-views.ts";
 import { NODE_PORT, PORT_VIEW } from "../views/vfp-ports.ts";
@@ -151,6 +152,12 @@ export const EFFECTIVE_RULE_LIST = {
   fields: { items: { list: (): typeof EFFECTIVE_RULE_VIEW => EFFECTIVE_RULE_VIEW } },
 } as const;
 
+export const DOCKER_NETWORK_LIST = {
+  text: "Networks of Docker on Windows nodes.",
+  document: "DockerNetworkList",
+  fields: { items: { list: (): typeof DOCKER_NETWORK_VIEW => DOCKER_NETWORK_VIEW } },
+} as const;
+
 /** What machines consist of below their pods, by the names of its kinds. */
 export interface StackLists {
   readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
@@ -159,6 +166,7 @@ export interface StackLists {
   readonly routes: ValueOf<typeof ROUTE_LIST>;
   readonly effectiveroutes: ValueOf<typeof EFFECTIVE_ROUTE_LIST>;
   readonly effectiverules: ValueOf<typeof EFFECTIVE_RULE_LIST>;
+  readonly dockernetworks: ValueOf<typeof DOCKER_NETWORK_LIST>;
 }
 
 export const SERVICE_LIST = {

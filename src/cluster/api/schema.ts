@@ -53,6 +53,7 @@ import {
   EXEC_REQUEST,
   RESOLVE_REQUEST,
   EFFECTIVE_ROUTE_LIST,
+  DOCKER_NETWORK_LIST,
   EFFECTIVE_RULE_LIST,
   ROUTE_LIST,
   SERVICE_LIST,
@@ -246,6 +247,13 @@ export const API_ROUTES: readonly ApiRoute[] = [
     query: ["node"],
     answer: EFFECTIVE_RULE_LIST,
     text: "security rules of nodes in a virtual network of Azure",
+  },
+  {
+    method: "GET",
+    path: "/stacks/dockernetworks",
+    query: ["node"],
+    answer: DOCKER_NETWORK_LIST,
+    text: "networks of Docker, as `docker network inspect` prints them",
   },
   {
     method: "GET",

@@ -1,11 +1,17 @@
 /** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
-import type { ClusterFile, NetworkDriver, NetworkShape, PodNetworkSpec } from "./cluster-file.ts";
+import type {
+  ClusterFile,
+  NetworkDriver,
+  NetworkShape,
+  PodNetworkPlugin,
+  PodNetworkSpec,
+} from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
-import { FLANNEL_VNI, driverTraits, hasOtherVni } from "./driver-traits.ts";
+import { FLANNEL_VNI, driverTraits, hasOtherVni, shapesOf } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
@@ -24,6 +30,10 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const { plugin } = network;
   const driver = driverOf(network);
   if (plugin.value === "azure-vnet") checkAzure(driver, network, reading);
+  if (plugin.value === "docker" && driver === "Overlay") {
+    const advice = "Write driver: NAT, Transparent or L2Bridge, or plugin: win-overlay.";
+    reading.report("cluster-file-driver-mismatch", network.driver.place, WORDS.dockerOverlayIsSwarm, advice);
+  }
   if (plugin.value === "win-overlay" && driver !== "Overlay") {
     const message = WORDS.winOverlayNeedsOverlay({ driver });
     const advice = "Write driver: Overlay, or leave the field out.";
@@ -106,10 +116,12 @@ function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape,
 function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): void {
   const { shape, plugin } = network;
   const driver = driverOf(network);
-  const { shapes, shapeReason } = driverTraits(driver);
+  const { shapeReason } = driverTraits(driver);
+  const shapes = shapesOf(plugin.value, driver);
   const wanted = shape.value ?? shapes[0] ?? "own-subnet";
   if (shape.value !== undefined && !shapes.includes(shape.value)) {
-    const message = `driver ${driver} has no shape ${shape.value}: ${shapeReason}`;
+    const reason = shapeReason === "" ? WORDS.dockerBridgeShapeReason : shapeReason;
+    const message = `driver ${driver} has no shape ${shape.value}: ${reason}`;
     reading.report(
       "cluster-file-driver-mismatch",
       shape.place,
@@ -137,9 +149,9 @@ function checkCni(network: LocatedFields<NetworkFields>, reading: Reading): void
   const { conflist, policies } = network.cni.value;
   const plugin = network.plugin.value ?? driverTraits(driverOf(network)).plugin;
   const changed = [conflist, policies].find(({ value }) => value !== undefined && !isEmptyList(value));
-  if (plugin === "hns" && changed !== undefined) {
+  if ((plugin === "hns" || plugin === "docker") && changed !== undefined) {
     const advice = "Remove it, or write plugin: win-bridge or flannel.";
-    reading.reportValue(changed.place, "plugin hns reads no CNI configuration", advice);
+    reading.reportValue(changed.place, `plugin ${plugin} reads no CNI configuration`, advice);
   }
   if (conflist.value !== undefined && policies.value.length > 0) {
     const advice = "Write the policies into the conflist.";
@@ -250,7 +262,12 @@ function shareNode(a: PodNetworkSpec, b: PodNetworkSpec): boolean {
   return Object.keys(b.ranges).some((node) => node in a.ranges);
 }
 
-function checkNeighbours(all: readonly Located[], reading: Reading): void {
+/** Docker makes several NAT networks; HNS says which it takes (control-planes.md §8.1). */
+function canDockerRepeat(plugin: PodNetworkPlugin, { driver }: PodNetworkSpec): boolean {
+  return plugin === "docker" && driver === "NAT";
+}
+
+function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, reading: Reading): void {
   for (const [index, { network, driver, name, vni }] of all.entries()) {
     const traits = driverTraits(network.driver);
     for (const { network: other } of all.slice(0, index)) {
@@ -268,7 +285,7 @@ function checkNeighbours(all: readonly Located[], reading: Reading): void {
         });
         const advice = WORDS.adviceSameDriver({ driver: other.driver });
         reading.report("cluster-file-driver-mismatch", driver, message, advice);
-      } else if (other.driver === network.driver && !traits.canRepeat) {
+      } else if (other.driver === network.driver && !traits.canRepeat && !canDockerRepeat(plugin, network)) {
         const message = `a node has one ${network.driver} network, and ${other.name} is one`;
         reading.report("cluster-file-driver-mismatch", driver, message, "Give them to different nodes.");
       } else if (network.driver === "Overlay" && other.driver === "Overlay" && other.vni === network.vni) {
@@ -416,7 +433,7 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   checkVniOfEdition(all, cluster, reading);
   checkIpam(raw, cluster, reading);
   checkNodes(raw, cluster, reading);
-  checkNeighbours(all, reading);
+  checkNeighbours(all, cluster.network.plugin, reading);
   checkRanges(all, cluster, raw, reading);
   checkBuilds(all, cluster, reading);
   const [rule] = raw.underlay.value.deny.value;

@@ -15,9 +15,9 @@ export type NodeOs = "windows" | "linux";
 
 /**
  * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
- * makes the network, too.
+ * makes the network, too; with docker its engine does, by calls of HNS v1, and a pod is one container.
  */
-export type PodNetworkPlugin = "win-bridge" | "win-overlay" | "azure-vnet" | "flannel" | "hns";
+export type PodNetworkPlugin = "win-bridge" | "win-overlay" | "azure-vnet" | "flannel" | "docker" | "hns";
 
 /** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
 export type FlannelBackend = "vxlan" | "host-gw";

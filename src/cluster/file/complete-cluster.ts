@@ -189,7 +189,8 @@ export function completeCluster(
     underlay,
     ipv6: completeIpv6(raw, { network, networks, underlay, nodes }),
     kubeProxy: {
-      enabled: raw.kubeProxy.value.enabled.value,
+      // Containers of Docker belong to no cluster.
+      enabled: raw.kubeProxy.value.enabled.value && network.plugin !== "docker",
       enableDSR: raw.kubeProxy.value.enableDSR.value,
       forwardsHealthChecks: raw.kubeProxy.value.forwardHealthCheckVip.value,
       hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,

@@ -7,12 +7,13 @@ import type {
   NetworkSpec,
   NodeSpec,
   OutboundNatSpec,
+  PodNetworkPlugin,
   PodNetworkSpec,
   FileUnderlay,
 } from "./cluster-file.ts";
 import { DEFAULTS, type NodeFields } from "./description.ts";
 import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
-import { driverTraits } from "./driver-traits.ts";
+import { driverTraits, shapesOf } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { assignPodRanges, cutBlocks, requirePodRanges } from "./pod-ranges.ts";
 import type { Located, Reading } from "./reading.ts";
@@ -27,6 +28,8 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
 /** As the start scripts call them (control-planes.md §2.4). */
 const BRIDGE_NAME = "cbr0";
 const OVERLAY_NAME = "vxlan0";
+/** Docker's default network on Windows (control-planes.md §8.1). */
+const DOCKER_NAME = "nat";
 
 /** flannel's backend; undefined with another plugin. */
 export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
@@ -40,7 +43,14 @@ function isOverlayPlugin(raw: LocatedFields<NetworkFields>): boolean {
 
 /** The driver that the file names, or what the plugin and flannel's backend ask for. */
 export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
+  if (raw.plugin.value === "docker") return raw.driver.value ?? "NAT";
   return raw.driver.value ?? (isOverlayPlugin(raw) ? "Overlay" : "L2Bridge");
+}
+
+function nameOf(raw: LocatedFields<NetworkFields>): string {
+  if (raw.name.value !== undefined) return raw.name.value;
+  if (raw.plugin.value === "docker") return DOCKER_NAME;
+  return isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME;
 }
 
 /** Without repetitions, in order. */
@@ -58,8 +68,12 @@ function completeOutboundNat(
     readonly serviceCIDR: Prefix;
     readonly underlay: FileUnderlay;
   },
+  plugin: PodNetworkPlugin,
 ): OutboundNatSpec {
   const { hasOutboundNat, translatesToNodes } = driverTraits(driver);
+  // Docker's endpoints have the policy where `-o …enable_outboundnat` asks for it (control-planes.md §8.4).
+  if (plugin === "docker")
+    return { enabled: nat.enabled.value ?? false, exceptions: valuesOf(nat.exceptions.value ?? []) };
   const { clusterCIDR, serviceCIDR, underlay } = ranges;
   const inside = [clusterCIDR, serviceCIDR, ...(translatesToNodes ? [] : [underlay.subnet])];
   const exceptions = nat.exceptions.value;
@@ -72,7 +86,7 @@ function completeOutboundNat(
 /** The shape that the file names, or the driver's first; one that the driver does not have is reported elsewhere. */
 function shapeOf(raw: LocatedFields<NetworkFields>): NetworkShape {
   const { shape } = raw;
-  const { shapes } = driverTraits(driverOf(raw));
+  const shapes = shapesOf(raw.plugin.value, driverOf(raw));
   return shapes.find((each) => each === shape.value) ?? shapes[0] ?? "own-subnet";
 }
 
@@ -91,13 +105,18 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
   return {
     plugin,
     backend,
-    name: raw.name.value ?? (isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME),
+    name: nameOf(raw),
     driver,
     shape,
     routes: backend === undefined ? (raw.routes.value ?? defaultRoutes) : "flannel",
     clusterCIDR,
     serviceCIDR,
-    outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
+    outboundNAT: completeOutboundNat(
+      raw.outboundNAT.value,
+      driver,
+      { clusterCIDR, serviceCIDR, underlay },
+      plugin,
+    ),
     vni: raw.vni.value ?? DEFAULTS.vni,
     vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
     vlan: raw.vlan.value ?? 0,
@@ -161,7 +180,12 @@ export function completeFurtherNetwork(
     shape: "own-subnet",
     routes: driverTraits(driver).needsRoutes ? routes : "none",
     clusterCIDR,
-    outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
+    outboundNAT: completeOutboundNat(
+      raw.outboundNAT.value,
+      driver,
+      { clusterCIDR, serviceCIDR, underlay },
+      network.plugin,
+    ),
     vni: raw.vni.value ?? DEFAULTS.vni + position,
     vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
     vlan: 0,

@@ -91,7 +91,7 @@ const VXLAN_PORT_FIELD = optional(PORT, WORDS.networkVxlanPort, "4789");
 
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "hns"], {
+    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "docker", "hns"], {
       missing: { antrea: { message: WORDS.antreaNetworkMissing, advice: WORDS.adviceAntreaNetwork } },
     }),
     WORDS.networkPlugin,

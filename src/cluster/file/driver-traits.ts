@@ -94,6 +94,17 @@ export function driverTraits(driver: NetworkDriver): DriverTraits {
   return TRAITS[driver];
 }
 
+/**
+ * Where pod addresses may come from; the first is the default. Docker makes no leg of the host in an l2bridge network, so that
+ * a subnet of its own would have no gateway (control-planes.md §8.3).
+ */
+export function shapesOf(
+  plugin: PodNetworkPlugin | undefined,
+  driver: NetworkDriver,
+): readonly NetworkShape[] {
+  return plugin === "docker" && driver === "L2Bridge" ? ["node-subnet"] : TRAITS[driver].shapes;
+}
+
 /** The only VXLAN network identifier that the Kubernetes page names for flannel (windows-networking-documentation.md §8). */
 export const FLANNEL_VNI = 4_096;
 

@@ -157,7 +157,8 @@ export class NodeLifecycle {
         `First: mullion node ${standing === "joined" ? "leave, or stop," : standing === "left" ? "rejoin" : "start"} ${name}`,
       );
     // What restarts the service alone needs nobody who makes the networks again.
-    if (action !== "restart-hns") this.flannelOf(action);
+    const isOwn = action === "reboot" || action === "stop" || action === "start";
+    if (action !== "restart-hns" && !(isOwn && this.hasDocker)) this.flannelOf(action);
     const needsApi = action === "leave" || action === "rejoin";
     if (needsApi && !this.parts.isApiUp())
       throw new RequestError(
@@ -165,6 +166,11 @@ export class NodeLifecycle {
         `node ${name} cannot ${action}: the API server is down`,
         "First: mullion control-plane start",
       );
+  }
+
+  /** Docker's engine makes its networks anew; its hosts join no cluster. */
+  private get hasDocker(): boolean {
+    return this.parts.cluster.file.network.plugin === "docker";
   }
 
   /** Networks that no program makes would be gone for good. */
@@ -190,13 +196,13 @@ export class NodeLifecycle {
   private goDown(node: ClusterNode): void {
     const { pods, proxies, kubelets } = this.parts;
     const { name } = node.spec;
-    this.flannelOf("reboot").stopOn(name);
+    this.parts.flannel?.stopOn(name);
     proxies.stopOn(name);
     pods.stopOn(name);
     this.lose(name, () => true);
     node.uplink.isUp = false;
     node.hns?.reboot();
-    this.flannelOf("reboot").forgetKernelState(name);
+    this.parts.flannel?.forgetKernelState(name);
     kubelets.get(name)?.rebooted();
     const { root } = node.host;
     root.tcp.close();
@@ -208,7 +214,7 @@ export class NodeLifecycle {
     node.uplink.isUp = true;
   }
 
-  /** Power on: flanneld first, as everything else needs its network. */
+  /** Power on: who makes the network first, as everything else needs its network. */
   private async comeUp(node: ClusterNode): Promise<void> {
     this.plugIn(node);
     this.register(node);
@@ -231,7 +237,8 @@ export class NodeLifecycle {
 
   private async startPrograms(node: ClusterNode): Promise<void> {
     const { pods, proxies } = this.parts;
-    await this.flannelOf("start").startOn(node.spec.name);
+    await this.parts.flannel?.startOn(node.spec.name);
+    await this.parts.kubelets.get(node.spec.name)?.startNetworks();
     await proxies.startOn(node);
     pods.startOn(node.spec.name);
   }

@@ -27,6 +27,8 @@ export interface Kubelet {
   joined(file: ClusterFile): void;
   /** The machine has come up again. */
   rebooted(): void;
+  /** Docker's engine starts, where it makes the networks of the node. @throws HcnError. */
+  startNetworks(): Promise<void>;
 }
 
 /** `namespace/name`, as the pod's built-in server calls itself. */

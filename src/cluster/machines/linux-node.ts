@@ -124,6 +124,10 @@ export class LinuxKubelet implements Kubelet {
     this.renumberBridge();
   }
 
+  startNetworks(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async addPod(pod: FilePodSpec, start?: PodStart): Promise<ClusterPod> {
     if (pod.network === "host") return Promise.resolve(addHostPod(this.file, this.node, pod));
     this.checkBridge();

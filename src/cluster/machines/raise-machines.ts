@@ -16,6 +16,7 @@ import { NO_OBJECTS } from "../cluster-objects.ts";
 import type { AddressRange, ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { DockerNode } from "./docker-node.ts";
 import { NodeFiles } from "../flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
@@ -124,10 +125,11 @@ async function bringUpNode(
     addFabricRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
-  await makeNetworks(file, node);
+  const docker = file.network.plugin === "docker" ? new DockerNode(env, node) : undefined;
+  await (docker?.createNetworks(env, file) ?? makeNetworks(file, node));
   disk.podRoutes.addTo(node);
   addFabricRoutes(file, node);
-  return new WindowsKubelet(file, node, disk.files, disk.clock);
+  return new WindowsKubelet(file, node, disk, docker);
 }
 
 /**

@@ -34,9 +34,10 @@ import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { type AzureNode, azureNode } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import { type DockerNode, containerName } from "./docker-node.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
-import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 import { startContainers, stopContainers } from "./pod-compute-systems.ts";
 import { type Kubelet, type PodStart, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
@@ -90,6 +91,28 @@ interface PodIps {
   readonly address6: Ipv6 | undefined;
 }
 
+/**
+ * Addresses that the cluster gives out itself, by network. HNS of each host knows its own endpoints alone: Docker leaves
+ * addresses to it, and in a subnet of several hosts `--ip` keeps them apart.
+ */
+function addressBooks(file: ClusterFile, node: NodeSpec): ReadonlyMap<string, PodAddresses> {
+  const isGivenOut = ({ ipam, shape }: PodNetworkSpec): boolean =>
+    ipam === "static" && (file.network.plugin !== "docker" || shape !== "own-subnet");
+  return new Map(
+    networksOf(file, node)
+      .filter(isGivenOut)
+      .map((network) => [
+        network.name,
+        new PodAddresses({
+          ranges: podAddressRanges(network, node, firstPodOffset(network)),
+          kept: file.pods.flatMap(({ address, podNetwork }) =>
+            address === undefined || podNetwork !== network.name ? [] : [address],
+          ),
+        }),
+      ]),
+  );
+}
+
 /** Sets up the pods of one Windows node, one after the other. */
 export class WindowsKubelet implements Kubelet {
   private file: ClusterFile;
@@ -97,16 +120,24 @@ export class WindowsKubelet implements Kubelet {
   private readonly client: HcnClient;
   private readonly files: NodeFiles;
   private readonly clock: VirtualClock;
+  /** Undefined with another plugin. */
+  private readonly docker: DockerNode | undefined;
   private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
   private readonly azure: AzureNode;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
-  /** By network; of plugin `hns`. */
+  /** By network; of plugin `hns`, and of Docker where hosts share a subnet. */
   private readonly addresses: ReadonlyMap<string, PodAddresses>;
 
   /** `files`: the node's disk. `clock`: on which a pod waits for a DHCP server. */
-  constructor(file: ClusterFile, node: ClusterNode, files: NodeFiles, clock: VirtualClock) {
+  constructor(
+    file: ClusterFile,
+    node: ClusterNode,
+    { files, clock }: { readonly files: NodeFiles; readonly clock: VirtualClock },
+    docker?: DockerNode,
+  ) {
+    this.docker = docker;
     this.clock = clock;
     this.file = file;
     this.node = node;
@@ -125,19 +156,7 @@ export class WindowsKubelet implements Kubelet {
     this.azure = azureNode(file, node, { client: this.client, delegate });
     for (const plugin of this.azure.plugins) plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
-    this.addresses = new Map(
-      networksOf(file, node.spec)
-        .filter(({ ipam }) => ipam === "static")
-        .map((network) => [
-          network.name,
-          new PodAddresses({
-            ranges: podAddressRanges(network, node.spec, firstPodOffset(network)),
-            kept: file.pods.flatMap(({ address, podNetwork }) =>
-              address === undefined || podNetwork !== network.name ? [] : [address],
-            ),
-          }),
-        ]),
-    );
+    this.addresses = addressBooks(file, node.spec);
   }
 
   /** As the start scripts do it before kube-proxy (control-planes.md §2.1); without the network there is none. */
@@ -165,6 +184,10 @@ export class WindowsKubelet implements Kubelet {
   /** Where pods get their addresses is told to the plugins by `subnet.env`. */
   joined(file: ClusterFile): void {
     this.file = file;
+  }
+
+  async startNetworks(): Promise<void> {
+    await this.docker?.start();
   }
 
   /** What plugins remember lies on the disk. */
@@ -202,9 +225,7 @@ export class WindowsKubelet implements Kubelet {
   /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
   private async attach(pod: FilePodSpec, namespaceId: string, start: PodStart): Promise<PodIps> {
     try {
-      const ips = this.isAttachedByHcn(pod)
-        ? await this.attachByHcn(pod, namespaceId, start.dns)
-        : await this.attachByPlugin(pod, namespaceId, start.dns);
+      const ips = await this.attachWith(pod, namespaceId, start);
       await startContainers(this.client, namespaceId, { sandbox: sandboxIdOf(pod), names: start.containers });
       return ips;
     } catch (error) {
@@ -216,6 +237,57 @@ export class WindowsKubelet implements Kubelet {
     }
   }
 
+  private attachWith(pod: FilePodSpec, namespaceId: string, start: PodStart): Promise<PodIps> {
+    const { docker } = this;
+    if (docker !== undefined) return this.attachByDocker(docker, pod, namespaceId, start);
+    return this.isAttachedByHcn(pod)
+      ? this.attachByHcn(pod, namespaceId, start.dns)
+      : this.attachByPlugin(pod, namespaceId, start.dns);
+  }
+
+  /** A container of Docker: one endpoint, and no container beside it that could share its address. */
+  private async attachByDocker(
+    docker: DockerNode,
+    pod: FilePodSpec,
+    namespaceId: string,
+    { containers }: PodStart,
+  ): Promise<PodIps> {
+    if (containers.length > 1) {
+      const message = WORDS.dockerContainersApart({ names: containers.join(", ") });
+      throw new CniError(CNI_CODES.internal, message, { knowledge: "docker-address-per-container" });
+    }
+    docker.readNodeServers();
+    const book = this.addresses.get(pod.podNetwork);
+    const wanted = book?.take(pod.address) ?? pod.address;
+    try {
+      return await this.connectByDocker(docker, pod, namespaceId, wanted);
+    } catch (error) {
+      if (book !== undefined && wanted !== undefined) book.release(wanted);
+      throw error;
+    }
+  }
+
+  private async connectByDocker(
+    docker: DockerNode,
+    pod: FilePodSpec,
+    namespaceId: string,
+    wanted: Ipv4 | undefined,
+  ): Promise<PodIps> {
+    const { hnsId, address } = await docker.engine.connect(this.client, pod.podNetwork, {
+      name: containerName(pod),
+      address: wanted,
+      ports: pod.ports.flatMap(({ protocol, port, hostPort }) =>
+        hostPort === undefined ? [] : [{ protocol: protocol === "TCP" ? "tcp" : "udp", hostPort, port }],
+      ),
+    });
+    await addNamespaceEndpoint(this.client, namespaceId, hnsId);
+    const compartment = await this.compartmentOf(namespaceId);
+    // What its engine writes into the container's document for networks of driver nat (windows.go, EndpointOperInfo).
+    if (networkNamed(this.file, pod.podNetwork).driver === "NAT")
+      compartment.dns = { ...compartment.namesOfMachine, asksSingleLabels: true };
+    return { address: address ?? waitForLease(compartment, this.clock), address6: undefined };
+  }
+
   /** A plugin knows the network of its configuration alone. */
   private isAttachedByHcn({ podNetwork }: FilePodSpec): boolean {
     const { network } = this.file;
@@ -223,6 +295,9 @@ export class WindowsKubelet implements Kubelet {
   }
 
   private async detach(pod: FilePodSpec, namespaceId: string): Promise<void> {
+    const { docker } = this;
+    if (docker !== undefined)
+      return docker.engine.disconnect(this.client, pod.podNetwork, containerName(pod));
     if (this.isAttachedByHcn(pod)) {
       for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
         await deleteEndpoint(this.client, id);

@@ -22,7 +22,7 @@ interface OverlayPeer extends VxlanPeer {
   readonly member: ClusterNode;
 }
 
-/** All networks of the node but flanneld's. @throws HcnError when HNS refuses one. */
+/** All networks of the node but flanneld's and Docker's. @throws HcnError when HNS refuses one. */
 export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promise<void> {
   const client = hcnClientOf(node);
   for (const network of networksOf(file, node.spec)) {

@@ -58,6 +58,7 @@ describe.each([
   "aks-overlay",
   "driver-transparent",
   "driver-nat",
+  "docker-nat",
 ])("verify of examples/%s", (name) => {
   it("finds nothing, says it in valid JSON, in text of 100 columns, in JUnit, and the same twice", async () => {
     const report = await verifyText(example(name));

@@ -30,6 +30,8 @@ export interface DnsSettings {
   readonly servers: readonly Ip[];
   /** Words of resolv.conf's `options`, as `ndots:5`. Windows reads none of them. */
   readonly options?: readonly string[];
+  /** Windows asks for a single label as it is: AllowUnqualifiedDNSQuery of a container's document. Default false. */
+  readonly asksSingleLabels?: boolean;
 }
 
 /** A packet whose next hop is known, with what a trace says about it when it leaves. */

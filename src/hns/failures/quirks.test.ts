@@ -6,6 +6,7 @@ import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
+  createNetwork,
   deleteEndpoint,
   deleteLoadBalancer,
   getLoadBalancerById,
@@ -14,6 +15,7 @@ import {
   modifyLoadBalancer,
   removeNamespaceContainer,
 } from "#contracts/hcn/operations.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
 import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
@@ -35,6 +37,20 @@ async function attach(node: FaultyNode): Promise<void> {
   await addNamespaceEndpoint(node.client, namespace, node.endpoints[0] ?? "");
 }
 
+async function natNetwork(
+  client: HcnClient,
+  Name: string,
+  prefix: string,
+  NextHop: string,
+): Promise<unknown> {
+  const Routes = [{ NextHop, DestinationPrefix: "0.0.0.0/0" }];
+  return createNetwork(client, {
+    Name,
+    Type: "NAT",
+    Ipams: [{ Subnets: [{ IpAddressPrefix: prefix, Routes }] }],
+  });
+}
+
 async function deleteDegraded(node: FaultyNode): Promise<void> {
   const id = await node.balance(80);
   await deleteEndpoint(node.client, node.endpoints[0] ?? "");
@@ -50,6 +66,15 @@ async function balanceAgain(node: FaultyNode): Promise<void> {
 const REFUSING: readonly [name: QuirkName, situation: Situation, code: string][] = [
   ["reattach-refused", attachTwice, "HCN_E_NAMESPACE_ATTACH_FAILED"],
   ["parallel-attach-not-found", attach, "ERROR_NOT_FOUND"],
+  ["ipv6-stack-off", attach, "ERROR_NOT_FOUND"],
+  [
+    "single-nat-prefix",
+    async ({ client }) => {
+      await natNetwork(client, "nat", "172.20.0.0/16", "172.20.0.1");
+      await natNetwork(client, "outside", "172.21.0.0/16", "172.21.0.1");
+    },
+    "ERROR_OBJECT_ALREADY_EXISTS",
+  ],
   ["load-balancer-port-missing", async (node) => node.balance(80), "HCN_E_PORT_NOT_FOUND"],
   ["degraded-load-balancer-not-deleted", deleteDegraded, "HCN_E_DEGRADED_OPERATION"],
   ["front-end-stale-after-delete", balanceAgain, "HCN_E_PORT_ALREADY_EXISTS"],
@@ -69,6 +94,23 @@ describe("defects that refuse what is right (hcn.md §4.4, §4.5, §4.7; F-48, F
     const other = await faultyNode();
     other.service.setQuirk(name, "off");
     await situation(other);
+  });
+
+  it("CP-W1 with one prefix for all NAT networks a further one is made inside of it, and overlaps it otherwise", async () => {
+    for (const [setting, made] of [
+      ["on", true],
+      ["off", false],
+    ] as const) {
+      const { client, service } = await faultyNode();
+      service.setQuirk("single-nat-prefix", setting);
+      await natNetwork(client, "nat", "172.20.0.0/16", "172.20.0.1");
+      const inside = natNetwork(client, "inside", "172.20.128.0/24", "172.20.128.1");
+      const outcome = await inside.then(
+        () => true,
+        () => false,
+      );
+      expect(outcome).toBe(made);
+    }
   });
 
   it("the stale front end is free again when the service has restarted", async () => {

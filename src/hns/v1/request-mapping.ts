@@ -65,6 +65,18 @@ function ipamsOf(
   }));
 }
 
+/** What docker writes where it leaves addresses to a DHCP server: a subnet of all addresses (moby/moby#30342). */
+function withoutAnySubnet(
+  ipams: readonly Ipam[] | undefined,
+  type: NetworkType | undefined,
+): readonly Ipam[] | undefined {
+  if (type === undefined || ipams === undefined || !traitsOf(type).ipams.includes("Dhcp")) return ipams;
+  const isAny = ipams.every(({ Subnets = [] }) =>
+    Subnets.every(({ IpAddressPrefix }) => IpAddressPrefix === ANY_IPV4),
+  );
+  return isAny ? [{ Type: "Dhcp" }] : ipams;
+}
+
 function extensionsOf({ Extensions: extensions = [] }: HnsNetwork): readonly ExtensionChange[] {
   return extensions.map(({ Id, IsEnabled }) => {
     if (Id !== undefined) return { id: Id, isEnabled: IsEnabled ?? false };
@@ -86,7 +98,7 @@ export function networkFromV1(document: JsonValue): NetworkRequest {
   return present<NetworkRequest>({
     ...given,
     AdditionalParams: network.AdditionalParams,
-    Ipams: ipamsOf(given.Ipams, isolation, type),
+    Ipams: ipamsOf(withoutAnySubnet(given.Ipams, type), isolation, type),
     isIsolated: network.IsolateSwitch,
     extensions: extensionsOf(network),
   });

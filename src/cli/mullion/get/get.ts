@@ -12,6 +12,7 @@ import {
   compartments,
   computeSystems,
   effectiveRoutes,
+  dockerNetworks,
   effectiveRules,
   routes,
 } from "./listings-stacks.ts";
@@ -125,6 +126,8 @@ async function listStack(
       return select(effectiveRoutes((await client.stacks(kind, node)).items), objects);
     case "effectiverules":
       return select(effectiveRules((await client.stacks(kind, node)).items), objects);
+    case "dockernetworks":
+      return select(dockerNetworks((await client.stacks(kind, node)).items), objects);
   }
 }
 

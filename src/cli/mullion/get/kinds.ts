@@ -28,6 +28,7 @@ const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
   routes: ["routes", "route", "netroutes", "netroute"],
   effectiveroutes: ["effectiveroutes", "effectiveroute"],
   effectiverules: ["effectiverules", "effectiverule"],
+  dockernetworks: ["dockernetworks", "dockernetwork"],
 };
 
 /** The names that help texts show. */

@@ -5,6 +5,7 @@ import type {
   ComputeSystemView,
   RouteView,
 } from "#cluster/views/stack-views.ts";
+import type { DockerNetworkView } from "#cluster/views/docker-views.ts";
 import type { EffectiveRouteView, EffectiveRuleView } from "#cluster/views/azure-views.ts";
 import type { Column, Listing } from "../table.ts";
 
@@ -140,6 +141,34 @@ export function effectiveRules(rows: readonly EffectiveRuleView[]): Listing<Effe
       { title: "PORTS", text: ({ destinationPorts }) => destinationPorts },
       { title: "SOURCE PORTS", isWide: true, text: ({ sourcePorts }) => sourcePorts },
       { title: "GROUP", isWide: true, text: ({ group }) => group },
+    ],
+  };
+}
+
+/** Docker's ids are shown by their first digits. */
+const SHORT_ID = 12;
+
+/** The columns of `docker network ls`, and what `docker network inspect` has. */
+export function dockerNetworks(rows: readonly DockerNetworkView[]): Listing<DockerNetworkView> {
+  return {
+    singular: "dockernetwork",
+    plural: "networks of Docker",
+    rows,
+    name: ({ Name }) => Name,
+    data: (row) => row,
+    columns: [
+      NODE,
+      { title: "NETWORK ID", text: ({ Id }) => Id.slice(0, SHORT_ID) },
+      { title: "NAME", text: ({ Name }) => Name },
+      { title: "DRIVER", text: ({ Driver }) => Driver },
+      { title: "SCOPE", text: ({ Scope }) => Scope },
+      { title: "SUBNET", text: ({ IPAM }) => join(IPAM.Config.map(({ Subnet }) => Subnet)) },
+      { title: "GATEWAY", text: ({ IPAM }) => join(IPAM.Config.map(({ Gateway }) => Gateway)) },
+      {
+        title: "CONTAINERS",
+        isRightAligned: true,
+        text: ({ Containers }) => String(Object.keys(Containers).length),
+      },
     ],
   };
 }

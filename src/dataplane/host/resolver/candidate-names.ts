@@ -100,8 +100,9 @@ function planOnWindows(name: string, settings: DnsSettings): NamePlan {
   }
   // LLMNR and NetBIOS, which Windows asks next for a single label, reach no host outside the pod's own segment.
   const [first, ...unused] = suffixes;
+  const plain = settings.asksSingleLabels === true ? [asItIs(name)] : [];
   return {
-    candidates: first === undefined ? [] : candidates([join(name, first)]),
+    candidates: candidates(first === undefined ? plain : [join(name, first), ...plain]),
     unusedSuffixes: unused,
     unusedBecause: unused.length > 0 ? "single-suffix" : undefined,
   };

@@ -35,7 +35,9 @@ export function resolverSettings(machine: DnsSettings, interfaces: readonly Name
   const named = interfaces.filter(({ names }) => names !== undefined);
   const [only] = named;
   if (only?.names === undefined) return machine;
-  const isPlain = machine.servers.length + machine.search.length === 0 && machine.domain === "";
+  const { asksSingleLabels = false } = machine;
+  const isPlain =
+    machine.servers.length + machine.search.length === 0 && machine.domain === "" && !asksSingleLabels;
   const { configured, learned } = only.names;
   if (named.length === 1 && isPlain && learned.length === 0 && configured !== undefined) return configured;
   const inOrder = named.toSorted((a, b) => a.metric - b.metric).flatMap(({ names }) => names ?? []);
@@ -50,5 +52,6 @@ export function resolverSettings(machine: DnsSettings, interfaces: readonly Name
     servers: isMachine
       ? machine.servers
       : unique(inOrder.map(machine.servers.length > 0 ? ownServers : serversOf)),
+    ...(asksSingleLabels && { asksSingleLabels }),
   };
 }

@@ -291,7 +291,11 @@ export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): vo
 }
 
 /** Defects that strike when an endpoint is attached. */
-function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): void {
+function checkAttachDefects(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  { kind }: EndpointAttachment,
+): void {
   const { id } = endpoint;
   if (endpoint.version !== context.objectVersion && context.hasQuirk("stored-object-incompatible")) {
     throw new HcnError("ERROR_WRONG_DISK", {
@@ -305,6 +309,13 @@ function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): 
       explanation: "hns-attach-fails",
     });
   }
+  // Inferred: on networks of every type; the documentation speaks of containers (control-planes.md §8.1).
+  if (kind !== "host" && context.hasQuirk("ipv6-stack-off")) {
+    throw new HcnError("ERROR_NOT_FOUND", {
+      detail: "IPv6 is switched off on the host (registry value DisabledComponents)",
+      explanation: "windows-ipv6-switched-off",
+    });
+  }
 }
 
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
@@ -313,7 +324,7 @@ export function attachEndpoint(
   endpoint: EndpointRecord,
   attachment: EndpointAttachment,
 ): EndpointRecord {
-  checkAttachDefects(context, endpoint);
+  checkAttachDefects(context, endpoint, attachment);
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   plugIn(context, attached);
   context.ports.reprogram(endpoint.networkId);

@@ -16,6 +16,7 @@ import {
   addToIp,
   formatIp,
   formatPrefix,
+  prefixCovers,
   prefixFamily,
   prefixOf,
   prefixesOverlap,
@@ -233,6 +234,17 @@ function ownerOnHost(context: ServiceContext, ip: Ip, exceptId: string): string 
   return undefined;
 }
 
+/** Quirk `single-nat-prefix`: @throws HcnError for a subnet outside of what the first NAT network translates. */
+function checkSinglePrefix(prefix: Prefix, others: readonly NetworkRecord[]): void {
+  const first = others.find(({ type }) => traitsOf(type).hasChosenSubnet);
+  if (first === undefined || first.subnets.some((subnet) => prefixCovers(subnet.prefix, prefix))) return;
+  const whole = first.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
+  throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
+    detail: `${formatPrefix(prefix)} is not in ${whole} of network ${first.name}`,
+    explanation: "hns-nat-prefix-single",
+  });
+}
+
 /**
  * Checks the subnets of a network whose gateway is the host: no other such network translates for the same addresses,
  * and nothing else on the host has the gateway's. Inferred: an Internal network may overlap others, since nothing is
@@ -254,6 +266,10 @@ export function checkHostSubnets(
       });
     }
     if (!traits.hasChosenSubnet) continue;
+    if (context.hasQuirk("single-nat-prefix")) {
+      checkSinglePrefix(prefix, hostedNetworks(context, network.id));
+      continue;
+    }
     for (const other of hostedNetworks(context, network.id)) {
       if (!traitsOf(other.type).hasChosenSubnet) continue;
       const clash = other.subnets.find((candidate) => prefixesOverlap(candidate.prefix, prefix));

@@ -1,0 +1,310 @@
+// Docker's network model on Windows hosts (control-planes.md §8, rows CP-W): one address per container, HNS as the address
+// manager, WinNAT, published ports and names.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { validateVerification } from "#test/support/cluster/report-schemas.ts";
+import { type SessionWorld, ask, askName, openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { readInput } from "./input/read-input.ts";
+import { tracePacket } from "./trace/trace.ts";
+import { verifyCluster } from "./verify/verify.ts";
+import { readModel } from "./verify/model-of-cluster.ts";
+import { type DockerNetworkView, viewDockerNetworks } from "./views/docker-views.ts";
+
+const EXAMPLE = readFileSync("examples/docker-nat/cluster.yaml", "utf8");
+
+/** Parts of the hosts' subnet. */
+const BRIDGED = "10.0.0.N/28";
+/** One subnet of a NAT network for each host. */
+const ROUTED = "172.20.N.0/24";
+
+interface Given {
+  readonly network?: string;
+  readonly more?: string;
+  readonly build?: string;
+  readonly range?: string;
+  readonly nodeMore?: string;
+  readonly pods?: readonly string[];
+}
+
+function text({ network = "", more = "", build = "ws2022", range, nodeMore = "", pods }: Given = {}): string {
+  const part = range === BRIDGED ? 64 : 1;
+  const cidr = (index: number): string =>
+    range === undefined ? "" : `, podCIDR: ${range.replace("N", `${index * part}`)}`;
+  const listed = pods ?? [
+    "name: web, node: host-1, ports: [{port: 80, hostPort: 8080}]",
+    "name: client, node: host-1",
+  ];
+  return `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: docker}
+nodes:
+  - {name: host-1, os: windows, build: ${build}, address: 10.0.0.11${cidr(1)}${nodeMore}}
+  - {name: host-2, os: windows, build: ${build}, address: 10.0.0.12${cidr(2)}}
+network: {plugin: docker${network === "" ? "" : `, ${network}`}${range === ROUTED ? ", clusterCIDR: 172.20.0.0/16" : ""}}
+${more}
+pods:
+${[...listed, "name: api, node: host-2"].map((pod) => `  - {${pod}}`).join("\n")}
+`;
+}
+
+function troubles({ session }: SessionWorld): readonly string[] {
+  return session.notes().map(({ code, message }) => `${code}: ${message}`);
+}
+
+function inspect(world: SessionWorld, node = "host-1"): DockerNetworkView {
+  return viewDockerNetworks(world.session.cluster, node)[0]!;
+}
+
+/** What Docker says of a container. */
+function containerOf(network: DockerNetworkView, name: string): Readonly<Record<string, string>> {
+  const all = Object.values(network.Containers) as readonly Readonly<Record<string, string>>[];
+  return all.find(({ Name }) => Name === name)!;
+}
+
+function codeOf(
+  world: SessionWorld,
+  from: string,
+  to: string,
+  protocol: "tcp" | "icmp" = "tcp",
+): string | undefined {
+  const port = protocol === "tcp" ? 80 : undefined;
+  const { report } = tracePacket(world.session.cluster, { from, to, protocol, port });
+  if (report.verdict === "answered") return undefined;
+  const steps = [...report.forward.steps, ...(report.reply?.steps ?? [])];
+  return steps.find(({ kind }) => kind === "drop")?.code ?? report.verdict;
+}
+
+describe("docker network inspect", () => {
+  // Form and fields: moby/moby#29451, #30342 and #27529; the length of a chosen address is that of its class.
+  it("has the subnet that HNS holds, its id there, and an address of HNS' choice for each container", async () => {
+    const world = await openSessionWorld(text({ range: ROUTED }));
+    const network = inspect(world);
+    expect(network).toMatchObject({
+      node: "host-1",
+      Name: "nat",
+      Driver: "nat",
+      Scope: "local",
+      EnableIPv6: false,
+      IPAM: { Driver: "windows", Config: [{ Subnet: "172.20.1.0/24", Gateway: "172.20.1.1" }] },
+    });
+    expect(network.Id).toMatch(/^[0-9a-f]{64}$/);
+    expect(Object.keys(network.Containers)).toHaveLength(2);
+    const web = containerOf(network, "web");
+    expect(web["IPv4Address"]).toMatch(/^172\.20\.1\.\d+\/16$/);
+    expect(web["MacAddress"]).toMatch(/^00:15:5d(?::[0-9a-f]{2}){3}$/);
+    const hns = world.session.cluster.nodes[0]!.hns!;
+    expect(hns.enumerate("Network")).toContain(network.Options["com.docker.network.windowsshim.hnsid"]);
+  });
+
+  it("--ip has the subnet's length", async () => {
+    const world = await openSessionWorld(
+      text({ range: ROUTED, pods: ["name: web, node: host-1, address: 172.20.1.77"] }),
+    );
+    expect(containerOf(inspect(world), "web")["IPv4Address"]).toBe("172.20.1.77/24");
+  });
+
+  it("a transparent network without a subnet is 0.0.0.0/0, and its containers' addresses are the DHCP server's", async () => {
+    const world = await openSessionWorld(
+      text({
+        network: "driver: Transparent, name: out, ipam: dhcp",
+        more: "underlay: {subnet: 10.0.0.0/16, dhcp: {range: 10.0.8.0/24}}",
+        pods: ["name: web, node: host-1, ports: [{port: 80}]"],
+      }),
+    );
+    const network = inspect(world);
+    expect(network.IPAM.Config).toEqual([{ Subnet: "0.0.0.0/0", Gateway: "0.0.0.0" }]);
+    expect(containerOf(network, "web")["IPv4Address"]).toBe("");
+    expect(ask(world, "pod/api", "pod/web", { port: 80 })).toMatch(/^web saw 10\.0\.8\.\d+$/);
+  });
+
+  it("an l2bridge network is in the hosts' subnet, and --ip keeps the hosts apart", async () => {
+    const world = await openSessionWorld(text({ network: "driver: L2Bridge, name: bridge", range: BRIDGED }));
+    expect(inspect(world).Options).toMatchObject({ "com.docker.network.windowsshim.interface": "Ethernet" });
+    expect(containerOf(inspect(world), "web")["IPv4Address"]).toBe("10.0.0.67/24");
+    expect(ask(world, "pod/client", "pod/api", { port: 8080 })).toBe("api saw 10.0.0.68");
+  });
+
+  it("a cluster without Docker has none", async () => {
+    const { session } = await openSessionWorld(text().replace("plugin: docker", "driver: NAT"));
+    expect(() => viewDockerNetworks(session.cluster)).toThrow("the cluster has no networks of Docker");
+  });
+});
+
+describe("networks of driver nat", () => {
+  const range = ROUTED;
+
+  it("containers of a network find each other by name, on the gateway; others by the host's servers", async () => {
+    const world = await openSessionWorld(text({ range }));
+    expect(askName(world, "pod/client", "web")).toMatch(/^web saw 172\.20\.1\.\d+$/);
+    expect(askName(world, "pod/client", "www.example.com", { port: 443 })).toMatch(/saw 10\.0\.0\.11$/);
+    expect(askName(world, "pod/client", "api")).toBe("no such name: dns-name-unknown");
+  });
+
+  it("other hosts reach published ports, and no container by its address", async () => {
+    const world = await openSessionWorld(text({ range }));
+    expect(ask(world, "pod/api", "10.0.0.11", { port: 8080 })).toBe("web saw 10.0.0.12");
+    expect(ask(world, "external", "10.0.0.11", { port: 8080 })).toBe("web saw 203.0.113.10");
+    expect(codeOf(world, "pod/api", "pod/web")).toBe("no-route");
+    // Not by the host itself, as on builds before localhost publishing came.
+    expect(ask(world, "node/host-1", "127.0.0.1", { port: 8080 })).toBe("refused");
+  });
+
+  it("a pod of several containers has no counterpart: Docker gives each an address", async () => {
+    const world = await openSessionWorld(
+      text({ range }),
+      `
+apiVersion: v1
+kind: Pod
+metadata: { name: pair }
+spec:
+  nodeName: host-1
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: a, image: a }, { name: b, image: b }]
+`,
+    );
+    expect(troubles(world)).toEqual([
+      expect.stringMatching(
+        /^docker-address-per-container: pod default\/pair .*the containers a, b cannot make one pod/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ["driver: Overlay", "cluster-file-driver-mismatch", /overlay network of Docker is Swarm's/],
+    [
+      "driver: L2Bridge, shape: own-subnet",
+      "cluster-file-driver-mismatch",
+      /Docker makes no leg of the host/,
+    ],
+    ["driver: NAT, cni: {policies: [{name: a}]}", "cluster-file-invalid-value", /plugin docker reads no CNI/],
+  ])("refuses %s", (network, code, message) => {
+    const read = readInput([{ name: "cluster.yaml", text: text({ network }) }]);
+    const problems = "problems" in read ? read.problems : [];
+    expect(problems.map((problem) => problem.code)).toContain(code);
+    expect(problems.map((problem) => problem.message).join("\n")).toMatch(message);
+  });
+});
+
+describe("rows of WinNAT and Docker", () => {
+  const range = ROUTED;
+  const TWO = "networks: [{name: second, clusterCIDR: 172.24.0.0/16, nodes: [host-1]}]";
+
+  it("CP-W1 two nat networks with disjoint prefixes: later builds make both, Server 2016 refuses the second", async () => {
+    const given = { range, more: TWO, pods: ["name: web, node: host-1, network: second"] };
+    const world = await openSessionWorld(text(given));
+    const [first, second] = viewDockerNetworks(world.session.cluster, "host-1");
+    expect([first?.Name, second?.Name]).toEqual(["nat", "second"]);
+    expect(containerOf(second!, "web")["IPv4Address"]).toMatch(/^172\.24\.0\.\d+\/16$/);
+    const old = { ...given, nodeMore: ", quirks: {single-nat-prefix: on}" };
+    await expect(openSessionWorld(text(old))).rejects.toMatchObject({ code: "ERROR_OBJECT_ALREADY_EXISTS" });
+  });
+
+  it("CP-W2 the same published port twice: HNS refuses the second container", async () => {
+    const pod = (name: string): string => `
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  nodeName: host-1
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: a, image: a, ports: [{ containerPort: 80, hostPort: 9090 }] }]
+`;
+    const world = await openSessionWorld(text({ range }), pod("one") + pod("two"));
+    expect(troubles(world)).toEqual([expect.stringMatching(/pod default\/two on host-1/)]);
+    expect(ask(world, "external", "10.0.0.11", { port: 9090 })).toMatch(/^one saw/);
+    expect(containerOf(inspect(world), "two")).toBeUndefined();
+  });
+
+  it("CP-W3 ping to the outside: WinNAT translates it, OutBoundNAT of VFP does not; TCP works by both", async () => {
+    const nat = await openSessionWorld(text({ range }));
+    expect(codeOf(nat, "pod/client", "external", "icmp")).toBeUndefined();
+    expect(codeOf(nat, "pod/client", "external")).toBeUndefined();
+    const network = "driver: L2Bridge, name: bridge, outboundNAT: {enabled: true}";
+    const bridged = await openSessionWorld(text({ network, range: BRIDGED }));
+    expect(ask(bridged, "pod/client", "external", { port: 443 })).toMatch(/saw 10\.0\.0\.11$/);
+    const { report } = tracePacket(bridged.session.cluster, {
+      from: "pod/client",
+      to: "external",
+      protocol: "icmp",
+      port: undefined,
+    });
+    expect(report.forward.steps.map(({ code }) => code)).toContain("icmp-outbound-not-translated");
+    expect(report.forward.steps.at(-1)?.frame).toMatch(/^ICMP 10\.0\.0\.68 → /);
+  });
+
+  it("CP-W4 IPv6 switched off on the host: no container starts, Element not found", async () => {
+    const world = await openSessionWorld(text({ range, nodeMore: ", quirks: {ipv6-stack-off: on}" }));
+    expect(troubles(world)).toHaveLength(2);
+    for (const trouble of troubles(world)) {
+      expect(trouble).toMatch(/^windows-ipv6-switched-off: pod default\/(?:web|client) on host-1/);
+      expect(trouble).toContain("Element not found");
+    }
+    expect(ask(world, "pod/api", "external", { port: 443 })).toMatch(/saw 10\.0\.0\.12$/);
+  });
+
+  it("CP-W5 a nat network is gone after a reboot, and Docker makes it anew with another id in HNS", async () => {
+    const world = await openSessionWorld(text({ range }));
+    const before = inspect(world);
+    await world.session.changeNode("host-1", { do: "reboot" });
+    const after = inspect(world);
+    const id = "com.docker.network.windowsshim.hnsid";
+    expect(after.Id).toBe(before.Id);
+    expect(after.Options[id]).not.toBe(before.Options[id]);
+    expect(world.session.cluster.nodes[0]!.hns!.enumerate("Network")).toEqual([after.Options[id]]);
+    expect(troubles(world)).toEqual([]);
+    expect(Object.keys(after.Containers)).toHaveLength(2);
+    expect(ask(world, "external", "10.0.0.11", { port: 8080 })).toMatch(/^web saw/);
+    expect(askName(world, "pod/client", "web")).toMatch(/^web saw/);
+  });
+
+  it("CP-W6 l2bridge: containers keep their addresses unless the network has OutBoundNAT, and to its exceptions", async () => {
+    const seen = async (nat: string): Promise<string> => {
+      const network = `driver: L2Bridge, name: bridge${nat}`;
+      return ask(await openSessionWorld(text({ network, range: BRIDGED })), "pod/client", "external", {
+        port: 443,
+      });
+    };
+    expect(await seen("")).toMatch(/saw 10\.0\.0\.68$/);
+    expect(await seen(", outboundNAT: {enabled: true}")).toMatch(/saw 10\.0\.0\.11$/);
+    expect(await seen(", outboundNAT: {enabled: true, exceptions: [203.0.113.0/24]}")).toMatch(
+      /saw 10\.0\.0\.68$/,
+    );
+    // In a subnet that nobody outside knows, that is no way back.
+    const own = "plugin: win-bridge, outboundNAT: {enabled: false}";
+    const apart = await openSessionWorld(text().replace("plugin: docker", own));
+    expect(codeOf(apart, "pod/client", "external")).toBe("no-route");
+  });
+});
+
+describe("examples/docker-nat", () => {
+  async function verified(from: string, to: string) {
+    expect(EXAMPLE).toContain(from);
+    const whole = EXAMPLE.replace(from, to);
+    // Who has no network can be asked for no expectation.
+    const asked = to.includes("ipv6-stack-off") ? whole.slice(0, whole.indexOf("expectations:")) : whole;
+    const world = await openSessionWorld(asked);
+    const { cluster } = world.session;
+    return verifyCluster(cluster, readModel(cluster), { troubles: world.session.troubles() });
+  }
+
+  it("is green, in valid JSON", async () => {
+    const report = await verified("", "");
+    expect(report.findings).toEqual([]);
+    expect(validateVerification(JSON.parse(JSON.stringify(report)))).toBe(true);
+  });
+
+  it.each([
+    ["a port that is not published", "        hostPort: 8080\n", "", "port-not-listening"],
+    ["a container of another host expected", "    expect: denied\n", "    expect: works\n", "no-route"],
+    [
+      "IPv6 switched off",
+      "    address: 10.0.0.11\n",
+      "    address: 10.0.0.11\n    quirks: {ipv6-stack-off: on}\n",
+      "windows-ipv6-switched-off",
+    ],
+  ])("turns red with %s", async (_, from, to, code) => {
+    const { findings } = await verified(from, to);
+    expect(findings.map((finding) => finding.code)).toContain(code);
+  });
+});
