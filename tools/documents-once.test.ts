@@ -9,6 +9,13 @@ import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
 import { LOAD_BALANCER } from "#contracts/hcn/documents/load-balancer.ts";
 import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
 import { NETWORK } from "#contracts/hcn/documents/network.ts";
+import {
+  extraFieldsIn,
+  flagsOfValues,
+  idsOfNames,
+  valuesOfFlags,
+} from "#contracts/hcn/v1-form/v1-only-fields.ts";
+import { v1FormOf } from "#contracts/hcn/v1-form/v1-form.ts";
 import { defined } from "#core/base/assert.ts";
 import { parsePrefix } from "#core/net/ip.ts";
 import { printConfig, readConfig, unknownFields } from "#programs/flannel/config-fields.ts";
@@ -130,6 +137,29 @@ function v1NamesOf(description: ObjectDescription): readonly string[] {
   return [...own, ...ofFields];
 }
 
+it("what v2 has elsewhere is in the marks of a field: a value, an id, Health.Extra, none", () => {
+  const MOON = {
+    text: "A moon.",
+    fields: {
+      Phase: { is: "enumeration", names: ["New", "Full"], text: "How it looks.", v1: { dump: "Phase" } },
+      Planet: { is: "guid", text: "Where it is.", v1: "PlanetId" },
+      Crater: { is: "u32", text: "How many.", v1: { answer: "Craters", none: 0 } },
+    },
+    v1Only: {
+      IsBright: { is: "boolean", text: "It is full.", flag: { of: "Phase", for: ["Full"] } },
+      PlanetName: { is: "text", text: "The planet's name.", nameFor: "Planet" },
+      Visitors: { is: "texts", text: "Who was there.", isExtra: true },
+    },
+  } as const;
+  expect(valuesOfFlags(MOON, (field) => field === "IsBright")).toEqual({ Phase: "Full" });
+  expect(flagsOfValues(MOON, { Phase: "New" })).toEqual({ IsBright: false });
+  expect(idsOfNames(MOON, { PlanetName: "Earth" }, (name) => `id of ${name}`)).toEqual({
+    Planet: "id of Earth",
+  });
+  expect(extraFieldsIn(MOON, { Visitors: ["Buzz"], Phase: "New" })).toEqual({ Visitors: ["Buzz"] });
+  expect(v1FormOf(MOON).fromDump({ Craters: 0, Phase: "full" }, {})).toEqual({ Phase: "Full" });
+});
+
 const TRANSLATIONS = [
   "src/hns/dump/v1-to-v2.ts",
   "src/hns/dump/v2-to-v1.ts",
@@ -153,19 +183,10 @@ it("names of v1 documents are spelled in their descriptions", () => {
   expect(places.toSorted()).toEqual([
     // Of the request that attaches an endpoint.
     "src/contracts/hcn/documents/v1-documents.ts CompartmentId",
-    // 0 in place of none, true in place of a type, members under two names.
-    "src/hns/dump/v1-to-v2.ts CompartmentId",
-    "src/hns/dump/v1-to-v2.ts IsDefault",
+    // Members under two names.
     "src/hns/dump/v1-to-v2.ts ResourceList",
-    // `Health.Extra` of v2, and a network that old dumps name by its name alone.
-    "src/hns/dump/v1-to-v2.ts SharedContainers",
-    "src/hns/dump/v1-to-v2.ts VirtualNetwork",
-    "src/hns/dump/v1-to-v2.ts VirtualNetworkName",
-    "src/hns/dump/v2-to-v1.ts IsDefault",
-    "src/hns/dump/v2-to-v1.ts SharedContainers",
-    // What no document of v2 has.
+    // What no document of v2 has, by the type that its description gives.
     "src/hns/v1/request-mapping.ts Extensions",
-    "src/hns/v1/request-mapping.ts IsDefault",
     "src/hns/v1/request-mapping.ts IsolateSwitch",
     // With a prefix length.
     "src/hns/v1/request-mapping.ts ManagementIP",

@@ -15,7 +15,14 @@ import {
   NETWORK_FORM,
 } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy, ObjectDescription, PolicyOwner } from "#contracts/hcn/description/description.ts";
-import { fieldPoliciesOf, policiesOfFields } from "#contracts/hcn/v1-form/field-policies.ts";
+import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
+import {
+  extraFieldsIn,
+  fieldPoliciesOf,
+  idsOfNames,
+  policiesOfFields,
+  valuesOfFlags,
+} from "#contracts/hcn/v1-form/v1-only-fields.ts";
 import { fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;
@@ -100,13 +107,13 @@ function networkToV2(source: JsonObject): Fields {
 }
 
 function endpointToV2(source: JsonObject, networkId: (name: string) => string | undefined): Fields {
-  const named = textAt(source["VirtualNetworkName"]);
-  const network = guidAt(source["VirtualNetwork"]) ?? (named === undefined ? undefined : networkId(named));
-  return ENDPOINT_FORM.fromDump(source, {
-    ...healthOf(source, { SharedContainers: listAt(source["SharedContainers"]) }),
-    HostComputeNetwork: network,
+  const given = {
+    ...healthOf(source, extraFieldsIn(ENDPOINT, source)),
     Policies: policiesOf("endpoint", ENDPOINT, source),
-  });
+  };
+  const endpoint = ENDPOINT_FORM.fromDump(source, given);
+  if (endpoint["HostComputeNetwork"] !== undefined) return endpoint;
+  return ENDPOINT_FORM.fromDump(source, { ...given, ...idsOfNames(ENDPOINT, source, networkId) });
 }
 
 /** v2 writes ids in lower case, v1 of old builds did not. */
@@ -131,9 +138,8 @@ function resourcesOf(source: JsonObject): readonly JsonValue[] | undefined {
 function namespaceToV2(source: JsonObject): Fields {
   return NAMESPACE_FORM.fromDump(source, {
     ...healthOf(source),
-    // v1 shows 0 where there is none.
-    ...(source["CompartmentId"] === 0 && { NamespaceId: undefined }),
-    Type: source["IsDefault"] === true ? "HostDefault" : (textAt(source["Type"]) ?? "Host"),
+    Type: textAt(source["Type"]) ?? "Host",
+    ...valuesOfFlags(NAMESPACE, (field) => source[field] === true),
     Resources: resourcesOf(source),
   });
 }

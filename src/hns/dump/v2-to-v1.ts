@@ -12,7 +12,13 @@ import {
   NAMESPACE_FORM,
   NETWORK_FORM,
 } from "#contracts/hcn/documents/v1-documents.ts";
-import { fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/v1-form/field-policies.ts";
+import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
+import {
+  extraFieldsIn,
+  fieldPoliciesOf,
+  fieldsOfPolicies,
+  flagsOfValues,
+} from "#contracts/hcn/v1-form/v1-only-fields.ts";
 import type { PrintedParts } from "#contracts/hcn/v1-form/v1-form.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
@@ -70,17 +76,19 @@ function networkToV1(document: JsonObject): Fields {
 }
 
 function endpointToV1(document: JsonObject): Fields {
-  const { SharedContainers, VirtualMachine } = objectAt(objectAt(document["Health"])["Extra"]);
+  const extra = objectAt(objectAt(document["Health"])["Extra"]);
   const fields = fieldsOfPolicies(ENDPOINT, policiesIn(document));
-  return { ...ENDPOINT_FORM.print(document, PARTS), ...fields, SharedContainers, VirtualMachine };
+  const { VirtualMachine } = extra;
+  return {
+    ...ENDPOINT_FORM.print(document, PARTS),
+    ...fields,
+    ...extraFieldsIn(ENDPOINT, extra),
+    VirtualMachine,
+  };
 }
 
 function namespaceToV1(document: JsonObject): Fields {
-  const type = document["Type"];
-  return {
-    ...NAMESPACE_FORM.print(document, PARTS),
-    IsDefault: typeof type === "string" ? type.endsWith("Default") : undefined,
-  };
+  return { ...NAMESPACE_FORM.print(document, PARTS), ...flagsOfValues(NAMESPACE, document) };
 }
 
 function loadBalancerToV1(document: JsonObject): Fields {

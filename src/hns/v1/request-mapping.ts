@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { ENDPOINT, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader, enumerationName, present } from "#contracts/hcn/description/json.ts";
-import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/documents/namespace.ts";
+import { type HostComputeNamespace, NAMESPACE, parseNamespace } from "#contracts/hcn/documents/namespace.ts";
 import { type Ipam, NETWORK, NETWORK_TYPES, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import {
   ENDPOINT_FORM,
@@ -15,7 +15,7 @@ import {
   parseHnsNetwork,
 } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy, PolicyOwner } from "#contracts/hcn/description/description.ts";
-import { policiesOfFields } from "#contracts/hcn/v1-form/field-policies.ts";
+import { policiesOfFields, valuesOfFlags } from "#contracts/hcn/v1-form/v1-only-fields.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
@@ -116,11 +116,10 @@ export function endpointFromV1(document: JsonValue): HostComputeEndpoint {
 }
 
 /**
- * A namespace document of either dialect: v1 has one field of its own, `IsDefault`, which asks for the host's
- * compartment.
+ * A namespace document of either dialect: v1 has one field of its own, which asks for the host's compartment.
  */
 export function namespaceFromV1(document: JsonValue): HostComputeNamespace {
   const reader = JsonReader.of(document, "namespace", "HCN_E_INVALID_JSON");
   const namespace = parseNamespace(document);
-  return reader.boolean("IsDefault") === true ? { ...namespace, Type: "HostDefault" } : namespace;
+  return { ...namespace, ...valuesOfFlags(NAMESPACE, (field) => reader.boolean(field) === true) };
 }

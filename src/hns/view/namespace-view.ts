@@ -7,6 +7,7 @@ import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { type NamespaceRecord, NAMESPACE_STATES } from "../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
+import { flagsOfValues } from "#contracts/hcn/v1-form/v1-only-fields.ts";
 import { baseValues, healthData, sortFields, allocator, resourcesDocument } from "./document-fields.ts";
 
 function resourceList(namespace: NamespaceRecord): readonly NamespaceResource[] {
@@ -73,7 +74,7 @@ export function namespaceDocumentV1(context: ServiceContext, namespace: Namespac
         Flags: 0,
         Health: healthData(context, namespace, []),
         ID: formatUpperGuid(namespace.id),
-        IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
+        ...flagsOfValues(NAMESPACE, { Type: namespace.type }),
         Policies: [],
         ResourceList: resourceList(namespace),
         Resources: resources(context, namespace),
@@ -98,7 +99,7 @@ export function namespaceFilterFields(_context: ServiceContext, namespace: Names
     NamespaceId: namespace.compartmentId ?? 0,
     CompartmentGuid: namespace.compartmentGuid,
     NamespaceGuid: namespace.compartmentGuid,
-    IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
+    ...flagsOfValues(NAMESPACE, { Type: namespace.type }),
     State: namespaceState(namespace),
   };
 }

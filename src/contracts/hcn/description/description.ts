@@ -52,10 +52,13 @@ export type ScalarKind = keyof ScalarValues;
 
 /**
  * The name in v1 documents: `Namespace.ID` is inside an object, and `Policies[].VIPs` the same in all entries of a list.
- * `answer`: requests have no such field, and one there is passed by. `dump`: no service writes it either, but dumps may
- * hold it.
+ * `answer`: requests have no such field, and one there is passed by; `none` is what stands there for none. `dump`: no
+ * service writes it either, but dumps may hold it.
  */
-export type V1Name = string | { readonly answer: string } | { readonly dump: string };
+export type V1Name =
+  | string
+  | { readonly answer: string; readonly none?: JsonValue }
+  | { readonly dump: string };
 
 /** A list of texts that is one in v1, too, where it is no text with commas. `prefix` stands before each of them there. */
 export interface V1List {
@@ -74,6 +77,12 @@ export interface V1FieldPolicy {
   readonly onlyOf?: string;
   /** v1 shows the policy beside the field. */
   readonly isShownTwice?: true;
+}
+
+/** A field of v1 that is true for some values of a field of v2; where it is asked for, the first of them is meant. */
+export interface V1Flag {
+  readonly of: string;
+  readonly for: readonly [string, ...string[]];
 }
 
 /** Of the first IPv4 address and of the first IPv6 address. */
@@ -99,6 +108,11 @@ interface ScalarField extends FieldMarks {
   readonly v1?: V1Name | V1NamePerFamily | V1List;
   /** Of a field that only v1 has. */
   readonly policy?: V1FieldPolicy;
+  readonly flag?: V1Flag;
+  /** Of a field that only v1 has: the name of the object whose id this field of v2 holds. */
+  readonly nameFor?: string;
+  /** Of a field that only v1 has: v2 has it in `Health.Extra`. */
+  readonly isExtra?: true;
 }
 
 interface FlagsField extends FieldMarks {

@@ -114,7 +114,12 @@ export const ENDPOINT = {
   },
   always: ["ID", "HostComputeNetwork", "SchemaVersion"],
   v1Only: {
-    VirtualNetworkName: { is: "text", text: "The network's name.", by: "service" },
+    VirtualNetworkName: {
+      is: "text",
+      text: "The network's name.",
+      by: "service",
+      nameFor: "HostComputeNetwork",
+    },
     EncapOverhead: {
       is: "u16",
       text: "The setting `Overhead` of the policy EncapOverhead.",
@@ -125,6 +130,7 @@ export const ENDPOINT = {
       is: "texts",
       text: "The containers that use it: `SharedContainers` in `Health.Extra`.",
       by: "service",
+      isExtra: true,
     },
   },
 } as const;

@@ -18,7 +18,7 @@ export const NAMESPACE = {
       is: "u32",
       text: "The id of its compartment.",
       absent: "chosen by the service",
-      v1: { answer: "CompartmentId" },
+      v1: { answer: "CompartmentId", none: 0 },
     },
     NamespaceGuid: {
       is: "guid",
@@ -65,7 +65,11 @@ export const NAMESPACE = {
   },
   always: ["ID", "Type", "SchemaVersion"],
   v1Only: {
-    IsDefault: { is: "boolean", text: "It is the host's compartment: `Type` HostDefault." },
+    IsDefault: {
+      is: "boolean",
+      text: "It is the host's compartment: `Type` HostDefault.",
+      flag: { of: "Type", for: ["HostDefault", "GuestDefault"] },
+    },
   },
 } as const;
 

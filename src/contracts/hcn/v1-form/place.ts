@@ -37,6 +37,8 @@ export interface V1Place {
   readonly speaker: "client" | "service" | "dump";
   /** Of objects: how one of them is read, with what all of them share. */
   readonly entries?: { read(reader: JsonReader, shared: readonly V1Place[]): unknown };
+  /** What stands there for none. */
+  readonly none?: JsonValue;
 }
 
 /** Where values of a v1 document come from. */
@@ -98,7 +100,8 @@ export function placeOf(name: V1Name, kind: V1Kind): V1Place {
         : ([name.dump, "dump"] as const);
   const [outer, inner] = path.split(".");
   const isInside = inner !== undefined;
-  return Object.freeze({ outer: isInside ? outer : undefined, name: inner ?? path, kind, speaker });
+  const none = typeof name === "object" && "none" in name ? { none: name.none } : {};
+  return Object.freeze({ outer: isInside ? outer : undefined, name: inner ?? path, kind, speaker, ...none });
 }
 
 /** A field whose value is one value in v1, too. */

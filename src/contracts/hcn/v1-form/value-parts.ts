@@ -24,7 +24,7 @@ export function singlePart(place: V1Place, names?: readonly (string | undefined)
       // v1 writes names in any letter case.
       if (names !== undefined && typeof value === "string" && value !== "")
         return enumerationName(names, value) ?? value;
-      return value === "" ? undefined : value;
+      return value === "" || value === place.none ? undefined : value;
     },
     toV1(value, target) {
       const texts = listOf(value).filter((item) => typeof item === "string");
