@@ -70,16 +70,15 @@ interface NodeHns {
 
 function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHns): ServiceFrontEnd {
   const { namespace, name, protocol } = status;
-  const { kind, vip, port } = place;
-  const loadBalancer = hns.loadBalancers.get(place.id.toLowerCase());
-  const isLost = place.id !== "" && loadBalancer === undefined;
+  const { kind, vip, port, id } = place;
+  const loadBalancer = id === undefined ? undefined : hns.loadBalancers.get(id.toLowerCase());
   const reported = status.findings
     .filter(({ frontEnd }) => frontEnd === undefined || (frontEnd.kind === kind && frontEnd.vip === vip))
     .map(({ code, message }) => ({ code, message }));
-  const lost = {
-    code: "hns-load-balancers-lost",
-    message: WORDS.loadBalancerLost({ id: place.id }),
-  } as const;
+  const lost =
+    id === undefined || loadBalancer !== undefined
+      ? []
+      : [{ code: "hns-load-balancers-lost", message: WORDS.loadBalancerLost({ id }) } as const];
   return {
     node: hns.node,
     namespace,
@@ -89,10 +88,10 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
     port,
     protocol,
     state: loadBalancer === undefined ? "missing" : "programmed",
-    ...(loadBalancer === undefined ? {} : { loadBalancer: place.id }),
+    ...(id === undefined || loadBalancer === undefined ? {} : { loadBalancer: id }),
     backEnds: loadBalancer?.BackEnds ?? [],
-    rules: hns.rules.get(place.id.toLowerCase()) ?? 0,
-    findings: isLost ? [lost, ...reported] : reported,
+    rules: (id === undefined ? undefined : hns.rules.get(id.toLowerCase())) ?? 0,
+    findings: [...lost, ...reported],
   };
 }
 
@@ -132,7 +131,7 @@ export async function viewServices(
     const hns: NodeHns = { node: name, loadBalancers, rules: countRules(node) };
     for (const status of statuses)
       for (const place of status.places) found.push(frontEndOf(status, place, hns));
-    const held = new Set(statuses.flatMap(({ places }) => places.map(({ id }) => id.toLowerCase())));
+    const held = new Set(statuses.flatMap(({ places }) => places.map(({ id }) => id?.toLowerCase())));
     for (const [id, loadBalancer] of loadBalancers)
       if (!held.has(id)) found.push(staleOne(id, loadBalancer, hns));
   }

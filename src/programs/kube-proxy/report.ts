@@ -79,7 +79,9 @@ export interface ProgrammedFrontEnd {
 }
 
 /** A front end that a Service asks for, whether HNS has it or not. */
-export interface FrontEndPlace extends ProgrammedFrontEnd {
+export interface FrontEndPlace extends Pick<ProgrammedFrontEnd, "kind" | "vip"> {
+  /** Undefined where kube-proxy knows of no load balancer. */
+  readonly id: Guid | undefined;
   /** Where clients connect to; that of a health check is known when it is made. */
   readonly port: number;
 }
@@ -95,7 +97,7 @@ export interface ServicePortStatus {
   /** False: the next sync tries again. True does not mean that every front end is there. */
   readonly isApplied: boolean;
   readonly frontEnds: readonly ProgrammedFrontEnd[];
-  /** All that it asks for; `id` is empty where kube-proxy knows of no load balancer. */
+  /** All that it asks for. */
   readonly places: readonly FrontEndPlace[];
   readonly findings: readonly ServiceFinding[];
 }

@@ -91,9 +91,10 @@ function providerAddressIn(policies: readonly PolicyDocument[]): string | undefi
   return typeof address === "string" ? address : undefined;
 }
 
-function readEndpoint(document: JsonObject, network: Guid): EndpointRecord {
+function readEndpoint(document: JsonObject, network: Guid | undefined): EndpointRecord {
   const { Flags, IpConfigurations, HostComputeNetwork, Policies } = parseEndpoint(document);
-  const configurations = HostComputeNetwork === network ? (IpConfigurations ?? []) : [];
+  const isOfNetwork = network !== undefined && HostComputeNetwork === network;
+  const configurations = isOfNetwork ? (IpConfigurations ?? []) : [];
   const isLocal = ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
   const providerAddress = isLocal ? undefined : providerAddressIn(Policies ?? []);
   return {
@@ -126,7 +127,7 @@ export class HnsRecords {
   private readonly client: HcnClient;
   private readonly mode: ReadMode;
   private readonly own: OwnCalls;
-  private network: Guid = "";
+  private network: Guid | undefined;
   /** The endpoints in view of the latest sync; undefined: they have changed by more than own calls. */
   private view: QueriedEndpoints | undefined;
   /** Undefined: what is gone is not remembered. */

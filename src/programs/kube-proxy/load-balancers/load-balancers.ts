@@ -45,13 +45,12 @@ export abstract class LoadBalancers {
   /** Brings the slot of `wanted` to what is wanted. @returns why it could not. */
   async program(wanted: WantedLoadBalancer, isOptimised: boolean): Promise<HnsFailure | undefined> {
     const { slot, backEnds, isAllowed } = wanted;
-    const mayUpdate = (): boolean => this.canModify && slot.id !== "" && backEnds.length > 0;
-    if (mayUpdate() && isAllowed) {
-      const failure = await this.update(wanted);
+    if (this.canModify && slot.id !== undefined && backEnds.length > 0) {
+      if (!isAllowed) return undefined;
+      const failure = await this.update(wanted, slot.id);
       if (failure === undefined || !isNotImplemented(failure)) return failure;
       this.canModify = false;
     }
-    if (mayUpdate()) return undefined;
     await this.deleteOutdated(wanted, isOptimised);
     if (!isAllowed || (backEnds.length === 0 && this.behaviour.skipsEmptyLists)) return undefined;
     const made = await this.findOrCreate(wanted);
@@ -75,7 +74,7 @@ export abstract class LoadBalancers {
   /** Deletes what a slot holds: what could not be deleted is remembered. */
   protected abstract empty(slot: LoadBalancerSlot): Promise<undefined>;
 
-  protected assign(slot: LoadBalancerSlot, id: Guid): void {
+  protected assign(slot: LoadBalancerSlot, id: Guid | undefined): void {
     slot.id = id;
   }
 
@@ -115,14 +114,13 @@ export abstract class LoadBalancers {
     isOptimised: boolean,
   ): Promise<void> {
     // Without the optimisation it is gone already.
-    if (!isOptimised || slot.id === "") return;
+    if (!isOptimised || slot.id === undefined) return;
     if (this.cache.has(identityOf(deletionCheck, this.behaviour.identity))) return;
     await this.empty(slot);
   }
 
-  private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
+  private async update(wanted: WantedLoadBalancer, id: Guid): Promise<HnsFailure | undefined> {
     if (this.cache.has(identityOf(wanted, this.behaviour.identity))) return undefined;
-    const { id } = wanted.slot;
     const updated = await attempt(() =>
       this.records.make(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted))),
     );

@@ -30,13 +30,15 @@ class SlotHolders {
     return this.counts.get(id) ?? 0;
   }
 
-  /** A slot that held `before` holds `after` now; empty: none. */
-  move(before: Guid, after: Guid): void {
+  /** A slot that held `before` holds `after` now; undefined: none. */
+  move(before: Guid | undefined, after: Guid | undefined): void {
     if (before === after) return;
-    const rest = this.countOf(before) - 1;
-    if (rest > 0) this.counts.set(before, rest);
-    else this.counts.delete(before);
-    if (after !== "") this.counts.set(after, this.countOf(after) + 1);
+    if (before !== undefined) {
+      const rest = this.countOf(before) - 1;
+      if (rest > 0) this.counts.set(before, rest);
+      else this.counts.delete(before);
+    }
+    if (after !== undefined) this.counts.set(after, this.countOf(after) + 1);
   }
 
   /** Nothing was made or claimed. */
@@ -92,11 +94,11 @@ export class RepairingLoadBalancers extends LoadBalancers {
   override async program(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
     const { slot, backEnds, isAllowed } = wanted;
     // A deletion that was tried again has taken it.
-    if (slot.id !== "" && !this.records.loadBalancers.has(slot.id)) this.giveUp(slot);
+    if (slot.id !== undefined && !this.records.loadBalancers.has(slot.id)) this.giveUp(slot);
     if (!isAllowed || backEnds.length === 0) return this.empty(slot);
     // The other Service keeps what it has.
     if (this.isShared(slot) && !this.cache.has(identityOf(wanted, this.behaviour.identity)))
-      this.assign(slot, "");
+      this.assign(slot, undefined);
     return super.program(wanted, true);
   }
 
@@ -110,8 +112,8 @@ export class RepairingLoadBalancers extends LoadBalancers {
 
   /** Gives up what the slot holds without a call: it is not there any more. */
   giveUp(slot: LoadBalancerSlot): void {
-    this.stale.delete(slot.id);
-    this.assign(slot, "");
+    if (slot.id !== undefined) this.stale.delete(slot.id);
+    this.assign(slot, undefined);
   }
 
   /** Deletes one that no slot holds. @returns true when it is gone. */
@@ -133,17 +135,17 @@ export class RepairingLoadBalancers extends LoadBalancers {
 
   /** What another Service has with the same front end and the same back ends stays. */
   protected override async empty(slot: LoadBalancerSlot): Promise<undefined> {
-    if (slot.id === "") return;
     const { id } = slot;
+    if (id === undefined) return;
     if (!this.isShared(slot) && !(await this.delete(id))) this.remember(id);
-    this.holders.move(id, "");
-    slot.id = "";
+    this.holders.move(id, undefined);
+    slot.id = undefined;
   }
 
-  protected override assign(slot: LoadBalancerSlot, id: Guid): void {
+  protected override assign(slot: LoadBalancerSlot, id: Guid | undefined): void {
     this.holders.move(slot.id, id);
     // Wanted again before it could be deleted.
-    this.stale.delete(id);
+    if (id !== undefined) this.stale.delete(id);
     super.assign(slot, id);
   }
 
@@ -189,6 +191,6 @@ export class RepairingLoadBalancers extends LoadBalancers {
   }
 
   private isShared(slot: LoadBalancerSlot): boolean {
-    return this.holders.countOf(slot.id) > 1;
+    return slot.id !== undefined && this.holders.countOf(slot.id) > 1;
   }
 }

@@ -11,8 +11,8 @@ export interface LoadBalancerSlot {
   readonly kind: LoadBalancerKind;
   /** Empty for node ports. */
   readonly vip: string;
-  /** Empty: there is none. */
-  id: Guid;
+  /** Undefined: there is none. */
+  id: Guid | undefined;
 }
 
 /** The remote endpoint that stands for a ClusterIP on overlay networks, kept by the entry that made it. */
@@ -41,7 +41,7 @@ export interface ServiceEntry {
 }
 
 function slotsOf(port: TrackedPort): readonly LoadBalancerSlot[] {
-  const slot = (kind: LoadBalancerKind, vip: string): LoadBalancerSlot => ({ kind, vip, id: "" });
+  const slot = (kind: LoadBalancerKind, vip: string): LoadBalancerSlot => ({ kind, vip, id: undefined });
   return [
     slot("ClusterIP", port.clusterIp),
     ...(port.nodePort > 0 ? [slot("NodePort", "")] : []),
@@ -90,9 +90,9 @@ export function statusOf(entry: ServiceEntry, family: IpFamily): ServicePortStat
     port,
     family,
     isApplied: entry.isApplied,
-    frontEnds: entry.slots.filter(({ id }) => id !== "").map(({ kind, vip, id }) => ({ kind, vip, id })),
+    frontEnds: entry.slots.flatMap(({ kind, vip, id }) => (id === undefined ? [] : [{ kind, vip, id }])),
     places: entry.slots.flatMap(({ kind, vip, id }) => {
-      if (kind === "HealthCheck" && id === "") return [];
+      if (kind === "HealthCheck" && id === undefined) return [];
       const checked = entry.port.healthCheckNodePort;
       const at = kind === "NodePort" ? entry.port.nodePort : kind === "HealthCheck" ? checked : port;
       return [{ kind, vip, id, port: at }];

@@ -43,7 +43,7 @@ export class Damage {
   /** Objects that were never made here, and that are left alone. */
   readonly foreign: Set<Guid> = new Set();
   /** What HNS makes of load balancers after a repair, by what was asked for: so be it. */
-  readonly accepted: Map<LoadBalancerIdentity, LoadBalancerIdentity> = new Map();
+  readonly accepted: Map<LoadBalancerIdentity | undefined, LoadBalancerIdentity | undefined> = new Map();
   /** What is to be read again, the next one last; refilled when it is empty. */
   queue: Guid[] = [];
   /** Everything has been looked at since another program last changed HNS. */
@@ -74,7 +74,7 @@ function entriesWithSlots(
 ): ReadonlyMap<Guid, readonly (readonly [ServiceEntry, LoadBalancerSlot])[]> {
   const bySlot = new Map<Guid, (readonly [ServiceEntry, LoadBalancerSlot])[]>();
   for (const entry of state.entries.values())
-    for (const slot of entry.slots) if (slot.id !== "") addToList(bySlot, slot.id, [entry, slot]);
+    for (const slot of entry.slots) if (slot.id !== undefined) addToList(bySlot, slot.id, [entry, slot]);
   return bySlot;
 }
 
@@ -157,14 +157,14 @@ async function rereadLoadBalancer(
   slots: SlotsById,
 ): Promise<boolean> {
   const { records, damage } = state;
-  const wanted = records.loadBalancers.get(id) ?? "";
+  const wanted = records.loadBalancers.get(id);
   const reread = await records.rereadLoadBalancer(id, behaviour.identity);
   if (reread === "as-known") return true;
   if (reread === "gone") giveUpLoadBalancers(state, new Set([id]));
   if (reread !== "changed") return reread === "gone";
-  const found = records.loadBalancers.get(id) ?? "";
+  const found = records.loadBalancers.get(id);
   // It has been made anew once, and HNS has made the same of it.
-  if (damage.accepted.get(wanted) === found) {
+  if (damage.accepted.has(wanted) && damage.accepted.get(wanted) === found) {
     records.loadBalancers.set(id, wanted);
     return true;
   }
@@ -227,7 +227,7 @@ export function takeRepairs(
   for (const [slot, { entry, kind, id }] of damage.slots) {
     const { namespace, name, portName } = entry.port;
     const isWanted = state.entries.get(entry.port.key) === entry;
-    if (isWanted && entry.isApplied && slot.id !== "") {
+    if (isWanted && entry.isApplied && slot.id !== undefined) {
       const text = `${frontEndText(slot, entry)} of Service ${namespace}/${name} is programmed again: ${SLOT_TEXTS[kind]}`;
       const service = { namespace, name, portName };
       repairs.push(

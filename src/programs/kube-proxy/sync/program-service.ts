@@ -62,7 +62,7 @@ async function programSlots(
     const failure = await pass.state.loadBalancers.program(wanted, entry.port.isOptimised);
     if (failure === undefined) {
       const empty = emptyFrontEnd(wanted, entry, backEnds);
-      if (empty !== undefined && slot.id === "") findings.push(empty);
+      if (empty !== undefined && slot.id === undefined) findings.push(empty);
       continue;
     }
     failed = slot;

@@ -20,11 +20,11 @@ class UpstreamLoadBalancers extends LoadBalancers {
    */
   override async deleteAllOf(entry: ServiceEntry): Promise<void> {
     for (const slot of entry.slots) {
-      if (slot.id === "") continue;
+      if (slot.id === undefined) continue;
       if (slot.kind === "ExternalIP" && this.behaviour.remembersDeletedExternal) this.remember(slot.id);
-      if (await this.delete(slot.id)) slot.id = "";
-      else this.remember(slot.id);
-      if (!this.behaviour.retriesDeletion) slot.id = "";
+      const isGone = await this.delete(slot.id);
+      if (!isGone) this.remember(slot.id);
+      if (isGone || !this.behaviour.retriesDeletion) slot.id = undefined;
     }
   }
 
@@ -32,8 +32,8 @@ class UpstreamLoadBalancers extends LoadBalancers {
   override async leaveOut(): Promise<void> {}
 
   protected override async empty(slot: LoadBalancerSlot): Promise<undefined> {
-    if (slot.id !== "" && !(await this.delete(slot.id))) this.remember(slot.id);
-    slot.id = "";
+    if (slot.id !== undefined && !(await this.delete(slot.id))) this.remember(slot.id);
+    slot.id = undefined;
   }
 
   /** It is asked for first. */
