@@ -181,8 +181,6 @@ it("names of v1 documents are spelled in their descriptions", () => {
         .map((name) => `${path} ${name}`),
     );
   expect(places.toSorted()).toEqual([
-    // Of the request that attaches an endpoint.
-    "src/contracts/hcn/documents/v1-documents.ts CompartmentId",
     // Members under two names.
     "src/hns/dump/v1-to-v2.ts ResourceList",
     // What no document of v2 has, by the type that its description gives.

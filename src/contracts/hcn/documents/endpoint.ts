@@ -135,6 +135,22 @@ export const ENDPOINT = {
   },
 } as const;
 
+/** The body of v1's attach and detach. */
+export const ATTACH_REQUEST = {
+  text: "What an endpoint is attached to, or detached from.",
+  fields: {
+    SystemType: {
+      is: "enumeration",
+      names: ["Container", "VirtualMachine", "Host"],
+      text: "What it is.",
+      absent: "Container",
+    },
+    ContainerId: { is: "text", text: "Of a container: its HCS id." },
+    CompartmentId: { is: "u16", text: "Of the host: its compartment, 1." },
+    VirtualNicName: { is: "text", text: "Of a virtual machine: `<virtual machine>--<endpoint>`." },
+  },
+} as const;
+
 /** Bits of an endpoint's `Flags`. */
 export const ENDPOINT_FLAGS: (typeof ENDPOINT)["fields"]["Flags"]["bits"] = ENDPOINT.fields.Flags.bits;
 

@@ -1,25 +1,19 @@
 /** HNS v1: documents as requests send them and results hold them (hcn.md §2.12, §3.6). */
-import type { V1Of } from "../description/description.ts";
+import type { ObjectOf, V1Of } from "../description/description.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import { ENDPOINT } from "./endpoint.ts";
+import { ATTACH_REQUEST, ENDPOINT } from "./endpoint.ts";
 import { LOAD_BALANCER } from "./load-balancer.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { NETWORK, type SUBNET } from "./network.ts";
-import { JsonReader, present } from "../description/json.ts";
+import { JsonReader } from "../description/json.ts";
+import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import { type V1FormOf, v1FormOf } from "../v1-form/v1-form.ts";
 
 export type HnsNetwork = V1Of<typeof NETWORK>;
 export type HnsSubnet = V1Of<typeof SUBNET>;
 export type HnsEndpoint = V1Of<typeof ENDPOINT>;
-
 /** The body of attach and detach. */
-export interface EndpointAttachDetachRequest {
-  readonly SystemType?: "Container" | "VirtualMachine" | "Host";
-  readonly ContainerId?: string;
-  /** 1 is the host's. */
-  readonly CompartmentId?: number;
-  readonly VirtualNicName?: string;
-}
+export type EndpointAttachDetachRequest = ObjectOf<typeof ATTACH_REQUEST>;
 
 const INVALID_JSON = "HCN_E_INVALID_JSON";
 
@@ -39,15 +33,9 @@ export function parseHnsEndpoint(document: JsonValue): HnsEndpoint {
   return ENDPOINT_FORM.read(JsonReader.of(document, "endpoint", INVALID_JSON));
 }
 
-const SYSTEM_TYPES = ["Container", "VirtualMachine", "Host"] as const;
+const ATTACH_READER: ObjectReader<EndpointAttachDetachRequest> = readerOf(ATTACH_REQUEST);
 
 /** Checks the body of attach and detach. @throws HcnError HCN_E_INVALID_JSON. */
 export function parseAttachRequest(document: JsonValue): EndpointAttachDetachRequest {
-  const reader = JsonReader.of(document, "request", INVALID_JSON);
-  return present<EndpointAttachDetachRequest>({
-    SystemType: reader.enumeration("SystemType", SYSTEM_TYPES),
-    ContainerId: reader.text("ContainerId"),
-    CompartmentId: reader.u16("CompartmentId"),
-    VirtualNicName: reader.text("VirtualNicName"),
-  });
+  return ATTACH_READER.read(JsonReader.of(document, "request", INVALID_JSON));
 }
