@@ -298,7 +298,6 @@ export interface ClusterLife {
   readonly pingCounts: Template<"sent" | "received" | "errors" | "loss" | "tookMs">;
   readonly managedHostsHeader: string;
   readonly webRequestProtocolViolation: string;
-  readonly nslookupNoData: Template<"name">;
   readonly routeGatewayNotNear: string;
   readonly flanneldApiServerSilent: string;
   readonly policiesNotEnforced: Template<"titles" | "isOrAre">;

@@ -1,5 +1,5 @@
 /** The first part of a trace to a name: what the sender's resolver asks, of whom, and what comes of it. */
-import { formatIp } from "#core/net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { planNames, readResolverOptions } from "#dataplane/host/resolver/candidate-names.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
@@ -19,16 +19,19 @@ export interface NameRequest {
   readonly family: AddressFamily | undefined;
   /** Default `system`. */
   readonly manner?: ResolverManner;
+  /** Who is asked. Default: the servers of the compartment. */
+  readonly servers?: readonly Ip[];
   readonly senderIn: (cluster: Cluster) => Compartment;
 }
 
 function lookUp(cluster: Cluster, request: NameRequest, followedQuestion?: number): NameResult {
-  const { name, family, manner = "system", senderIn } = request;
+  const { name, family, manner = "system", servers, senderIn } = request;
   const lookup = new NameLookup({
     compartment: senderIn(cluster),
     name,
     type: family === "ipv6" ? "AAAA" : "A",
     manner,
+    servers,
     ...(followedQuestion === undefined ? {} : { followedQuestion }),
   });
   lookup.start();

@@ -12,7 +12,7 @@ import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts"
 import { numberOf } from "../getopt.ts";
 import type { Machine } from "../machine.ts";
 import { findTarget, isTarget } from "../target.ts";
-import { type DnsReply, askServers } from "./dns-exchange.ts";
+import { type DnsReply, askServers } from "../dns-exchange.ts";
 
 const VERSION = "9.11.6-P1";
 const TYPES: ReadonlySet<string> = new Set(["A", "AAAA", "CNAME", "SRV", "PTR", "NS", "MX", "TXT", "SOA"]);

@@ -10,7 +10,7 @@ import { planNames } from "#dataplane/host/resolver/candidate-names.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import type { Machine } from "../machine.ts";
 import { findTarget, isTarget } from "../target.ts";
-import { type DnsReply, askServers } from "./dns-exchange.ts";
+import { type DnsReply, askServers } from "../dns-exchange.ts";
 
 /** `timeout` and `retry` of nslookup(1). */
 const WAIT_MS = 5_000;

@@ -211,10 +211,42 @@ describe("netstat", () => {
     expect(world.lines("netstat -n")).toHaveLength(4);
     expect(world.lines("NETSTAT.EXE -rn")).toEqual(world.lines("route print"));
   });
+
+  it("-ano and -abno say which process, and that nobody learns its file", () => {
+    const HEAD = "  Proto  Local Address          Foreign Address        State           PID";
+    const row = expect.stringMatching(
+      /^ {2}TCP {4}0\.0\.0\.0:80 {13}0\.0\.0\.0:0 {14}LISTENING {7}\d+$/,
+    ) as string;
+    expect(world.lines("netstat -ano").slice(3)).toEqual([HEAD, row]);
+    for (const line of ["netstat -abno", "netstat -a -b -n -o", "netstat -nobA"])
+      expect(world.lines(line).slice(3)).toEqual([HEAD, row, " Can not obtain ownership information"]);
+    expect(world.lines("netstat -abn").slice(3)).toEqual([
+      "  Proto  Local Address          Foreign Address        State",
+      "  TCP    0.0.0.0:80             0.0.0.0:0              LISTENING",
+      " Can not obtain ownership information",
+    ]);
+    const processOf = (line: string | undefined): number => Number(line?.split(" ").at(-1));
+    const [own, nodes] = ["pod/shop/storefront", "node/win-1"].map((from) =>
+      world.lines("netstat -ano", from).slice(4).map(processOf),
+    );
+    // Processes of containers are processes of their node.
+    expect(new Set([...(own ?? []), ...(nodes ?? [])]).size).toBe((own?.length ?? 0) + (nodes?.length ?? 0));
+    expect(own?.every((each) => each > 4 && each % 4 === 0)).toBe(true);
+  });
+
+  it("a connection has the process of its port, and one that waits for its end has none", () => {
+    const [, , rows = []] = world.sequence(
+      ["curl http://web", "ping 10.0.0.11", "netstat -ano"],
+      "pod/shop/storefront",
+    );
+    expect(rows.filter((line) => line.includes(" 10.96.0.20:80 "))).toEqual([
+      expect.stringMatching(/ TIME_WAIT {7}0$/) as string,
+    ]);
+  });
 });
 
 it.each([
-  ["netstat -ano", /netstat -ano is not one/],
+  ["netstat -anop TCP", /netstat -anop TCP is not one/],
   ["netstat", /without -n/],
   ["tracert -R web", /tracert -R is not one/],
   ["tracert -h 0 web", /tracert -h 0 is not one/],

@@ -1,15 +1,19 @@
 /**
  * `nslookup`. Its form is that of Azure/acs-engine#558 and #2027 (an answer; no server), microsoft/Windows-Containers#216 and of
- * dataplane.md §5.3: a resolver of its own, a server without a name, two seconds for each question.
+ * dataplane.md §5.3: a resolver of its own, a server without a name, two seconds for each question. Records of other types, and a
+ * server whose name has no address, are as in public transcripts of Windows 10 and Server.
  */
+import { decodeUtf8 } from "#core/base/encodings.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type DnsRecord, DnsRcode } from "#core/wire/dns/dns.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { planNames } from "#dataplane/host/resolver/candidate-names.ts";
 import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
 import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
+import { askServers } from "../dns-exchange.ts";
 import type { Machine } from "../machine.ts";
-import { clusterLife } from "#data/words.js";
-
-const WORDS = clusterLife();
+import { findTarget, isTarget } from "../target.ts";
 
 /**
  * Inferred: the server has no name, since nobody here answers for addresses; with a cluster DNS that does, Windows prints it. The
@@ -18,8 +22,30 @@ const WORDS = clusterLife();
 const UNKNOWN = "UnKnown";
 const TIMED_OUT = ["DNS request timed out.", "    timeout was 2 seconds."];
 
-function ask({ cluster, compartment }: Machine, name: string, family: "ipv4" | "ipv6"): NameResult {
-  return resolveName(cluster, { name, family, manner: "nslookup", senderIn: () => compartment });
+/** What is asked for without `-type`. */
+const BOTH = "A+AAAA";
+const ADDRESS_TYPES: readonly string[] = ["A", "AAAA", BOTH];
+/** Of what the program knows, those whose lines are known (microsoft/Windows-Containers#216; Windows' page of nslookup). */
+const RECORD_TYPES: readonly string[] = ["SRV", "CNAME", "NS", "PTR", "TXT"];
+const WAIT_MS = 2_000;
+const TRIES = 2;
+
+interface Lookup {
+  readonly name: string;
+  readonly type: string;
+  readonly server: Ip;
+  /** What it is called in the first line, and in what goes wrong. */
+  readonly serverName: string;
+}
+
+function ask(
+  { cluster, compartment }: Machine,
+  { server }: Lookup,
+  name: string,
+  family: "ipv4" | "ipv6",
+): NameResult {
+  const senderIn = (): Compartment => compartment;
+  return resolveName(cluster, { name, family, manner: "nslookup", servers: [server], senderIn });
 }
 
 /** IPv6 addresses stand before the others; from the second on below the first. */
@@ -29,34 +55,55 @@ function addressLines(addresses: readonly Ip[]): readonly string[] {
   return [`Addresses:  ${first}`, ...others.map((each) => `          ${each}`)];
 }
 
-/**
- * What it says of a name that it found nothing for; what it waited for stands before that. Inferred: the line of a name without
- * addresses, and that these lines stand on stderr.
- */
-function failureLines(result: NameResult, name: string): readonly string[] {
-  const silent = result.questions.find(({ outcome }) => outcome === "timed-out");
-  if (silent !== undefined)
-    return [
-      ...Array.from({ length: silent.sentCount }, () => TIMED_OUT).flat(),
-      `*** Request to ${UNKNOWN} timed-out`,
-    ];
-  const said = result.questions.at(-1)?.outcome;
-  if (said === "no-data") return [WORDS.nslookupNoData({ name })];
+function timedOutLines(serverName: string, sentCount: number): readonly string[] {
   return [
-    `*** ${UNKNOWN} can't find ${name}: ${said === "name-error" ? "Non-existent domain" : "Server failed"}`,
+    ...Array.from({ length: sentCount }, () => TIMED_OUT).flat(),
+    `*** Request to ${serverName} timed-out`,
   ];
 }
 
-function lookUp(machine: Machine, name: string): CommandOutput {
-  const [server] = machine.compartment.dns.servers;
-  if (server === undefined) return notBuilt(NSLOOKUP, "on a machine without a DNS server");
-  const found = ask(machine, name, "ipv4");
-  const head = [`Server:  ${UNKNOWN}`, `Address:  ${formatIp(server)}`, ""];
-  if (found.outcome === "failed") return { stdout: head, stderr: failureLines(found, name), exitCode: 0 };
+/** Inferred: the words for the types behind which none are known. */
+const TYPE_WORDS: Readonly<Record<string, string>> = Object.freeze({
+  [BOTH]: "internal type for both IPv4 and IPv6 Addresses (A+AAAA)",
+  AAAA: "IPv6 address (AAAA)",
+});
+
+function noDataLine(type: string, name: string): string {
+  return `*** No ${TYPE_WORDS[type] ?? type} records available for ${name}`;
+}
+
+const FAILURE_WORDS: Readonly<Record<string, string>> = Object.freeze({
+  "name-error": "Non-existent domain",
+  unreachable: "No response from server",
+});
+
+/**
+ * What it says of a name that it found nothing for; what it waited for stands before that. Inferred: the line of a name without
+ * addresses, that these lines stand on stderr, and that one suffix without such records counts more than others without the name, as
+ * in BIND 4, from which the program comes.
+ */
+function failureLines(result: NameResult, { name, type, serverName }: Lookup): readonly string[] {
+  const silent = result.questions.find(({ outcome }) => outcome === "timed-out");
+  if (silent !== undefined) return timedOutLines(serverName, silent.sentCount);
+  const outcomes = result.questions.map(({ outcome }) => outcome);
+  if (outcomes.includes("no-data")) return [noDataLine(type, name)];
+  const said = outcomes.at(-1) ?? "name-error";
+  return [`*** ${serverName} can't find ${name}: ${FAILURE_WORDS[said] ?? "Server failed"}`];
+}
+
+function headOf({ server, serverName }: Lookup): readonly string[] {
+  return [`Server:  ${serverName}`, `Address:  ${formatIp(server)}`, ""];
+}
+
+function lookUpAddresses(machine: Machine, lookup: Lookup): CommandOutput {
+  const { name, type } = lookup;
+  const head = headOf(lookup);
+  const found = ask(machine, lookup, name, type === "AAAA" ? "ipv6" : "ipv4");
+  if (found.outcome === "failed") return { stdout: head, stderr: failureLines(found, lookup), exitCode: 0 };
   const canonical = found.canonicalName.replace(/\.$/, "");
   const asked = found.questions.at(-1)?.name.replace(/\.$/, "") ?? canonical;
-  const second = ask(machine, `${asked}.`, "ipv6");
-  const ipv6 = second.outcome === "resolved" ? second.addresses : [];
+  const second = type === BOTH ? ask(machine, lookup, `${asked}.`, "ipv6") : undefined;
+  const ipv6 = second?.outcome === "resolved" ? second.addresses : [];
   const isAlias = asked.toLowerCase() !== canonical.toLowerCase();
   return {
     stdout: [
@@ -70,14 +117,113 @@ function lookUp(machine: Machine, name: string): CommandOutput {
   };
 }
 
+/** A record as a line, or several. */
+function recordLines(record: DnsRecord): readonly string[] {
+  switch (record.type) {
+    case "A":
+      return [`${record.name}\tinternet address = ${formatIp(record.ip)}`];
+    case "AAAA":
+      return [`${record.name}\tAAAA IPv6 address = ${formatIp(record.ip)}`];
+    case "CNAME":
+      return [`${record.name}\tcanonical name = ${record.target}`];
+    case "NS":
+      return [`${record.name}\tnameserver = ${record.target}`];
+    case "PTR":
+      return [`${record.name}\tname = ${record.target}`];
+    case "SRV":
+      return [
+        `${record.name}\tSRV service location:`,
+        `\t  priority       = ${record.priority}`,
+        `\t  weight         = ${record.weight}`,
+        `\t  port           = ${record.port}`,
+        `\t  svr hostname   = ${record.target}`,
+      ];
+    case "TXT":
+      return [`${record.name}\ttext =`, "", ...record.strings.map((each) => `\t"${decodeUtf8(each)}"`)];
+    default:
+      return [];
+  }
+}
+
+function lookUpRecords(machine: Machine, lookup: Lookup): CommandOutput {
+  const { name, type, server, serverName } = lookup;
+  const { cluster, compartment } = machine;
+  const head = headOf(lookup);
+  const { candidates } = planNames("windows", name, compartment.dns, "nslookup");
+  let said = FAILURE_WORDS["name-error"];
+  let isEmpty = false;
+  for (const candidate of candidates) {
+    let isReached = true;
+    const reply = askServers(cluster, {
+      compartment,
+      servers: [server],
+      name: candidate.name,
+      type,
+      waitMs: WAIT_MS,
+      tries: TRIES,
+      isPlain: true,
+      unreachable: () => (isReached = false),
+    });
+    if (reply === undefined && isReached)
+      return { stdout: head, stderr: timedOutLines(serverName, TRIES), exitCode: 0 };
+    if (reply === undefined) {
+      said = FAILURE_WORDS["unreachable"];
+      break;
+    }
+    const { rcode, answers, additionals } = reply.message;
+    const lines = answers.flatMap(recordLines);
+    if (lines.length > 0)
+      return { stdout: [...head, ...lines, ...additionals.flatMap(recordLines)], exitCode: 0 };
+    if (rcode === DnsRcode.noError) isEmpty = true;
+    else if (rcode !== DnsRcode.nameError) said = "Server failed";
+  }
+  const failed = isEmpty ? noDataLine(type, name) : `*** ${serverName} can't find ${name}: ${said ?? ""}`;
+  return { stdout: head, stderr: [failed], exitCode: 0 };
+}
+
+/** `-type=SRV`, `-q=srv`, `-querytype=srv`: one option. @throws RequestError for others. */
+function typeOf(options: readonly string[], line: string): string {
+  let type = BOTH;
+  for (const option of options) {
+    const [, value = ""] = /^(?:ty|typ|type|q|query|querytype)=([a-z+]+)$/.exec(option) ?? [];
+    type = value.toUpperCase();
+    if (!ADDRESS_TYPES.includes(type) && !RECORD_TYPES.includes(type)) return notBuilt(NSLOOKUP, line);
+  }
+  return type;
+}
+
+function run(machine: Machine, args: readonly string[]): CommandOutput {
+  const line = args.join(" ");
+  const options = args.flatMap((arg) => optionOf(arg) ?? []);
+  const [name, server, ...others] = args.filter((arg) => optionOf(arg) === undefined);
+  const type = typeOf(options, line);
+  if (name === undefined || others.length > 0 || parseIp(name) !== undefined)
+    return notBuilt(NSLOOKUP, line || "without a name");
+  const given = server === undefined ? undefined : findTarget(machine, server, false);
+  const isFound = given !== undefined && isTarget(given);
+  const [own] = machine.compartment.dns.servers;
+  const asked = isFound ? given.ip : own;
+  if (asked === undefined) return notBuilt(NSLOOKUP, "on a machine without a DNS server");
+  const lookup: Lookup = {
+    name,
+    type,
+    server: asked,
+    serverName: (isFound ? given.canonicalName : undefined) ?? UNKNOWN,
+  };
+  const output = ADDRESS_TYPES.includes(type)
+    ? lookUpAddresses(machine, lookup)
+    : lookUpRecords(machine, lookup);
+  if (given === undefined || isFound) return output;
+  const { stdout, stderr = [] } = output;
+  return { ...output, stdout, stderr: [`*** Can't find server address for '${server ?? ""}':`, ...stderr] };
+}
+
 export const NSLOOKUP: ListedCommand = {
   name: "nslookup",
   os: "windows",
-  usages: ["nslookup NAME"],
-  run: (machine, args) => {
-    const [name, ...others] = args;
-    const isOther =
-      name === undefined || others.length > 0 || optionOf(name) !== undefined || parseIp(name) !== undefined;
-    return isOther ? notBuilt(NSLOOKUP, args.join(" ") || "without a name") : lookUp(machine, name);
-  },
+  usages: [
+    "nslookup NAME [SERVER]",
+    `nslookup -type=${["A", "AAAA", ...RECORD_TYPES].join("|")} NAME [SERVER]`,
+  ],
+  run,
 };

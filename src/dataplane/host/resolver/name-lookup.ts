@@ -17,6 +17,8 @@ export interface NameLookupOptions {
   readonly type?: AddressType;
   /** Whose rules hold. Default `system`. */
   readonly manner?: ResolverManner;
+  /** Who is asked. Default: the servers of the compartment. */
+  readonly servers?: readonly Ip[] | undefined;
   /** Index of the question whose first packet gets tag 1, from 0. Default: none. */
   readonly followedQuestion?: number;
   readonly owner?: ResolverOwner<NameLookup>;
@@ -69,7 +71,7 @@ export class NameLookup implements QuestionOwner {
       this.succeed(listed, name);
       return;
     }
-    this.servers = compartment.dns.servers;
+    this.servers = this.options.servers ?? compartment.dns.servers;
     if (this.servers.length === 0 && os === "linux") {
       const local = parseIp(LINUX_DEFAULT_SERVER);
       this.servers = local === undefined ? [] : [local];

@@ -1,6 +1,6 @@
 /**
- * A question as the programs of BIND ask it: with EDNS, of one server after the other, each for five seconds, three times over
- * (`+time=5 +tries=3` of dig(1)); an answer that was cut is asked for again over TCP.
+ * A question as programs with a resolver of their own ask it: of one server after the other, several times over; an answer that was
+ * cut is asked for again over TCP. Those of BIND send EDNS with it, and `nslookup` of Windows does not.
  */
 import type { Task, Timer } from "#core/base/clock.ts";
 import type { Ip } from "#core/net/ip.ts";
@@ -9,7 +9,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import { DNS_PORT, questionFor } from "#dataplane/host/resolver/question.ts";
 import { TcpQuestion, type TcpQuestionOwner } from "#dataplane/host/resolver/tcp-question.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
-import type { Cluster } from "../../cluster.ts";
+import type { Cluster } from "../cluster.ts";
 
 const ID_LIMIT = 0x1_0000;
 /** What dig 9.11 says that it takes. */
@@ -23,6 +23,10 @@ export interface ExchangeOptions {
   readonly type: string;
   readonly waitMs: number;
   readonly tries: number;
+  /** Default: the question has EDNS. */
+  readonly isPlain?: true;
+  /** Is called when nobody answers, and somebody says that there is no server. */
+  readonly unreachable?: () => void;
 }
 
 export interface DnsReply {
@@ -41,12 +45,17 @@ class DnsExchange implements UdpOwner, TcpQuestionOwner, Task {
   private socket: UdpSocket | undefined;
   private timer: Timer | undefined;
   private attempt = -1;
+  private isAnyRefused = false;
   private sentAtMs = 0;
   private cut: { readonly server: Ip; readonly message: DnsMessage; readonly bytes: number } | undefined;
 
   constructor(options: ExchangeOptions) {
     this.options = options;
     this.id = options.compartment.prng.below(ID_LIMIT);
+  }
+
+  get isUnreachable(): boolean {
+    return this.isOver && this.reply === undefined && this.isAnyRefused;
   }
 
   start(): void {
@@ -92,6 +101,7 @@ class DnsExchange implements UdpOwner, TcpQuestionOwner, Task {
   }
 
   udpFailed(): void {
+    this.isAnyRefused = true;
     if (this.cut === undefined) this.next();
   }
 
@@ -104,7 +114,9 @@ class DnsExchange implements UdpOwner, TcpQuestionOwner, Task {
   }
 
   private question(): Uint8Array {
-    const question = questionFor(this.id, this.options.name, this.options.type);
+    const { name, type, isPlain } = this.options;
+    const question = questionFor(this.id, name, type);
+    if (isPlain === true) return emitDns(question);
     return emitDns({
       ...question,
       additionals: [{ type: "OPT", udpPayloadBytesMax: UDP_PAYLOAD_BYTES, isDnssecOk: false }],
@@ -145,5 +157,6 @@ export function askServers(cluster: Cluster, options: ExchangeOptions): DnsReply
   const exchange = new DnsExchange(options);
   exchange.start();
   while (!exchange.isOver && cluster.clock.step());
+  if (exchange.isUnreachable) options.unreachable?.();
   return exchange.reply;
 }
