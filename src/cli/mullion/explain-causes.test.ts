@@ -107,6 +107,12 @@ describe("one code in different calls", () => {
       "failed to create shim task: hcs::CreateComputeSystem web: The system cannot find the file specified.: unknown",
       "error-file-not-found unknown",
     ],
+    // A reason that is not known: nothing says that it is the network.
+    [
+      "a container that is not made, for a reason that is not known",
+      "failed to create shim task: hcs::CreateComputeSystem web: The filename, directory name, or volume label syntax is incorrect.: unknown",
+      "hcs-create-failed unknown",
+    ],
     // 5: access is denied.
     ["a file", "open C:\\k\\azure-vnet.json: Access is denied.", "file-denied likely"],
     ["HNS", "hcnEnumerateNetworks failed in Win32: Access is denied. (0x5)", "e-accessdenied likely"],
