@@ -175,6 +175,12 @@ describe("one code in different calls", () => {
   });
 });
 
+it("where only docker's own words are known, nothing is to be removed before the reason is", async () => {
+  const line = "fatal: Error starting daemon: Error creating default network: something new";
+  expect(await first(line)).toBe("docker-default-network-failed unknown");
+  expect(await text(line)).not.toContain("Remove-NetNat");
+});
+
 describe("a text beside a code", () => {
   it("comes after the code that says why", async () => {
     const { errors } = await explained(
