@@ -174,8 +174,8 @@ export interface Behaviour {
   readonly removal: RemoteEndpointRemoval;
   readonly oldLoadBalancers: OldLoadBalancers;
   /**
-   * What HNS does not report is not there: load balancers of an earlier run at the start, and the endpoint behind forwarded
-   * health checks in a sync.
+   * What HNS does not report is not there: load balancers of an earlier run, its own version and an overlay network that has
+   * settled at the start, the endpoint behind forwarded health checks in a sync.
    */
   readonly takesUnreadForNone: boolean;
   /** Local endpoints are not taken for the remote ones that vanished (one change with the rule for equal addresses). */

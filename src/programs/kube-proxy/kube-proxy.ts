@@ -12,6 +12,8 @@ import {
   attempt,
   explanationOf,
   failureText,
+  isAway,
+  isNotFound,
 } from "./load-balancers/hns-failure.ts";
 import {
   DEFAULT_HEALTHZ_PORT,
@@ -33,6 +35,7 @@ import type {
   SyncRequest,
 } from "./report.ts";
 import {
+  type RefusedHns,
   checkHns,
   familiesOf,
   hostMacOf,
@@ -82,9 +85,8 @@ function cannotStart(message: string): StartResult {
   return { state: "failed", finding: { code: "kube-proxy-cannot-start", message } };
 }
 
-/** What serves Services that are gone would go on serving them. */
-function waitingForListing(failure: HnsFailure): StartResult {
-  const message = WORDS.oldLoadBalancersUnlisted({ reason: failureText(failure) });
+/** HNS is asked again. */
+function waiting(message: string, failure: HnsFailure): StartResult {
   const finding: ServiceFinding = { code: explanationOf(failure, "hns-unreachable"), message };
   return { state: "waiting", retryAfterMs: HNS_RETRY_MS, finding };
 }
@@ -117,14 +119,18 @@ export class KubeProxy {
     if (this.phase === "new") {
       const refused = refuseOptions(this.options);
       if (refused !== undefined) return this.fail(refused);
-      const version = await checkHns(this.client);
-      if (typeof version === "string") return this.fail(version);
-      this.version = version;
+      const checked = await checkHns(this.client);
+      if ("message" in checked) return this.refuseHns(checked);
+      this.version = checked;
       this.phase = "cleaning";
     }
     if (this.phase === "cleaning") {
       const removed = await removeOldLoadBalancers(this.client, this.behaviour);
-      if (!removed.ok && !this.behaviour.takesUnreadForNone) return waitingForListing(removed.failure);
+      if (!removed.ok && !this.behaviour.takesUnreadForNone)
+        return waiting(
+          WORDS.oldLoadBalancersUnlisted({ reason: failureText(removed.failure) }),
+          removed.failure,
+        );
       this.found = removed.ok ? removed.value : [];
       this.phase = "looking";
     }
@@ -188,6 +194,12 @@ export class KubeProxy {
     return this.failure;
   }
 
+  /** An HNS that is away says nothing of what it can do; upstream's process ends, and is started again. */
+  private refuseHns({ message, failure }: RefusedHns): StartResult {
+    const isFinal = failure === undefined || !isAway(failure) || this.behaviour.takesUnreadForNone;
+    return isFinal ? this.fail(message) : waiting(message, failure);
+  }
+
   /** Before the network was ever seen: any error means waiting, for ever if need be. */
   private startFound(name: string, read: Attempt<ProxyNetwork>): StartResult {
     if (!read.ok) {
@@ -203,7 +215,10 @@ export class KubeProxy {
   }
 
   private startSettled(name: string, read: Attempt<ProxyNetwork>): StartResult {
-    return read.ok ? this.run(read.value) : this.fail(`could not find HNS network ${name}`);
+    if (read.ok) return this.run(read.value);
+    const message = `could not find HNS network ${name}`;
+    const isFinal = isNotFound(read.failure) || this.behaviour.takesUnreadForNone;
+    return isFinal ? this.fail(message) : waiting(`${message}: ${failureText(read.failure)}`, read.failure);
   }
 
   private run(network: ProxyNetwork): StartResult {

@@ -207,6 +207,44 @@ describe("the start (§8.10)", () => {
     expect(node.calls()).toHaveLength(1);
   });
 
+  describe("HNS does not answer once", () => {
+    it.each([
+      ["GET /policylists/", "upstream", "failed", "kube-proxy-cannot-start"],
+      ["GET /globals/version", "upstream", "failed", "kube-proxy-cannot-start"],
+      ["GET /policylists/", "hardened", "waiting", "hns-unreachable"],
+      ["GET /globals/version", "hardened", "waiting", "hns-unreachable"],
+    ] as const)(
+      "to %s, when it is looked whether it can be used, %s: %s",
+      async (call, compat, state, code) => {
+        const node = new KubeProxyNode({ compat });
+        node.hns.failNext(call, new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+        expect(await node.proxy.start()).toMatchObject({ state, finding: { code } });
+        expect((await node.proxy.start()).state).toBe(compat === "upstream" ? "failed" : "running");
+      },
+    );
+
+    it.each([
+      ["upstream", "failed", "kube-proxy-cannot-start", "failed"],
+      ["hardened", "waiting", "hns-unreachable", "running"],
+    ] as const)("KP-S9 when an overlay network has settled, %s: %s", async (compat, state, code, then) => {
+      const node = new KubeProxyNode({ ...OVERLAY, compat });
+      await node.proxy.start();
+      node.hns.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+      expect(await node.proxy.start()).toMatchObject({ state, finding: { code } });
+      expect((await node.proxy.start()).state).toBe(then);
+    });
+
+    it("hardened: an HNS that refuses, and a network that is gone, are no matter of time", async () => {
+      const refusing = new KubeProxyNode({ compat: "hardened" });
+      refusing.hns.failNext("GET /policylists/", new HcnError("HCN_E_REQUEST_UNSUPPORTED"));
+      expect((await refusing.proxy.start()).state).toBe("failed");
+      const settled = new KubeProxyNode({ ...OVERLAY, compat: "hardened" });
+      await settled.proxy.start();
+      await settled.hns.delete("Network", "00123abc-0000-4000-8000-000000000000");
+      expect((await settled.proxy.start()).state).toBe("failed");
+    });
+  });
+
   describe("KP-S10 HNS does not list the load balancers of an earlier run", () => {
     const LEFT = "1b000000-0000-4000-8000-0000000000ff";
 

@@ -8,7 +8,7 @@ import { isJsonObject } from "#core/base/json.ts";
 import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { type IpFamily, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Behaviour, OldLoadBalancers } from "../behaviour.ts";
-import { type Attempt, attempt, failureText } from "../load-balancers/hns-failure.ts";
+import { type Attempt, type HnsFailure, attempt, failureText } from "../load-balancers/hns-failure.ts";
 import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
 import { kubeProxy } from "#data/words.js";
@@ -92,14 +92,29 @@ export function familiesOf(
   return isDual ? [primary, primary === 4 ? 6 : 4] : [primary];
 }
 
-/** The version of HNS, or why this machine's HNS cannot be used. */
-export async function checkHns(client: HcnClient): Promise<HnsVersion | string> {
+/** Why this machine's HNS cannot be used. */
+export interface RefusedHns {
+  readonly message: string;
+  /** What HNS answered; absent: it is too old. */
+  readonly failure?: HnsFailure;
+}
+
+/** The version of HNS, if it can be used. */
+export async function checkHns(client: HcnClient): Promise<HnsVersion | RefusedHns> {
   const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
-  if (!listed.ok)
-    return `the kernel is not compatible: HNS lists no policies: ${failureText(listed.failure)}`;
+  if (!listed.ok) {
+    const { failure } = listed;
+    return {
+      message: `the kernel is not compatible: HNS lists no policies: ${failureText(failure)}`,
+      failure,
+    };
+  }
   const version = await attempt(() => getHnsVersion(client));
-  if (!version.ok) return `HNS does not report its version: ${failureText(version.failure)}`;
-  return hasFeature(version.value, "ApiV2") ? version.value : "Windows HNS Api V2 required";
+  if (!version.ok) {
+    const { failure } = version;
+    return { message: `HNS does not report its version: ${failureText(failure)}`, failure };
+  }
+  return hasFeature(version.value, "ApiV2") ? version.value : { message: "Windows HNS Api V2 required" };
 }
 
 function idOf(policyList: JsonValue): string | undefined {
