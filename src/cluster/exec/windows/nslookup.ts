@@ -140,7 +140,10 @@ function recordLines(record: DnsRecord): readonly string[] {
       ];
     case "TXT":
       return [`${record.name}\ttext =`, "", ...record.strings.map((each) => `\t"${decodeUtf8(each)}"`)];
-    default:
+    case "MX":
+    case "SOA":
+    case "OPT":
+    case "OTHER":
       return [];
   }
 }
