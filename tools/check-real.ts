@@ -21,7 +21,7 @@ import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { parseRules } from "#diagnose/vfp-text/parse-rules.ts";
-import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
+import { ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 

@@ -8,7 +8,7 @@ import { openServiceCluster } from "#test/support/cluster/service-cluster.ts";
 import { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { parseRules } from "#diagnose/vfp-text/parse-rules.ts";
-import { layerListLines, ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
+import { layerListLines, ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 

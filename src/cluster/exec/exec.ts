@@ -26,6 +26,7 @@ import { PING } from "./windows/ping.ts";
 import { pipelineCommand } from "./windows/powershell/pipeline.ts";
 import { REG } from "./windows/registry/reg.ts";
 import { ROUTE } from "./windows/route.ts";
+import { VFPCTRL } from "./windows/vfpctrl/vfpctrl.ts";
 import { TRACERT } from "./windows/tracert.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -43,6 +44,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   NETSH,
   REG,
   HNSDIAG,
+  VFPCTRL,
   ...CURLS,
   ...CMDLETS.map(pipelineCommand),
   ...LINUX_COMMANDS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compareListings, describeDifference } from "./compare-listings.ts";
-import { formatLbDsrId, parseLbDsrId, withLbDsrForm } from "./lb-dsr-id.ts";
+import { formatLbDsrId, parseLbDsrId, withLbDsrForm } from "#dataplane/vfp/listing/lb-dsr-id.ts";
 import { type ListedLayer, type ListedRule, MatchWord } from "#dataplane/vfp/listing/listing.ts";
 
 const FIELDS = {

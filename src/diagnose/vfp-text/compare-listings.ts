@@ -5,7 +5,7 @@
 import { parseIp } from "#core/net/ip.ts";
 import { ConditionLabel, listItems } from "#dataplane/vfp/listing/conditions.ts";
 import type { ListingDifference } from "./documents.ts";
-import { parseLbDsrId } from "./lb-dsr-id.ts";
+import { parseLbDsrId } from "#dataplane/vfp/listing/lb-dsr-id.ts";
 import type {
   ListedCondition,
   ListedGroup,

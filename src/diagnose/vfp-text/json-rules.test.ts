@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { ip, mac, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
 import { listRule } from "#dataplane/vfp/listing/list-port.ts";
-import { parseRulesJson, ruleJson } from "./json-rules.ts";
+import { ruleJson } from "#dataplane/vfp/listing/print-json.ts";
+import { parseRulesJson } from "./json-rules.ts";
 
 const LB_DSR = rule(
   "id",

@@ -43,6 +43,6 @@ export { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 export { parseRulesJson } from "./json-rules.ts";
 export type { ListingDifference, ListingProblem } from "./documents.ts";
 export { type ReadListing, type ReadPort, parseRules } from "./parse-rules.ts";
-export { ruleListLines } from "./print-rules.ts";
+export { ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 export { type LoadNote, type LoadedProgram, loadListing } from "./load-listing.ts";
 export { compareListings, describeDifference } from "./compare-listings.ts";

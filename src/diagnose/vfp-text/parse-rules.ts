@@ -14,7 +14,7 @@ import type {
   ListedRule,
 } from "#dataplane/vfp/listing/listing.ts";
 import type { ListingProblem, ShownRule } from "./documents.ts";
-import { NO_CONDITIONS, RULE_COUNTERS, RULE_COUNTER_LABELS } from "./print-rules.ts";
+import { NO_CONDITIONS, RULE_COUNTERS, RULE_COUNTER_LABELS } from "#dataplane/vfp/listing/print-rules.ts";
 import { logAndErrors } from "#data/words.js";
 
 const WORDS = logAndErrors();

@@ -5,7 +5,8 @@ import { createGroup } from "#dataplane/vfp/group.ts";
 import { group, ip, layer, mac, makePort, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import { ConditionLabel } from "#dataplane/vfp/listing/conditions.ts";
-import { layerJson, parseRulesJson } from "./json-rules.ts";
+import { layerJson } from "#dataplane/vfp/listing/print-json.ts";
+import { parseRulesJson } from "./json-rules.ts";
 import { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 import {
   type ListedCondition,
@@ -15,7 +16,7 @@ import {
 } from "#dataplane/vfp/listing/listing.ts";
 import { loadListing } from "./load-listing.ts";
 import { parseRules } from "./parse-rules.ts";
-import { itemList, ruleListLines } from "./print-rules.ts";
+import { itemList, ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 
 const NEW_LINE = "\r\n";
 

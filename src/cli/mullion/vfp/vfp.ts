@@ -9,7 +9,7 @@ import {
   type VfpListing,
 } from "#diagnose/vfp-text/documents.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
-import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
+import { ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 import { connectCluster } from "../cluster/cluster-target.ts";
 import { type Listing, formatListing } from "../table.ts";
 import { formatDocument, isDocumentFormat } from "../print-document.ts";

@@ -1,9 +1,8 @@
 /** What each command of `vfpctrl` prints, plain and with `/format 1`. */
-import type { VfpPortView } from "#cluster/api/documents.ts";
-import type { NodePort } from "#cluster/views/vfp-ports.ts";
+import type { NodePort, PortView } from "../../../views/vfp-ports.ts";
 import type { ListedGroup, ListedLayer, ListedPort, ListedRule } from "#dataplane/vfp/listing/listing.ts";
-import { layerJson, groupJson, ruleJson } from "#diagnose/vfp-text/json-rules.ts";
-import { type LbDsrForm, withLbDsrForm } from "#diagnose/vfp-text/lb-dsr-id.ts";
+import { layerJson, groupJson, ruleJson } from "#dataplane/vfp/listing/print-json.ts";
+import { type LbDsrForm, withLbDsrForm } from "#dataplane/vfp/listing/lb-dsr-id.ts";
 import {
   addressInfoLines,
   flowLines,
@@ -18,14 +17,14 @@ import {
   portStateLines,
   spaceLines,
   switchPortLines,
-} from "#diagnose/vfp-text/print-port.ts";
+} from "#dataplane/vfp/listing/print-port.ts";
 import {
   groupListLines,
   itemList,
   layerCounterLines,
   layerListLines,
   ruleListLines,
-} from "#diagnose/vfp-text/print-rules.ts";
+} from "#dataplane/vfp/listing/print-rules.ts";
 
 /** What narrows a list. */
 export interface ListingSelection {
@@ -183,7 +182,7 @@ export function listPortsJson(ports: readonly NodePort[]): Json {
 }
 
 /** The port with ids of LB_DSR rules in one of the forms that nodes have. */
-export function inLbDsrForm({ listing }: VfpPortView, form: LbDsrForm): ListedPort {
+export function inLbDsrForm({ listing }: Pick<PortView, "listing">, form: LbDsrForm): ListedPort {
   const layers = listing.layers.map((layer) => ({
     ...layer,
     groups: layer.groups.map((group) => ({

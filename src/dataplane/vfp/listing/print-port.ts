@@ -12,9 +12,9 @@ import type {
   ListedPortState,
   ListedSpace,
   ListedSwitchPort,
-} from "#dataplane/vfp/listing/listing.ts";
-import { summarizeTransposition } from "#dataplane/vfp/listing/transposition-words.ts";
-import type { TcpCounters } from "#dataplane/vfp/counters.ts";
+} from "./listing.ts";
+import { summarizeTransposition } from "./transposition-words.ts";
+import type { TcpCounters } from "../counters.ts";
 
 /** Labels of `/get-port-counter`. Those that Retina reads are observed (dataplane.md §7.8). Inferred: the first ones. */
 export const PORT_COUNTER_LABELS: readonly (readonly [keyof ListedPortCounters, string])[] = [

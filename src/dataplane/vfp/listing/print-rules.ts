@@ -1,5 +1,5 @@
 /** Layers, groups and rules as `vfpctrl` prints them: labels, indentation, order and quirks (dataplane.md §7.1–7.6). */
-import type { LayerCounters, RuleCounters } from "#dataplane/vfp/counters.ts";
+import type { LayerCounters, RuleCounters } from "../counters.ts";
 import {
   type Excerpt,
   type ListedCondition,
@@ -8,7 +8,7 @@ import {
   type ListedRule,
   LayerFlag,
   RuleFlag,
-} from "#dataplane/vfp/listing/listing.ts";
+} from "./listing.ts";
 
 // The words behind the numbers of `Flags` (dataplane.md §7.2, §7.4; the words of rules beyond two are those of the help).
 

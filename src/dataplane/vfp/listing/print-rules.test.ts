@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
 import { group, ip, ip4, layer, mac, makePort, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
-import { listConditions } from "#dataplane/vfp/listing/conditions.ts";
-import { listLayers, listRule } from "#dataplane/vfp/listing/list-port.ts";
+import { listConditions } from "./conditions.ts";
+import { listLayers, listRule } from "./list-port.ts";
 import {
   groupListLines,
   itemList,
