@@ -63,6 +63,11 @@ export interface ClusterFields {
   readonly nodeStateFlanneld: string;
   readonly routeVia: string;
   readonly dhcpRange: string;
+  readonly dhcpReservationMac: string;
+  readonly dhcpExclusions: string;
+  readonly dhcpReservations: string;
+  readonly dhcpServers: string;
+  readonly podMac: string;
   readonly dhcpLeaseSeconds: string;
   readonly underlayRouter: string;
   readonly underlayRoutes: string;
@@ -174,6 +179,9 @@ export interface ClusterFile {
   readonly denyBesideAzure: string;
   readonly dockerOverlayIsSwarm: string;
   readonly dockerBridgeShapeReason: string;
+  readonly adviceDhcpSplit: string;
+  readonly dhcpServersWithoutFirst: string;
+  readonly podMacNotTransparent: Template<"driver">;
 }
 export function clusterFile(): ClusterFile;
 
@@ -333,6 +341,8 @@ export interface ClusterLife {
   readonly dockerContainersApart: Template<"names">;
   readonly noDockerNetworks: string;
   readonly adviceDockerNetworks: string;
+  readonly noDhcpServer: string;
+  readonly dhcpRangesFull: Template<"servers">;
 }
 export function clusterLife(): ClusterLife;
 

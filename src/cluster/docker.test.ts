@@ -149,6 +149,15 @@ describe("networks of driver nat", () => {
     expect(ask(world, "node/host-1", "127.0.0.1", { port: 8080 })).toBe("refused");
   });
 
+  it("HNS, which gives addresses, refuses the container for which the subnet has none left", async () => {
+    const pods = ["a", "b", "c", "d", "e", "f"].map((name) => `name: ${name}, node: host-1`);
+    const world = await openSessionWorld(
+      text({ range, pods }).replace("podCIDR: 172.20.1.0/24", "podCIDR: 172.20.1.0/29"),
+    );
+    expect(Object.keys(inspect(world).Containers)).toHaveLength(5);
+    expect(troubles(world)).toEqual([expect.stringMatching(/pod default\/f on host-1/)]);
+  });
+
   it("a pod of several containers has no counterpart: Docker gives each an address", async () => {
     const world = await openSessionWorld(
       text({ range }),

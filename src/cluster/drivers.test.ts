@@ -388,7 +388,7 @@ pods:
     expect(pods.at(-1)).toBe("f 10.0.8.6");
     expect(notes).toEqual([
       expect.stringMatching(
-        /^dhcp-no-lease: pod default\/g on win-1: .*no DHCP server gave the pod an address within 60 s; its stack took 169\.254\./,
+        /^dhcp-range-exhausted: pod default\/g on win-1: .*10\.0\.0\.1 \(10\.0\.8\.1 to 10\.0\.8\.6\)$/,
       ),
     ]);
   });

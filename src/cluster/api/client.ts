@@ -45,6 +45,7 @@ export const STACK_KINDS = [
   "effectiveroutes",
   "effectiverules",
   "dockernetworks",
+  "dhcpleases",
 ] as const;
 export type StackKind = (typeof STACK_KINDS)[number];
 

@@ -13,6 +13,7 @@ import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
+import { DHCP_LEASE_VIEW } from "../views/dhcp-views.ts";
 import { DOCKER_NETWORK_VIEW } from "../views/docker-views.ts";
 import { EFFECTIVE_ROUTE_VIEW, EFFECTIVE_RULE_VIEW } from "../views/azure-views.ts";
 import { ADAPTER_VIEW, COMPARTMENT_VIEW, COMPUTE_SYSTEM_VIEW, ROUTE_VIEW } from "../views/stack-views.ts";
@@ -158,6 +159,12 @@ export const DOCKER_NETWORK_LIST = {
   fields: { items: { list: (): typeof DOCKER_NETWORK_VIEW => DOCKER_NETWORK_VIEW } },
 } as const;
 
+export const DHCP_LEASE_LIST = {
+  text: "What DHCP servers have given out, and keep.",
+  document: "DhcpLeaseList",
+  fields: { items: { list: (): typeof DHCP_LEASE_VIEW => DHCP_LEASE_VIEW } },
+} as const;
+
 /** What machines consist of below their pods, by the names of its kinds. */
 export interface StackLists {
   readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
@@ -167,6 +174,7 @@ export interface StackLists {
   readonly effectiveroutes: ValueOf<typeof EFFECTIVE_ROUTE_LIST>;
   readonly effectiverules: ValueOf<typeof EFFECTIVE_RULE_LIST>;
   readonly dockernetworks: ValueOf<typeof DOCKER_NETWORK_LIST>;
+  readonly dhcpleases: ValueOf<typeof DHCP_LEASE_LIST>;
 }
 
 export const SERVICE_LIST = {

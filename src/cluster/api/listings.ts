@@ -16,6 +16,7 @@ import { formatIp } from "#core/net/ip.ts";
 import type { ClusterSummary, HnsItem, HnsList, ObjectList, StackLists } from "./documents.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { viewEffectiveRoutes, viewEffectiveRules } from "../views/azure-views.ts";
+import { viewDhcpLeases } from "../views/dhcp-views.ts";
 import { viewDockerNetworks } from "../views/docker-views.ts";
 import type { HnsKind, StackKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
@@ -130,5 +131,7 @@ export async function listStacks(
       return { apiVersion, kind: "EffectiveRuleList", items: viewEffectiveRules(cluster, node) };
     case "dockernetworks":
       return { apiVersion, kind: "DockerNetworkList", items: viewDockerNetworks(cluster, node) };
+    case "dhcpleases":
+      return { apiVersion, kind: "DhcpLeaseList", items: viewDhcpLeases(cluster, node) };
   }
 }

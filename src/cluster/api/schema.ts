@@ -53,6 +53,7 @@ import {
   EXEC_REQUEST,
   RESOLVE_REQUEST,
   EFFECTIVE_ROUTE_LIST,
+  DHCP_LEASE_LIST,
   DOCKER_NETWORK_LIST,
   EFFECTIVE_RULE_LIST,
   ROUTE_LIST,
@@ -254,6 +255,13 @@ export const API_ROUTES: readonly ApiRoute[] = [
     query: ["node"],
     answer: DOCKER_NETWORK_LIST,
     text: "networks of Docker, as `docker network inspect` prints them",
+  },
+  {
+    method: "GET",
+    path: "/stacks/dhcpleases",
+    query: ["node"],
+    answer: DHCP_LEASE_LIST,
+    text: "leases and reservations of DHCP servers",
   },
   {
     method: "GET",

@@ -8,8 +8,18 @@ import {
   lastIp,
   prefixContains,
   prefixCovers,
+  prefixesOverlap,
 } from "#core/net/ip.ts";
-import type { AddressRange, ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
+import { formatMac } from "#core/net/mac.ts";
+import type {
+  AddressRange,
+  ClusterFile,
+  DhcpSpec,
+  FileUnderlay,
+  NetworkDriver,
+  PodNetworkSpec,
+} from "./cluster-file.ts";
+import type { DhcpScopeFields } from "./description-of-underlay.ts";
 import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { ValuePlace, Reading } from "./reading.ts";
@@ -170,7 +180,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
 
 /** The ranges that pods have addresses of: one of each node, and what a DHCP server gives to all Windows nodes. */
 function podRangesOf(raw: RawCluster, { nodes, network, underlay }: ClusterFile): readonly NamedRange[] {
-  const leased = network.ipam === "dhcp" ? ((underlay.dhcp && [leasedRange(raw, underlay.dhcp)]) ?? []) : [];
+  const leased = network.ipam === "dhcp" ? leasedRanges(raw, underlay) : [];
   const own = nodes.flatMap(({ name, os, podCIDR, podAddresses }, index) => {
     const place = raw.nodes.value[index]?.value.podCIDR.place;
     if (place === undefined || podAddresses !== undefined || (network.ipam === "dhcp" && os === "windows"))
@@ -180,9 +190,86 @@ function podRangesOf(raw: RawCluster, { nodes, network, underlay }: ClusterFile)
   return [...own, ...leased];
 }
 
-function leasedRange(raw: RawCluster, { range }: DhcpSpec): NamedRange {
-  const { place } = raw.underlay.value.dhcp.value.range;
-  return { prefix: range, place, name: "the range of the DHCP server (underlay.dhcp)" };
+/** A DHCP server with the places that messages about it point at. */
+interface LocatedServer {
+  readonly spec: DhcpSpec;
+  readonly name: string;
+  readonly range: ValuePlace;
+  readonly reservations: DhcpScopeFields["reservations"];
+}
+
+function dhcpServersOf(raw: RawCluster, { dhcp, dhcpServers }: FileUnderlay): readonly LocatedServer[] {
+  const { range, reservations, servers } = raw.underlay.value.dhcp.value;
+  const own = { range: range.place, reservations: reservations.value };
+  const name = "the DHCP server (underlay.dhcp)";
+  return [
+    ...(dhcp === undefined ? [] : [{ spec: dhcp, name, ...own }]),
+    ...dhcpServers.flatMap((spec, index): readonly LocatedServer[] => {
+      const at = servers.value[index]?.value;
+      if (at === undefined) return [];
+      const places = { range: at.range.place, reservations: at.reservations.value };
+      return [{ spec, name: `DHCP server ${spec.name}`, ...places }];
+    }),
+  ];
+}
+
+/** One range that several servers share counts once. */
+function leasedRanges(raw: RawCluster, underlay: FileUnderlay): readonly NamedRange[] {
+  const all = dhcpServersOf(raw, underlay);
+  return all
+    .filter(
+      ({ spec }, index) =>
+        !all.slice(0, index).some((other) => prefixesOverlap(other.spec.range, spec.range)),
+    )
+    .map(({ spec, name, range }) => ({ prefix: spec.range, place: range, name: `the range of ${name}` }));
+}
+
+/** The first address that both give out; each step leaves an exclusion behind. */
+function givenOutTwice(one: DhcpSpec, other: DhcpSpec): Ipv4 | undefined {
+  if (!prefixesOverlap(one.range, other.range)) return undefined;
+  const both = one.range.length > other.range.length ? one.range : other.range;
+  const exclusions = [...one.exclusions, ...other.exclusions];
+  const last = Number(lastIp(both)) - 1;
+  for (let ip = Number(both.address) + 1; ip <= last; ip++) {
+    const exclusion = exclusions.find((each) => prefixContains(each, ip as Ipv4));
+    if (exclusion === undefined) return ip as Ipv4;
+    ip = Number(lastIp(exclusion));
+  }
+  return undefined;
+}
+
+/** Machines of DHCP servers, what they give out, and what they keep. */
+function checkDhcpServers(
+  raw: RawCluster,
+  { underlay }: ClusterFile,
+  allocator: AddressAllocator,
+  reading: Reading,
+): void {
+  for (const { value } of raw.underlay.value.dhcp.value.servers.value) {
+    const { address, name } = value;
+    if (!isHostOf(underlay.subnet, address.value)) {
+      const message = `${formatIp(address.value)} is not a host address of the underlay, ${formatPrefix(underlay.subnet)}`;
+      reading.reportValue(address.place, message, `Choose one from ${hostsOf(underlay.subnet)}.`);
+    }
+    allocator.add(address.value, `DHCP server ${name.value}`, address.place);
+  }
+  const all = dhcpServersOf(raw, underlay);
+  for (const [index, { spec, name, range, reservations }] of all.entries()) {
+    for (const other of all.slice(0, index)) {
+      const twice = givenOutTwice(other.spec, spec);
+      if (twice === undefined) continue;
+      const message = `${name} and ${other.name} both give out ${formatIp(twice)}`;
+      reading.report("cluster-file-overlapping-ranges", range, message, WORDS.adviceDhcpSplit);
+    }
+    const kept = new AddressAllocator(reading);
+    for (const { value } of reservations) {
+      const { address, mac } = value;
+      kept.add(address.value, `a reservation of ${formatMac(mac.value)}`, address.place);
+      if (prefixContains(spec.range, address.value)) continue;
+      const message = `${formatIp(address.value)} is not in the server's range, ${formatPrefix(spec.range)}`;
+      reading.reportValue(address.place, message, "Reserve an address of that range.");
+    }
+  }
 }
 
 /** In shape `node-subnet` machines and pods share a subnet, so the pod ranges must leave the machines out. */
@@ -353,5 +440,6 @@ export function checkAddresses(raw: RawCluster, cluster: ClusterFile, reading: R
   checkRanges(raw, cluster, reading);
   checkUnderlay(raw, cluster, allocator, reading);
   checkOutside(raw, cluster, allocator, reading);
+  checkDhcpServers(raw, cluster, allocator, reading);
   checkPods(raw, cluster, allocator, reading);
 }

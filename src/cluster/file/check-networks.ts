@@ -217,6 +217,14 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
       "Remove the field, or write driver: Transparent.",
     );
   }
+  const [server] = raw.underlay.value.dhcp.value.servers.value;
+  if (server !== undefined && underlay.dhcp === undefined)
+    reading.reportValue(server.place, WORDS.dhcpServersWithoutFirst, "Write underlay.dhcp.range.");
+  for (const { value } of raw.pods.value) {
+    if (value.mac.value === undefined || network.driver === "Transparent") continue;
+    const message = WORDS.podMacNotTransparent({ driver: network.driver });
+    reading.reportValue(value.mac.place, message, "Remove the field.");
+  }
   if (underlay.dhcp !== undefined && network.ipam !== "dhcp")
     reading.reportValue(
       range.place,

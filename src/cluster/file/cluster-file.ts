@@ -9,6 +9,7 @@ import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { Ipv4, Ipv6, Prefix } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import type { VirtualNetworkSpec } from "#dataplane/fabric/azure/virtual-network.ts";
 
 export type NodeOs = "windows" | "linux";
@@ -157,6 +158,8 @@ export interface FileUnderlay {
   readonly deny: readonly DenySpec[];
   /** The DHCP server on the router; undefined: there is none. */
   readonly dhcp: DhcpSpec | undefined;
+  /** Further ones, each on a machine of its own beside the nodes. */
+  readonly dhcpServers: readonly DhcpMachineSpec[];
   /** The virtual network of Azure; undefined: the underlay is a segment of layer 2, or the fabric of an L2Tunnel network. */
   readonly azure: VirtualNetworkSpec | undefined;
 }
@@ -165,6 +168,15 @@ export interface DhcpSpec {
   /** What it gives out. */
   readonly range: Prefix;
   readonly leaseSeconds: number;
+  /** Parts of the range that it does not. */
+  readonly exclusions: readonly Prefix[];
+  /** Addresses that it keeps for one MAC each. */
+  readonly reservations: readonly { readonly mac: Mac; readonly address: Ipv4 }[];
+}
+
+export interface DhcpMachineSpec extends DhcpSpec {
+  readonly name: string;
+  readonly address: Ipv4;
 }
 
 /** The second family of a dual-stack cluster. */
@@ -241,6 +253,8 @@ export interface FilePodSpec {
   readonly ports: readonly PodPortSpec[];
   /** Fixed address; undefined when IPAM chooses. */
   readonly address: Ipv4 | undefined;
+  /** Of its endpoint, on a Transparent network; absent: HNS chooses one. */
+  readonly mac?: Mac | undefined;
   /** Its second address, of a dump; absent: it follows from the first. */
   readonly address6?: Ipv6 | undefined;
   /** Further HCN endpoint policies, `{Type, Settings}`. */

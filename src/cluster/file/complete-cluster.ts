@@ -5,6 +5,7 @@ import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type {
   ClusterFile,
+  DhcpSpec,
   NetworkSpec,
   NodeSpec,
   FileOutsideHost,
@@ -22,7 +23,7 @@ import {
   type PodFields,
   type RawCluster,
 } from "./description.ts";
-import type { UnderlayFields } from "./description-of-underlay.ts";
+import type { DhcpScopeFields, UnderlayFields } from "./description-of-underlay.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, Reading } from "./reading.ts";
 
@@ -46,21 +47,39 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
 }
 
+function completeScope({
+  leaseSeconds,
+  exclusions,
+  reservations,
+}: LocatedFields<DhcpScopeFields>): Omit<DhcpSpec, "range"> {
+  return {
+    leaseSeconds: Math.ceil(leaseSeconds.value),
+    exclusions: valuesOf(exclusions.value),
+    reservations: reservations.value.map(({ value }) => ({
+      mac: value.mac.value,
+      address: value.address.value,
+    })),
+  };
+}
+
 function completeUnderlay(
   raw: LocatedFields<UnderlayFields>,
   nodes: readonly Located<LocatedFields<NodeFields>>[],
 ): FileUnderlay {
   const subnet = raw.subnet.value;
-  const { range, leaseSeconds } = raw.dhcp.value;
+  const { range, servers } = raw.dhcp.value;
   return {
     subnet,
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
     routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
     deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
-    dhcp:
-      range.value === undefined
-        ? undefined
-        : { range: range.value, leaseSeconds: Math.ceil(leaseSeconds.value) },
+    dhcp: range.value === undefined ? undefined : { range: range.value, ...completeScope(raw.dhcp.value) },
+    dhcpServers: servers.value.map(({ value }) => ({
+      name: value.name.value,
+      address: value.address.value,
+      range: value.range.value,
+      ...completeScope(value),
+    })),
     azure:
       raw.azure.value &&
       completeAzure(
@@ -140,6 +159,7 @@ function completePod(raw: LocatedFields<PodFields>, network: string): FilePodSpe
     labels: raw.labels.value,
     ports: ports ?? [{ port: POD_PORT, protocol: "TCP", hostPort: undefined }],
     address: raw.address.value,
+    mac: raw.mac.value,
     policies: valuesOf(raw.policies.value),
     network: "pod",
     podNetwork: raw.network.value ?? network,

@@ -138,8 +138,9 @@ export function completeRanges(
   },
   reading: Reading,
 ): readonly Prefix[] | undefined {
-  const { subnet, dhcp } = raw.underlay;
-  const leased = network.ipam === "dhcp" ? (dhcp?.range ?? subnet) : undefined;
+  const { subnet, dhcp, dhcpServers } = raw.underlay;
+  const only = dhcpServers.length === 0 ? dhcp?.range : undefined;
+  const leased = network.ipam === "dhcp" ? (only ?? subnet) : undefined;
   if (network.shape !== "own-subnet")
     return requirePodRanges(raw.nodes, { leased, whole: network.clusterCIDR, shape: network.shape }, reading);
   const range = { value: network.clusterCIDR, place: raw.network.clusterCIDR.place };

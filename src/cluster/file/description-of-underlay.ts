@@ -1,9 +1,10 @@
 /** The fields of the network that joins the nodes: `underlay` in a cluster file. */
 import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import { type LocatedFields, list, mapping, section, type OptionalMapping } from "./mapping.ts";
 import type { Located } from "./reading.ts";
-import { IPV4, PREFIX, seconds } from "./scalars.ts";
+import { IPV4, MAC, NAME, PREFIX, seconds } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
 import { AZURE, type AzureFields } from "./azure-network.ts";
 import { clusterFields } from "#data/words.js";
@@ -11,6 +12,8 @@ import { clusterFields } from "#data/words.js";
 const WORDS = clusterFields();
 
 const ROUTES_MAX = 10_000;
+const EXCLUSIONS_MAX = 256;
+const DHCP_SERVERS_MAX = 4;
 const SUBNET: Prefix = Object.freeze(defined(parsePrefix("10.0.0.0/24"), "a default range is one"));
 /** A client asks again after half of the time: shorter leases would be nothing but questions. */
 const LEASE_SECONDS_MIN = 60;
@@ -32,9 +35,24 @@ export interface UnderlayFields {
   dhcp: LocatedFields<DhcpFields>;
   azure: LocatedFields<AzureFields> | undefined;
 }
-interface DhcpFields {
-  range: Prefix | undefined;
+interface ReservationFields {
+  mac: Mac;
+  address: Ipv4;
+}
+/** What a DHCP server does with its range. */
+export interface DhcpScopeFields {
   leaseSeconds: number;
+  exclusions: readonly Located<Prefix>[];
+  reservations: readonly Located<LocatedFields<ReservationFields>>[];
+}
+export interface DhcpServerFields extends DhcpScopeFields {
+  name: string;
+  address: Ipv4;
+  range: Prefix;
+}
+interface DhcpFields extends DhcpScopeFields {
+  range: Prefix | undefined;
+  servers: readonly Located<LocatedFields<DhcpServerFields>>[];
 }
 const DENY = mapping<DenyFields>("a rule", {
   from: required(PREFIX, "The senders."),
@@ -46,14 +64,33 @@ const ROUTE = mapping<RouteFields>("a route", {
   via: required(IPV4, WORDS.routeVia),
 });
 
-const DHCP = mapping<DhcpFields>("a mapping", {
-  range: optional(PREFIX, WORDS.dhcpRange, "none: there is no DHCP server"),
+const RESERVATION = mapping<ReservationFields>("a reservation", {
+  mac: required(MAC, WORDS.dhcpReservationMac),
+  address: required(IPV4, "The address that it gets, of the range."),
+});
+
+const SCOPE = {
   leaseSeconds: withDefault(
     seconds(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
     86_400,
     86_400,
     WORDS.dhcpLeaseSeconds,
   ),
+  exclusions: withDefault(list(PREFIX, { countMax: EXCLUSIONS_MAX }), [], [], WORDS.dhcpExclusions),
+  reservations: withDefault(list(RESERVATION, { countMax: ROUTES_MAX }), [], [], WORDS.dhcpReservations),
+};
+
+const DHCP_SERVER = mapping<DhcpServerFields>("a DHCP server", {
+  name: required(NAME, "The machine's name."),
+  address: required(IPV4, "Its address, of the underlay's subnet."),
+  range: required(PREFIX, WORDS.dhcpRange),
+  ...SCOPE,
+});
+
+const DHCP = mapping<DhcpFields>("a mapping", {
+  range: optional(PREFIX, WORDS.dhcpRange, "none: there is no DHCP server"),
+  ...SCOPE,
+  servers: withDefault(list(DHCP_SERVER, { countMax: DHCP_SERVERS_MAX }), [], [], WORDS.dhcpServers),
 });
 
 export const UNDERLAY: OptionalMapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {

@@ -3,6 +3,7 @@
  * docs/reference/cluster-file.md all come from here.
  */
 import type { Edition } from "#core/catalogue/edition.ts";
+import type { Mac } from "#core/net/mac.ts";
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject } from "#core/base/json.ts";
@@ -37,6 +38,7 @@ import {
   CODE,
   EDITION,
   IPV4,
+  MAC,
   IPV6_PREFIX,
   type MissingWord,
   NAME,
@@ -151,6 +153,7 @@ export interface PodFields {
   labels: Readonly<Record<string, string>>;
   ports: readonly Located<LocatedFields<PodPortFields>>[] | undefined;
   address: Ipv4 | undefined;
+  mac: Mac | undefined;
   network: string | undefined;
   policies: readonly Located<JsonObject>[];
 }
@@ -311,6 +314,7 @@ const POD = mapping<PodFields>("a pod", {
   labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, "The pod's labels."),
   ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
   address: optional(IPV4, WORDS.podAddress, "chosen by IPAM"),
+  mac: optional(MAC, WORDS.podMac, "chosen by HNS"),
   network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
   policies: withDefault(
     list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),

@@ -20,6 +20,7 @@ import {
   parseIpv6,
   prefixOf,
 } from "#core/net/ip.ts";
+import { type Mac, isGroupMac, parseMac } from "#core/net/mac.ts";
 import { type Reading, nameOf, quote, type ValuePlace } from "./reading.ts";
 import type { ShapePart, ValueShape } from "./shape.ts";
 import type { AddressRange, KubernetesRelease } from "./cluster-file.ts";
@@ -81,6 +82,17 @@ export const IPV4: ValueShape<Ipv4> = textOf({
     if (text.includes("/")) return `Leave the length out: ${text.slice(0, text.indexOf("/"))}.`;
     return "Write four numbers from 0 to 255 with dots between them, such as 10.0.0.11.";
   },
+});
+
+export const MAC: ValueShape<Mac> = textOf({
+  noun: "a MAC address",
+  pattern: "^[0-9A-Fa-f]{2}([-:][0-9A-Fa-f]{2}){5}$",
+  lengthMax: 17,
+  parse: (text) => {
+    const mac = parseMac(text);
+    return mac === undefined || isGroupMac(mac) ? undefined : mac;
+  },
+  advise: () => "Write that of one adapter, such as 00-15-5D-10-00-01.",
 });
 
 /** `10.224.0.36`, or `10.224.0.36-10.224.0.65`: addresses one by one, which need not be a prefix. */

@@ -13,7 +13,8 @@ import { type Ipv4, lastIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { NO_OBJECTS } from "../cluster-objects.ts";
-import type { AddressRange, ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import type { AddressRange, ClusterFile, DhcpSpec, NodeSpec } from "../file/cluster-file.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
 import { DockerNode } from "./docker-node.ts";
@@ -28,24 +29,31 @@ import { type NodeEquipment, PodRoutes, bootWindowsNode } from "./windows-node.t
 import { WindowsKubelet } from "./windows-pods.ts";
 
 /**
- * The DHCP server of the underlay: on the router, as in most small networks. Nothing where the file asks for none. The
- * first and the last address of its range are nobody's.
+ * The DHCP servers of the underlay: on the router, as in most small networks, and on machines of their own. The first and
+ * the last address of a range are nobody's.
  */
-function serveDhcp({ underlay: spec }: ClusterFile, { router }: Underlay): void {
-  if (spec.dhcp === undefined) return;
-  const { range, leaseSeconds } = spec.dhcp;
-  const { compartment } = router;
-  const server = new DhcpServer({
-    compartment,
-    netInterface: defined(compartment.interfaceOf(spec.router), "the router has its address"),
-    subnet: spec.subnet,
-    first: (Number(range.address) + 1) as Ipv4,
-    last: (Number(lastIp(range)) - 1) as Ipv4,
-    router: spec.router,
-    dnsServers: [],
-    leaseSeconds,
-  });
-  assert(server.start() === undefined, "the router serves DHCP and nothing else");
+function serveDhcp({ underlay: spec }: ClusterFile, underlay: Underlay): void {
+  const serve = (compartment: Compartment, address: Ipv4, dhcp: DhcpSpec): void => {
+    const server = new DhcpServer({
+      compartment,
+      netInterface: defined(compartment.interfaceOf(address), "a machine has its address"),
+      subnet: spec.subnet,
+      first: (Number(dhcp.range.address) + 1) as Ipv4,
+      last: (Number(lastIp(dhcp.range)) - 1) as Ipv4,
+      router: spec.router,
+      dnsServers: [],
+      leaseSeconds: dhcp.leaseSeconds,
+      exclusions: dhcp.exclusions,
+      reservations: dhcp.reservations,
+    });
+    assert(server.start() === undefined, "the machine serves DHCP and nothing else");
+    underlay.dhcpServers.push(server);
+  };
+  if (spec.dhcp !== undefined) serve(underlay.router.compartment, spec.router, spec.dhcp);
+  for (const server of spec.dhcpServers) {
+    const { compartment } = underlay.addMachine({ name: server.name, ip: server.address });
+    serve(compartment, server.address, server);
+  }
 }
 
 function addressesIn({ first, last }: AddressRange): readonly Ipv4[] {
@@ -118,7 +126,12 @@ async function bringUpNode(
   env: Environment,
   file: ClusterFile,
   node: ClusterNode,
-  disk: { readonly files: NodeFiles; readonly clock: VirtualClock; readonly podRoutes: PodRoutes },
+  disk: {
+    readonly files: NodeFiles;
+    readonly clock: VirtualClock;
+    readonly podRoutes: PodRoutes;
+    readonly dhcpServers: readonly DhcpServer[];
+  },
 ): Promise<Kubelet> {
   if (node.spec.os === "linux") {
     disk.podRoutes.addTo(node);
@@ -174,11 +187,11 @@ export async function raiseMachines(
   });
   const kubelets = new Map<string, Kubelet>();
   const files = new Map<string, NodeFiles>();
-  const podRoutes = new PodRoutes(file);
+  const common = { clock, podRoutes: new PodRoutes(file), dhcpServers: underlay.dhcpServers };
   for (const node of nodes) {
     const disk = new NodeFiles(node.spec.os, node.spec.files);
     files.set(node.spec.name, disk);
-    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { files: disk, clock, podRoutes }));
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { ...common, files: disk }));
     progress?.nodeReady(node.spec);
   }
   for (const network of allNetworks(file))

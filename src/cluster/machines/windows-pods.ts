@@ -21,6 +21,7 @@ import {
   getNamespaceEndpointIds,
   getNetworkByName,
 } from "#contracts/hcn/operations.ts";
+import type { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { DHCP_WAIT_MS } from "#dataplane/host/dhcp/dhcp-client.ts";
@@ -68,7 +69,7 @@ function addressOf(compartment: Compartment): Ipv4 | undefined {
  * Lets time pass until a DHCP server has given the pod an address: the kubelet's runtime waits until it is there.
  * @throws CniError with the code `dhcp-no-lease` when no server grants one while the stack asks for the first time.
  */
-function waitForLease(compartment: Compartment, clock: VirtualClock): Ipv4 {
+function waitForLease(compartment: Compartment, clock: VirtualClock, servers: readonly DhcpServer[]): Ipv4 {
   const endMs = clock.nowMs + DHCP_WAIT_MS;
   for (let atMs = clock.nextAtMs(); atMs !== undefined && atMs <= endMs; atMs = clock.nextAtMs()) {
     if (addressOf(compartment) !== undefined) break;
@@ -76,6 +77,15 @@ function waitForLease(compartment: Compartment, clock: VirtualClock): Ipv4 {
   }
   const address = addressOf(compartment);
   if (address !== undefined && !prefixContains(OWN_ADDRESSES, address)) return address;
+  const macs = compartment.listInterfaces().map(({ mac }) => mac);
+  const full = servers.filter((server) => macs.some((mac) => server.hasRefused(mac)));
+  if (full.length > 0 && full.length === servers.length) {
+    const ranges = full.map(
+      ({ ip, range }) => `${formatIp(ip)} (${formatIp(range.first)} to ${formatIp(range.last)})`,
+    );
+    const text = WORDS.dhcpRangesFull({ servers: ranges.join(", ") });
+    throw new CniError(CNI_CODES.internal, text, { knowledge: "dhcp-range-exhausted" });
+  }
   const own = address === undefined ? "" : `; its stack took ${formatIp(address)}`;
   const message = `no DHCP server gave the pod an address within ${DHCP_WAIT_MS / 1_000} s${own}`;
   throw new CniError(CNI_CODES.internal, message, { knowledge: "dhcp-no-lease" });
@@ -122,6 +132,7 @@ export class WindowsKubelet implements Kubelet {
   private readonly clock: VirtualClock;
   /** Undefined with another plugin. */
   private readonly docker: DockerNode | undefined;
+  private readonly dhcpServers: readonly DhcpServer[];
   private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
   private readonly azure: AzureNode;
@@ -134,10 +145,20 @@ export class WindowsKubelet implements Kubelet {
   constructor(
     file: ClusterFile,
     node: ClusterNode,
-    { files, clock }: { readonly files: NodeFiles; readonly clock: VirtualClock },
+    {
+      files,
+      clock,
+      dhcpServers,
+    }: {
+      readonly files: NodeFiles;
+      readonly clock: VirtualClock;
+      /** Who may say why a pod gets no address. */
+      readonly dhcpServers: readonly DhcpServer[];
+    },
     docker?: DockerNode,
   ) {
     this.docker = docker;
+    this.dhcpServers = dhcpServers;
     this.clock = clock;
     this.file = file;
     this.node = node;
@@ -276,6 +297,7 @@ export class WindowsKubelet implements Kubelet {
     const { hnsId, address } = await docker.engine.connect(this.client, pod.podNetwork, {
       name: containerName(pod),
       address: wanted,
+      mac: pod.mac,
       ports: pod.ports.flatMap(({ protocol, port, hostPort }) =>
         hostPort === undefined ? [] : [{ protocol: protocol === "TCP" ? "tcp" : "udp", hostPort, port }],
       ),
@@ -285,7 +307,10 @@ export class WindowsKubelet implements Kubelet {
     // What its engine writes into the container's document for networks of driver nat (windows.go, EndpointOperInfo).
     if (networkNamed(this.file, pod.podNetwork).driver === "NAT")
       compartment.dns = { ...compartment.namesOfMachine, asksSingleLabels: true };
-    return { address: address ?? waitForLease(compartment, this.clock), address6: undefined };
+    return {
+      address: address ?? waitForLease(compartment, this.clock, this.dhcpServers),
+      address6: undefined,
+    };
   }
 
   /** A plugin knows the network of its configuration alone. */
@@ -362,7 +387,7 @@ export class WindowsKubelet implements Kubelet {
       endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
     if (network.ipam === "dhcp") {
       await this.addEndpoint(networkId, namespaceId, request(undefined));
-      const leased = waitForLease(await this.compartmentOf(namespaceId), this.clock);
+      const leased = waitForLease(await this.compartmentOf(namespaceId), this.clock, this.dhcpServers);
       return { address: leased, address6: undefined };
     }
     const addresses = defined(this.addresses.get(network.name), "a pod is on a node with its network");

@@ -1,4 +1,5 @@
 /** The HCN documents of a node's networks and of its pods' endpoints, driver by driver (hcn.md §3.1, §4.1; dataplane.md §2). */
+import { formatMac } from "#core/net/mac.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import {
@@ -173,6 +174,7 @@ export function endpointDocument(
     ...(address === undefined
       ? { Flags: ENDPOINT_FLAGS.EnableDhcp }
       : addressFields(file, network, node, { address, wanted: spec.address6 })),
+    ...(spec.mac !== undefined && { MacAddress: formatMac(spec.mac) }),
     Policies: [
       ...endpointPolicies(file, network, node),
       ...portMappings(spec, second !== undefined),

@@ -139,6 +139,7 @@ export function sandboxOf(
     ports,
     address: network === "host" ? undefined : (own?.address ?? fixedAddress(pod)),
     address6: network === "host" ? undefined : fixedSecondAddress(pod),
+    mac: network === "host" ? undefined : own?.mac,
     policies: own?.policies ?? [],
     network,
     podNetwork: own?.podNetwork ?? pod.metadata.annotations?.[NETWORK_ANNOTATION] ?? node.podNetwork,

@@ -95,6 +95,7 @@ function isUsed(file: ClusterFile, brought: readonly KubeObject[]): (ip: Ipv4) =
     ...outside.map(({ address }) => address),
     ...pods.flatMap(({ address }) => address ?? []),
     ...underlay.routes.map(({ via }) => via),
+    ...underlay.dhcpServers.map(({ address }) => address),
     ...brought.flatMap((object) => {
       if (object.kind === "Pod") return parseIp(object.status?.podIP ?? "") ?? [];
       return object.kind === "Service" ? addressesAtNodes(object) : [];
@@ -103,6 +104,7 @@ function isUsed(file: ClusterFile, brought: readonly KubeObject[]): (ip: Ipv4) =
   const ranges = [
     ...(loadBalancerPool === undefined ? [] : [loadBalancerPool]),
     ...(underlay.dhcp === undefined ? [] : [underlay.dhcp.range]),
+    ...underlay.dhcpServers.map(({ range }) => range),
     ...allNetworks(file).flatMap(({ shape, clusterCIDR }) => (shape === "own-subnet" ? [clusterCIDR] : [])),
   ];
   const spans = nodes.flatMap(({ podAddresses }) => podAddresses ?? []);

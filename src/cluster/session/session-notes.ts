@@ -148,6 +148,7 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "pod-waits-in-input": WORDS.advicePodWaitsInInput,
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
+  "dhcp-range-exhausted": "Make underlay.dhcp.range larger, take exclusions out, or add a server.",
   "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
   "pod-address-outside-range": WORDS.advicePodAddressOutsideRange,
 };

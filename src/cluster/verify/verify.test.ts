@@ -59,6 +59,7 @@ describe.each([
   "driver-transparent",
   "driver-nat",
   "docker-nat",
+  "windows-server-ipam",
 ])("verify of examples/%s", (name) => {
   it("finds nothing, says it in valid JSON, in text of 100 columns, in JUnit, and the same twice", async () => {
     const report = await verifyText(example(name));

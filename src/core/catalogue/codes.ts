@@ -312,6 +312,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-assumed",
   "cluster-ranges-contradict",
   "dhcp-no-lease",
+  "dhcp-range-exhausted",
   "docker-address-per-container",
   "kube-proxy-settings-contradict",
   "network-not-emulated",

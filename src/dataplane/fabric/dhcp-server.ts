@@ -6,7 +6,7 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import type { SocketFailure } from "../host/delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
-import { type Ipv4, type Prefix, maskOf, prefixContains } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, lastIp, maskOf, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import {
   DHCP_CLIENT_PORT,
@@ -27,6 +27,10 @@ export interface DhcpServerOptions {
   readonly dnsServers: readonly Ipv4[];
   /** Default one day. */
   readonly leaseSeconds?: number;
+  /** Parts of the range that are not given out. */
+  readonly exclusions?: readonly Prefix[];
+  /** Addresses kept for one MAC each; also ones of exclusions. */
+  readonly reservations?: readonly { readonly mac: Mac; readonly address: Ipv4 }[];
 }
 
 const LEASE_SECONDS = 86_400;
@@ -37,16 +41,43 @@ interface Lease {
   readonly ip: Ipv4;
   /** From then on somebody else may have the address. */
   readonly untilMs: number;
+  /** Offered, and not yet taken. */
+  readonly isOffer: boolean;
+}
+
+/** A lease as a list of them shows it. */
+export interface HeldLease {
+  readonly mac: Mac;
+  readonly ip: Ipv4;
+  readonly untilMs: number;
+  readonly isReserved: boolean;
 }
 
 export class DhcpServer implements UdpOwner {
   private readonly options: DhcpServerOptions;
   /** Also those that ended: a client gets the address again that it had, if it is free. */
   private readonly leases = new Map<Mac, Lease>();
+  private readonly reserved: ReadonlyMap<Mac, Ipv4>;
+  /** Those for whom nothing was left when they asked last. */
+  private readonly refused = new Set<Mac>();
   private socket: UdpSocket | undefined;
 
   constructor(options: DhcpServerOptions) {
     this.options = options;
+    this.reserved = new Map(options.reservations?.map(({ mac, address }) => [mac, address]));
+  }
+
+  get ip(): Ipv4 {
+    return this.ownIp;
+  }
+
+  get range(): Pick<DhcpServerOptions, "first" | "last"> {
+    return this.options;
+  }
+
+  /** True when the range was used up for whoever has this MAC. */
+  hasRefused(mac: Mac): boolean {
+    return this.refused.has(mac);
   }
 
   /** Begins to serve. @returns why it cannot. */
@@ -62,9 +93,18 @@ export class DhcpServer implements UdpOwner {
     this.socket = undefined;
   }
 
-  listLeases(): readonly { readonly mac: Mac; readonly ip: Ipv4 }[] {
+  /** What is taken. */
+  listLeases(): readonly HeldLease[] {
     const { nowMs } = this.options.compartment;
-    return [...this.leases].flatMap(([mac, { ip, untilMs }]) => (untilMs > nowMs ? [{ mac, ip }] : []));
+    return [...this.leases].flatMap(([mac, { ip, untilMs, isOffer }]) =>
+      untilMs > nowMs && !isOffer ? [{ mac, ip, untilMs, isReserved: this.reserved.get(mac) === ip }] : [],
+    );
+  }
+
+  /** Reservations that nobody has taken. */
+  listFreeReservations(): readonly { readonly mac: Mac; readonly ip: Ipv4 }[] {
+    const taken = new Set(this.listLeases().map(({ ip }) => ip));
+    return [...this.reserved].flatMap(([mac, ip]) => (taken.has(ip) ? [] : [{ mac, ip }]));
   }
 
   udpReceived(_socket: UdpSocket, { bytes }: UdpDatagram): void {
@@ -72,16 +112,26 @@ export class DhcpServer implements UdpOwner {
     if (message?.type === "discover") {
       const ip = this.addressFor(message.clientMac);
       if (ip !== undefined) this.answer(message, "offer", ip);
-    } else if (message?.type === "request" && isFor(message, this.ownIp)) {
-      const { clientMac, clientIp, requestedIp } = message;
-      const ip = this.leases.get(clientMac)?.ip;
-      if (ip === undefined || ip !== (clientIp ?? requestedIp)) this.answer(message, "nak", 0 as Ipv4);
-      else {
-        const { leaseSeconds = LEASE_SECONDS } = this.options;
-        this.hold(clientMac, ip, leaseSeconds * 1_000);
-        this.answer(message, "ack", ip);
-      }
+    } else if (message?.type === "request" && isFor(message, this.ownIp)) this.grant(message);
+    else if (message?.type === "request" && this.leases.get(message.clientMac)?.isOffer === true)
+      this.leases.delete(message.clientMac);
+  }
+
+  /**
+   * Inferred: a server that does not know a client says nothing to its renewal, which may be another server's business; RFC
+   * 2131 §4.3.2 has this for a client that begins with an address.
+   */
+  private grant(message: DhcpMessage): void {
+    const { clientMac, clientIp, requestedIp, serverId } = message;
+    const ip = this.leases.get(clientMac)?.ip;
+    if (ip === undefined && serverId === undefined) return;
+    if (ip === undefined || ip !== (clientIp ?? requestedIp)) {
+      this.answer(message, "nak", 0 as Ipv4);
+      return;
     }
+    const { leaseSeconds = LEASE_SECONDS } = this.options;
+    this.hold(clientMac, ip, leaseSeconds * 1_000, false);
+    this.answer(message, "ack", ip);
   }
 
   udpFailed(): void {
@@ -98,12 +148,21 @@ export class DhcpServer implements UdpOwner {
   private addressFor(mac: Mac): Ipv4 | undefined {
     const { nowMs } = this.options.compartment;
     const known = this.leases.get(mac);
-    if (known !== undefined) {
-      if (known.untilMs < nowMs + OFFER_MS) this.hold(mac, known.ip, OFFER_MS);
-      return known.ip;
+    const own = this.reserved.get(mac) ?? known?.ip;
+    this.refused.delete(mac);
+    if (own !== undefined) {
+      if (own !== known?.ip || known.untilMs < nowMs + OFFER_MS) this.hold(mac, own, OFFER_MS);
+      return own;
     }
     const owners = new Map([...this.leases].map(([owner, { ip }]) => [ip, owner]));
+    const kept = new Set(this.reserved.values());
     for (let ip: number = this.options.first; ip <= this.options.last; ip++) {
+      if (kept.has(ip as Ipv4)) continue;
+      const exclusion = this.options.exclusions?.find((each) => prefixContains(each, ip as Ipv4));
+      if (exclusion !== undefined) {
+        ip = Number(lastIp(exclusion));
+        continue;
+      }
       const owner = owners.get(ip as Ipv4);
       if (owner !== undefined && (this.leases.get(owner)?.untilMs ?? 0) > nowMs) continue;
       if (owner === undefined && owners.size >= LIMITS.neighborsPerInterfaceMax) continue;
@@ -111,11 +170,12 @@ export class DhcpServer implements UdpOwner {
       this.hold(mac, ip as Ipv4, OFFER_MS);
       return ip as Ipv4;
     }
+    if (this.refused.size < LIMITS.neighborsPerInterfaceMax) this.refused.add(mac);
     return undefined;
   }
 
-  private hold(mac: Mac, ip: Ipv4, forMs: number): void {
-    this.leases.set(mac, { ip, untilMs: this.options.compartment.nowMs + forMs });
+  private hold(mac: Mac, ip: Ipv4, forMs: number, isOffer = true): void {
+    this.leases.set(mac, { ip, untilMs: this.options.compartment.nowMs + forMs, isOffer });
   }
 
   private answer(

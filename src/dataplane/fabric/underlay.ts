@@ -2,6 +2,7 @@
  * The network that the nodes hang on: one layer-2 segment, a router on it, and hosts outside behind the router.
  * Addresses follow the notation of docs: dataplane.md §0.4 unless the cluster says otherwise.
  */
+import type { DhcpServer } from "./dhcp-server.ts";
 import { assert, defined } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { MemoryDevice } from "../device/memory-pair.ts";
@@ -67,6 +68,8 @@ export class Underlay {
   readonly router: Router;
   /** The physical host's switch that the nodes hang on; undefined: they hang on the segment. */
   physicalHost: PhysicalHostSwitch | undefined;
+  /** Those that serve its machines. */
+  readonly dhcpServers: DhcpServer[] = [];
   private readonly env: Environment;
   private readonly hasIpv6: boolean;
   private readonly mtuBytes: number | undefined;

@@ -8,6 +8,7 @@ import { defined } from "#core/base/assert.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import { type Ipv4, type Prefix, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import {
@@ -47,6 +48,8 @@ export interface DockerContainerRequest {
   readonly name: string;
   /** `--ip`. */
   readonly address: Ipv4 | undefined;
+  /** `--mac-address`. */
+  readonly mac: Mac | undefined;
   /** `-p`. */
   readonly ports: readonly {
     readonly protocol: "tcp" | "udp";
@@ -169,6 +172,7 @@ export class DockerEngine {
     const made = await createHnsEndpoint(client, {
       VirtualNetwork: network.hnsId,
       ...(container.address !== undefined && { IPAddress: formatIp(container.address) }),
+      ...(container.mac !== undefined && { MacAddress: formatMac(container.mac) }),
       ...(driver === "nat" && { EnableInternalDNS: true }),
       Policies: [...portPolicies(container), ...outboundPolicies(network.request)],
     });

@@ -12,6 +12,7 @@ import {
   compartments,
   computeSystems,
   effectiveRoutes,
+  dhcpLeases,
   dockerNetworks,
   effectiveRules,
   routes,
@@ -128,6 +129,8 @@ async function listStack(
       return select(effectiveRules((await client.stacks(kind, node)).items), objects);
     case "dockernetworks":
       return select(dockerNetworks((await client.stacks(kind, node)).items), objects);
+    case "dhcpleases":
+      return select(dhcpLeases((await client.stacks(kind, node)).items), objects);
   }
 }
 

@@ -29,6 +29,7 @@ const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
   effectiveroutes: ["effectiveroutes", "effectiveroute"],
   effectiverules: ["effectiverules", "effectiverule"],
   dockernetworks: ["dockernetworks", "dockernetwork"],
+  dhcpleases: ["dhcpleases", "dhcplease"],
 };
 
 /** The names that help texts show. */

@@ -5,6 +5,7 @@ import type {
   ComputeSystemView,
   RouteView,
 } from "#cluster/views/stack-views.ts";
+import type { DhcpLeaseView } from "#cluster/views/dhcp-views.ts";
 import type { DockerNetworkView } from "#cluster/views/docker-views.ts";
 import type { EffectiveRouteView, EffectiveRuleView } from "#cluster/views/azure-views.ts";
 import type { Column, Listing } from "../table.ts";
@@ -169,6 +170,26 @@ export function dockerNetworks(rows: readonly DockerNetworkView[]): Listing<Dock
         isRightAligned: true,
         text: ({ Containers }) => String(Object.keys(Containers).length),
       },
+    ],
+  };
+}
+
+export function dhcpLeases(rows: readonly DhcpLeaseView[]): Listing<DhcpLeaseView> {
+  return {
+    singular: "dhcplease",
+    plural: "DHCP leases",
+    rows,
+    name: ({ address }) => address,
+    data: (row) => row,
+    columns: [
+      { title: "SERVER", text: ({ server }) => server },
+      { title: "ADDRESS", text: ({ address }) => address },
+      { title: "SCOPE", text: ({ scope }) => scope },
+      { title: "CLIENT ID", text: ({ clientId }) => clientId },
+      { title: "POD", text: ({ pod }) => pod },
+      NODE,
+      { title: "STATE", text: ({ state }) => state },
+      { title: "EXPIRES", text: ({ expires = "" }) => expires },
     ],
   };
 }
