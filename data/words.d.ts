@@ -637,6 +637,53 @@ export interface DataPlane {
 }
 export function dataPlane(): DataPlane;
 
+export interface Doctor {
+  readonly proof: string;
+  readonly proofIsProved: string;
+  readonly proofSays: string;
+  readonly certainty: string;
+  readonly findingCode: string;
+  readonly others: string;
+  readonly loadBalancersWithout: Template<"count" | "at">;
+  readonly endpointsWithout: Template<"count" | "address">;
+  readonly breaksStaleVip: string;
+  readonly breaksDoubled: Template<"at">;
+  readonly breaksNames: string;
+  readonly remoteShadowsLocal: Template<"address">;
+  readonly remoteShadowsPod: Template<"address" | "pod">;
+  readonly breaksLeftEndpoint: string;
+  readonly breaksWithoutVfp: string;
+  readonly routesOf: Template<"network" | "routes">;
+  readonly breaksWithoutService: Template<"name">;
+  readonly outboundNatNotProgrammed: Template<"address">;
+  readonly dsrRuleMissing: Template<"at" | "address">;
+  readonly identifierTooLow: Template<"network" | "id" | "min">;
+  readonly leadsToStale: Template<"at" | "address" | "service">;
+  readonly refersToUnknown: Template<"id" | "endpoint">;
+  readonly ruleWithoutLoadBalancer: Template<"at" | "rule">;
+  readonly unnamedNode: string;
+  readonly mixedNodes: Template<"names">;
+  readonly twinWithoutObjects: string;
+  readonly twinNotJudged: string;
+  readonly twinFailsAnyway: Template<"flow" | "summary">;
+  readonly twinStillWorks: Template<"flow">;
+  readonly twinProves: Template<"flow" | "summary">;
+  readonly notBrought: string;
+  readonly report: string;
+  readonly reportChecks: string;
+  readonly reportNotMade: string;
+  readonly adviceNothingRecognised: string;
+  readonly description: string;
+  readonly collectNodes: string;
+  readonly collectHns: string;
+  readonly collectRules: string;
+  readonly collectExcluded: string;
+  readonly collectDynamic: string;
+  readonly collectServices: string;
+  readonly exitCodes: string;
+}
+export function doctor(): Doctor;
+
 export interface Flannel {
   readonly leaseExpired: Template<"lease">;
   readonly leaseTaken: Template<"lease">;

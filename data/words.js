@@ -13,6 +13,7 @@ export const contracts = () => openWords("contracts");
 export const controlPlane = () => openWords("control-plane");
 export const core = () => openWords("core");
 export const dataPlane = () => openWords("data-plane");
+export const doctor = () => openWords("doctor");
 export const flannel = () => openWords("flannel");
 export const hns = () => openWords("hns");
 export const hnsCommands = () => openWords("hns-commands");

@@ -54,6 +54,7 @@ function verbNames(): ReadonlySet<string> {
     vfp: { ports: none, show: none, diff: none },
     wine: none,
     lint: none,
+    doctor: none,
   };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);
   return new Set(program.commands.map((command) => command.name()));

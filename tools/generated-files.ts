@@ -20,6 +20,7 @@ import { hnsOpenApi } from "#hns/http/openapi.ts";
 import { dumpSchema } from "#contracts/hcn/dumps.ts";
 import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/error-documents.ts";
 import { logFindingsSchema, logFolderFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
+import { doctorSchema } from "#diagnose/doctor/doctor.ts";
 import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "./format-index.ts";
 import {
   REPORT_SHAPES,
@@ -103,6 +104,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/hns-dump.v1alpha1.json", text: formatJson(dumpSchema()) },
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
     { path: "schemas/log-folder-findings.v1alpha1.json", text: formatJson(logFolderFindingsSchema()) },
+    { path: "schemas/doctor-report.v1alpha1.json", text: formatJson(doctorSchema()) },
     { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
     { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
     { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },
@@ -138,6 +140,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("docs/start/hns.md"),
     await pageWithOutputs("docs/how-to/check-network-policies.md"),
     await pageWithOutputs("docs/how-to/read-vfp.md"),
+    await pageWithOutputs("docs/how-to/find-out-why-a-node-is-broken.md"),
     await pageWithOutputs("docs/how-to/run-cni-plugins.md"),
     await pageWithOutputs("docs/how-to/bring-up-a-flannel-node.md"),
     ...(await troubleshooting()),

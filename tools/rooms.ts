@@ -29,10 +29,7 @@ export const ROOMS: readonly Room[] = [
   // What people read is here. Nothing below sees it: a report carries codes, and who prints it adds the words.
   {
     name: "diagnose",
-    inside: [
-      ["doctor", "lint", "verify-text"],
-      ["catalogue", "vfp-text"],
-    ],
+    inside: [["doctor"], ["lint", "verify-text"], ["catalogue", "vfp-text"]],
   },
   { name: "cluster", inside: [] },
   { name: "control-plane", inside: [] },

@@ -13,6 +13,7 @@ import { runMullion } from "#cli/mullion/program.ts";
 import { realPrograms } from "#cli/mullion/programs/programs.ts";
 import { resolve, trace } from "#cli/mullion/trace.ts";
 import type { Verbs } from "#cli/mullion/verbs.ts";
+import { doctor } from "#cli/mullion/doctor.ts";
 import { exec } from "#cli/mullion/exec.ts";
 import { verify } from "#cli/mullion/verify.ts";
 import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
@@ -32,6 +33,7 @@ export const VERBS: Verbs = {
   verify,
   merge,
   lint,
+  doctor,
   bringUp,
   demo,
   up: notHere,

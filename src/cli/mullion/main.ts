@@ -61,6 +61,7 @@ const VERBS: Verbs = {
   },
   wine: async (...given) => (await import("./wine/wine.ts")).wine(...given),
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
+  doctor: async (...given) => (await import("./doctor.ts")).doctor(...given),
 };
 
 process.stdout.on("error", endQuietly);

@@ -30,6 +30,7 @@ import {
   shardOption,
   usage,
 } from "./options.ts";
+import { addDoctor } from "./doctor-command.ts";
 import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
@@ -512,6 +513,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.controlPlane !== undefined) addControlPlane(program, run, verbs.controlPlane, terminal);
   if (verbs.pass !== undefined) addPass(program, run, verbs.pass, terminal);
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
+  if (verbs.doctor !== undefined) addDoctor(program, run, verbs.doctor, terminal);
   if (verbs.merge !== undefined) addMerge(program, run, verbs.merge, terminal);
   addExplain(program, run, terminal);
   if (verbs.bringUp !== undefined) addBringUp(program, run, verbs.bringUp, terminal);

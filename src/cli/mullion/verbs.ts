@@ -110,6 +110,14 @@ export interface LintRequest {
   readonly shard: ShardNumber | undefined;
 }
 
+export interface DoctorRequest {
+  /** Files, folders, `-`. */
+  readonly paths: readonly string[];
+  readonly output: TextFormat;
+  /** Name all files. */
+  readonly isLong: boolean;
+}
+
 export const VERIFY_FORMATS = ["table", "json", "yaml", "junit"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
@@ -226,6 +234,7 @@ export interface WineRequest {
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
+  doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode>;
   readonly trace: (request: TraceVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly resolve: (request: ResolveVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly exec: (request: ExecVerbRequest, terminal: Terminal) => Promise<ExitCode>;

@@ -464,6 +464,23 @@ export const KNOWLEDGE_CODES = [
   // Logical flows of OVN.
   "ovn-flow-refused",
   "ovn-packet-dropped",
+  // Broken nodes.
+  "endpoint-not-attached",
+  "endpoint-outside-subnet",
+  "endpoint-without-pod",
+  "load-balancer-back-end-unknown",
+  "load-balancer-back-ends-differ",
+  "load-balancer-doubled",
+  "load-balancer-missing",
+  "load-balancer-without-service",
+  "management-address-differs",
+  "namespace-endpoint-missing",
+  "pod-without-endpoint",
+  "remote-subnet-route-differs",
+  "remote-subnet-route-missing",
+  "vfp-extension-disabled",
+  "wanted-port-excluded",
+  "windows-service-stopped",
 ] as const;
 
 /** A code of the catalogue. */

@@ -25,6 +25,7 @@ export function allVerbs(keep: Keep, given: GivenVerbs = {}): Verbs {
     demo: keep,
     wine: keep,
     lint: keep,
+    doctor: keep,
     ...given,
     cni: { attach: keep, gc: keep, status: keep, version: keep, ...given.cni },
     hns: {

@@ -273,7 +273,8 @@ export async function compareAfterChanges(changes: readonly Change[], fields = "
     );
     if (typeof now === "string" || typeof all === "string") {
       // A machine that was damaged so that it cannot be asked at all; which packets meet the damage is chance.
-      const isByDamage = isDamaged && [now, all].some((each) => String(each).startsWith(BROKEN));
+      const isByDamage =
+        isDamaged && [now, all].some((each) => typeof each === "string" && each.startsWith(BROKEN));
       if (!isByDamage) expect(now, what).toBe(all);
       return false;
     }

@@ -1,0 +1,35 @@
+/** The command line of `mullion doctor`. */
+import { Argument, type Command } from "commander";
+import { type Run, examples } from "./options.ts";
+import { type TextFormat, outputOption } from "./print-document.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Verbs } from "./verbs.ts";
+import { doctor as doctorWords } from "#data/words.js";
+
+const WORDS = doctorWords();
+
+interface DoctorOptions {
+  readonly output: TextFormat;
+  readonly long?: boolean;
+}
+
+export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], terminal: Terminal): void {
+  program
+    .command("doctor")
+    .summary("find out why a Windows node does not work")
+    .description(WORDS.description)
+    .addArgument(new Argument("<path...>", 'files and folders; "-" for standard input'))
+    .addOption(outputOption())
+    .option("--long", "name every file, read or not")
+    .addHelpText(
+      "after",
+      `${WORDS.exitCodes}${examples(
+        "mullion doctor collected/",
+        "mullion doctor hnsdiag.txt objects.yaml -o json",
+        `${WORDS.collectNodes} | mullion doctor - collected/`,
+      )}`,
+    )
+    .action((paths: readonly string[], { output, long }: DoctorOptions) =>
+      run(() => doctor({ paths, output, isLong: long === true }, terminal)),
+    );
+}

@@ -1,0 +1,117 @@
+/** `mullion doctor PATH…`: what is wrong with a Windows node, from what was collected there. */
+import { LIMITS } from "#core/base/limits.ts";
+import { decodeSource } from "#core/base/source-text.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
+import { readLog } from "#diagnose/catalogue/log/read-log.ts";
+import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
+import { examineNodes } from "#diagnose/doctor/doctor.ts";
+import { formatDoctor } from "#diagnose/doctor/format-text.ts";
+import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts";
+import { Failure, describeSystemError } from "./failure.ts";
+import { usage } from "./options.ts";
+import { formatDocument, isDocumentFormat } from "./print-document.ts";
+import { STANDARD_INPUT } from "./read-inputs.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import type { DoctorRequest } from "./verbs.ts";
+import { doctor as doctorWords } from "#data/words.js";
+
+const WORDS = doctorWords();
+
+interface Collected {
+  readonly readings: FileReading[];
+  readonly logs: ScannedLog[];
+  /** Files that say nothing, with the reason. */
+  readonly left: { readonly file: string; readonly line: number; readonly reason: string }[];
+}
+
+/** The files that paths name; those of folders and of folders below, in the order of their names. */
+async function listFiles(paths: readonly string[], terminal: Terminal): Promise<readonly string[]> {
+  const files: string[] = [];
+  for (const path of paths) {
+    const inside = path === "-" ? undefined : await terminal.listFolder(path, true);
+    files.push(...(inside ?? [path]));
+  }
+  return [...new Set(files)];
+}
+
+async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+/** Reads files one after the other. */
+class Collector {
+  readonly collected: Collected = { readings: [], logs: [], left: [] };
+  private readonly signatures: Signatures = buildSignatures();
+  private readonly terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal;
+  }
+
+  private leave(file: string, reason: string): void {
+    this.collected.left.push({ file, line: 1, reason });
+  }
+
+  /** What is no log either is named. */
+  private async scan(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const log = await readLog(chunks, this.signatures);
+    if ("notALog" in log) this.leave(name, `it is ${log.notALog}. ${log.advice}`);
+    else if (log.isBinary && log.errors.length === 0) this.leave(name, "it is not text");
+    else this.collected.logs.push({ file: name, findings: findingsOf(log) });
+  }
+
+  /** A log may be longer than the memory; what else a file holds has to fit. */
+  async read(path: string, isNamed: boolean): Promise<void> {
+    const name = path === "-" ? STANDARD_INPUT : path;
+    try {
+      const bytes = await this.terminal.readBytes(path, LIMITS.inputBytesMax);
+      const source = decodeSource(name, bytes);
+      const reading = source === undefined ? undefined : new FileReading(source);
+      if (reading !== undefined && reading.holds.length > 0) this.collected.readings.push(reading);
+      else if (bytes.length === 0) this.leave(name, "it is empty");
+      else await this.scan(name, inOnePiece(bytes));
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      if (code === "EFBIG") await this.scan(name, this.terminal.readStream(path));
+      else if (!isNamed) this.leave(name, describeSystemError(error));
+      else
+        throw new Failure(
+          "cluster-file-unreadable",
+          `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
+          "Name files and folders that you may read.",
+        );
+    }
+  }
+}
+
+async function collect(paths: readonly string[], terminal: Terminal): Promise<Collected> {
+  const collector = new Collector(terminal);
+  const files = await listFiles(paths, terminal);
+  for (const [index, path] of files.entries()) {
+    terminal.status(`reading ${index + 1} of ${files.length}: ${path}`);
+    await collector.read(path, paths.includes(path));
+  }
+  terminal.status("");
+  return collector.collected;
+}
+
+/** Examines what the paths name. The exit code is 1 when something is wrong. */
+export async function doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode> {
+  const { paths, output, isLong } = request;
+  if (paths.length === 0) throw usage("no file is given", WORDS.adviceNothingRecognised);
+  const { readings, logs, left } = await collect(paths, terminal);
+  const report = await examineNodes(readings, logs);
+  if (report.files.length === 0)
+    throw new Failure(
+      "input-without-documents",
+      "nothing in these files is recognised",
+      WORDS.adviceNothingRecognised,
+    );
+  const whole = { ...report, notRead: [...report.notRead, ...left] };
+  terminal.stdout(
+    isDocumentFormat(output) ? formatDocument(whole, output) : formatDoctor(whole, terminal, isLong),
+  );
+  return whole.findings.length > 0 ? 1 : 0;
+}

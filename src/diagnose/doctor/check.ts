@@ -1,0 +1,111 @@
+/** What a check is, and what it finds. */
+import type { ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { ClusterEvidence, KindOfEvidence, NodeEvidence } from "./evidence.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/**
+ * How sure a finding is, the surest first: `certain` admits no other cause, or two independent objects say it; `likely`
+ * is the usual cause; `possible` may be harmless.
+ */
+export const CERTAINTIES = ["certain", "likely", "possible"] as const;
+export type Certainty = (typeof CERTAINTIES)[number];
+
+export const EVIDENCE_LINE = {
+  text: "A line that shows it.",
+  fields: {
+    file: "words",
+    line: { is: "position", text: "From 1." },
+    says: { is: "words", text: "What stands there." },
+  },
+} as const;
+export type EvidenceLine = ValueOf<typeof EVIDENCE_LINE>;
+
+/** What packets on the twin of the node say. */
+export const PROOF = {
+  text: (): string => WORDS.proof,
+  fields: {
+    isProved: { is: "boolean", text: (): string => WORDS.proofIsProved },
+    says: { is: "words", text: (): string => WORDS.proofSays },
+  },
+  optional: {
+    observed: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "Why the packet is lost." },
+  },
+} as const;
+export type Proof = ValueOf<typeof PROOF>;
+
+export const NODE_FINDING = {
+  text: "What is wrong with a node, and how that is known.",
+  fields: {
+    code: { is: "words", text: (): string => WORDS.findingCode },
+    certainty: { is: (): typeof CERTAINTIES => CERTAINTIES, text: (): string => WORDS.certainty },
+    node: { is: "words", text: "The node, or the folder of its files." },
+    message: { is: "words", text: "One sentence without a full stop." },
+    evidence: {
+      list: (): typeof EVIDENCE_LINE => EVIDENCE_LINE,
+      min: 1,
+      text: "Both sides of a contradiction.",
+    },
+    breaks: { is: "words", text: "Which traffic suffers." },
+    proof: (): typeof PROOF => PROOF,
+    remedy: { is: "words", text: "What mends it." },
+  },
+  optional: { others: { list: "words", text: (): string => WORDS.others } },
+} as const;
+export type NodeFinding = ValueOf<typeof NODE_FINDING>;
+
+/** A port of a Service's address. */
+export interface TwinFrontEnd {
+  readonly vip: Ip;
+  readonly port: number;
+  /** 6 TCP, 17 UDP. */
+  readonly protocol: number;
+}
+
+/** A fault, as something that can be done to a twin. */
+export type TwinChange =
+  | ({ readonly change: "remove-load-balancer" } & TwinFrontEnd)
+  /** A load balancer leads to an address that nobody has any more. */
+  | ({ readonly change: "stale-back-end"; readonly address: Ip } & TwinFrontEnd)
+  | { readonly change: "remove-remote-subnet-route"; readonly range: string }
+  /** A remote endpoint has the address of a pod of the node. */
+  | { readonly change: "remote-endpoint"; readonly address: Ip };
+
+/** What a check says; the engine adds node, remedy and proof. */
+export interface CheckFinding {
+  readonly certainty: Certainty;
+  readonly message: string;
+  readonly evidence: readonly EvidenceLine[];
+  readonly breaks: string;
+  /** Further objects with the same fault. */
+  readonly others?: readonly string[];
+  /** When this case has a code of its own. */
+  readonly code?: KnowledgeCode;
+  /** Brings the fault to a twin of the node, for packets to prove what it breaks. */
+  readonly twin?: TwinChange;
+}
+
+/** One question that is asked of each node. */
+export interface NodeCheck {
+  /** Stable, in kebab-case: how reports name it. */
+  readonly id: string;
+  readonly code: KnowledgeCode;
+  /** What it looks for, after "checked that". */
+  readonly asks: string;
+  readonly needs: readonly KindOfEvidence[];
+  /** Of these it needs all that there are: it concludes from what is not among them. */
+  readonly wholly?: readonly KindOfEvidence[];
+  find(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding>;
+}
+
+/** The findings of one kind as one: the first, with the others by name. */
+export function together(
+  found: readonly { readonly finding: CheckFinding; readonly name: string }[],
+): readonly CheckFinding[] {
+  const [first, ...others] = found;
+  if (first === undefined) return [];
+  return [others.length === 0 ? first.finding : { ...first.finding, others: others.map(({ name }) => name) }];
+}

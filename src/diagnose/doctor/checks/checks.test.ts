@@ -1,0 +1,390 @@
+// Each check beside a public case: the node is sound but for one thing.
+import { describe, expect, it } from "vitest";
+import {
+  DSR_RULES,
+  IDS,
+  NAT_RULE,
+  type NodeDocuments,
+  excludedText,
+  filesOf,
+  healthyNode,
+  rulesText,
+  servicesText,
+} from "#test/support/doctor/healthy-node.ts";
+import { SourceText } from "#core/base/source-text.ts";
+import { type DoctorReport, examineNodes } from "../doctor.ts";
+import { FileReading } from "../read-evidence.ts";
+import { NODE_CHECKS } from "./all-checks.ts";
+
+type Json = Record<string, unknown>;
+
+async function examine(documents: NodeDocuments): Promise<DoctorReport> {
+  const files = Object.entries(filesOf(documents));
+  return examineNodes(files.map(([name, text]) => new FileReading(new SourceText(name, text))));
+}
+
+function byName(documents: NodeDocuments, kind: string, name: string): Json {
+  return documents.kubernetes.find(
+    (each) => each["kind"] === kind && (each["metadata"] as Json)["name"] === name,
+  )!;
+}
+
+function remove<T>(list: T[], wanted: (each: T) => boolean): void {
+  const at = list.findIndex(wanted);
+  if (at < 0) throw new Error("there is none to be removed");
+  list.splice(at, 1);
+}
+
+function idOf(id: string): (each: Json) => boolean {
+  return (each) => each["ID"] === id;
+}
+
+interface Case {
+  readonly check: string;
+  readonly code: string;
+  /** Where such a node was seen; or that no public one was found. */
+  readonly seen: string;
+  readonly says: RegExp;
+  readonly file: string;
+  readonly change: (documents: NodeDocuments) => void;
+}
+
+const GONE_LB = "22222222-0000-4000-8000-000000000003";
+
+const CASES: readonly Case[] = [
+  {
+    check: "services-have-load-balancers",
+    code: "load-balancer-missing",
+    seen: "kubernetes/kubernetes#110674",
+    says: /no load balancer for 10\.96\.0\.10:53\/UDP of Service kube-system\/kube-dns/u,
+    file: "node/objects.json",
+    change: ({ loadBalancers }) => remove(loadBalancers, () => true),
+  },
+  {
+    check: "dns-is-balanced",
+    code: "load-balancer-missing",
+    seen: "Azure/AKS#2899",
+    says: /no load balancer of this node has the port 53 by UDP/u,
+    file: "node/policy.txt",
+    change: ({ loadBalancers, kubernetes }) => {
+      remove(loadBalancers, () => true);
+      kubernetes.length = 0;
+    },
+  },
+  {
+    check: "back-ends-are-those-of-slices",
+    code: "load-balancer-back-ends-differ",
+    seen: "kubernetes/kubernetes#113524",
+    says: /10\.96\.7\.7:80\/TCP leads to 10\.244\.2\.5, which no slice of shop\/web names/u,
+    file: "node/policy.txt",
+    change: ({ loadBalancers }) => {
+      loadBalancers[2]!["References"] = [`/endpoints/${IDS.DNS_POD}`];
+    },
+  },
+  {
+    check: "back-ends-exist",
+    code: "load-balancer-back-end-unknown",
+    seen: "https://github.com/microsoft/wcnscripts (findDegradedPolicies)",
+    says: /refers to endpoint 33333333-\S+, which HNS does not list/u,
+    file: "node/policy.txt",
+    change: ({ loadBalancers }) => {
+      loadBalancers[2]!["References"] = ["/endpoints/33333333-0000-4000-8000-000000000009"];
+    },
+  },
+  {
+    check: "load-balancers-have-services",
+    code: "load-balancer-without-service",
+    seen: "kubernetes/kubernetes#91703",
+    says: /serves 10\.96\.7\.7, which is no Service's address/u,
+    file: "node/policy.txt",
+    change: ({ kubernetes }) => {
+      remove(
+        kubernetes,
+        (each) => each["kind"] === "Service" && (each["metadata"] as Json)["name"] === "web",
+      );
+    },
+  },
+  {
+    check: "front-ends-are-single",
+    code: "load-balancer-doubled",
+    seen: "kubernetes/kubernetes#130963",
+    says: /two load balancers serve 10\.96\.7\.7:80\/TCP/u,
+    file: "node/policy.txt",
+    change: ({ loadBalancers }) =>
+      void loadBalancers.push({ ...loadBalancers[2]!, ID: "22222222-0000-4000-8000-000000000004" }),
+  },
+  {
+    check: "load-balancers-are-applied",
+    code: "hns-object-degraded",
+    seen: "https://github.com/microsoft/wcnscripts (findDegradedPolicies)",
+    says: new RegExp(`load balancer ${GONE_LB} of 10\\.96\\.7\\.7 is degraded`, "u"),
+    file: "node/policy.txt",
+    change: ({ loadBalancers }) => {
+      loadBalancers[2]!["State"] = 4;
+    },
+  },
+  {
+    check: "remote-endpoints-shadow-no-pod",
+    code: "hns-remote-endpoint-left",
+    seen: "microsoft/Windows-Containers#631",
+    says: /a local and a remote endpoint have the address 10\.244\.1\.7/u,
+    file: "node/endpoint.txt",
+    change: ({ endpoints }) =>
+      void endpoints.push({
+        ...endpoints[1]!,
+        ID: "11111111-0000-4000-8000-000000000004",
+        IPAddress: "10.244.1.7",
+      }),
+  },
+  {
+    check: "local-addresses-are-single",
+    code: "hns-duplicate-local-address",
+    seen: "kubernetes/kubernetes#130963",
+    says: /two local endpoints have the address 10\.244\.1\.7/u,
+    file: "node/endpoint.txt",
+    change: ({ endpoints }) =>
+      void endpoints.push({ ...endpoints[0]!, ID: "11111111-0000-4000-8000-000000000004" }),
+  },
+  {
+    check: "pods-have-endpoints",
+    code: "pod-without-endpoint",
+    seen: "kubernetes-sigs/sig-windows-tools#380",
+    says: /pod shop\/late has 10\.244\.1\.9, and no endpoint of HNS does/u,
+    file: "node/objects.json",
+    change: ({ kubernetes }) => {
+      const pod = structuredClone(kubernetes.find((each) => each["kind"] === "Pod")!);
+      (pod["metadata"] as Json)["name"] = "late";
+      pod["status"] = { phase: "Running", podIP: "10.244.1.9", podIPs: [{ ip: "10.244.1.9" }] };
+      kubernetes.push(pod);
+    },
+  },
+  {
+    check: "endpoints-have-pods",
+    code: "endpoint-without-pod",
+    seen: "Azure/azure-container-networking#218",
+    says: /no pod has the address of the local endpoint Ethernet \(10\.244\.1\.44\)/u,
+    file: "node/endpoint.txt",
+    change: ({ endpoints }) =>
+      void endpoints.push({
+        ...endpoints[0]!,
+        ID: "11111111-0000-4000-8000-000000000004",
+        IPAddress: "10.244.1.44",
+        Resources: {},
+      }),
+  },
+  {
+    check: "endpoints-are-attached",
+    code: "endpoint-not-attached",
+    seen: "microsoft/SDN#582",
+    says: /Ethernet \(10\.244\.1\.7\) is attached to no compartment/u,
+    file: "node/endpoint.txt",
+    change: ({ endpoints }) => {
+      endpoints[0]!["State"] = 1;
+    },
+  },
+  {
+    check: "endpoints-are-sound",
+    code: "hns-object-degraded",
+    seen: "projectcalico/felix#2893",
+    says: /Ethernet \(10\.244\.1\.7\) is degraded/u,
+    file: "node/endpoint.txt",
+    change: ({ endpoints }) => {
+      endpoints[0]!["State"] = 5;
+    },
+  },
+  {
+    check: "endpoints-are-in-their-subnets",
+    code: "endpoint-outside-subnet",
+    seen: "kubernetes-sigs/sig-windows-tools#336",
+    says: /Ethernet \(10\.244\.1\.7\) is in no subnet of network flannel\.4096/u,
+    file: "node/endpoint.txt",
+    change: ({ networks, endpoints }) => {
+      const [subnet] = networks[0]!["Subnets"] as Json[];
+      subnet!["AddressPrefix"] = "10.244.5.0/24";
+      remove(endpoints, idOf(IDS.SOURCE));
+    },
+  },
+  {
+    check: "namespaces-hold-endpoints",
+    code: "namespace-endpoint-missing",
+    seen: "https://github.com/microsoft/wcnscripts (invalidCompartment)",
+    says: /refers to endpoint 44444444-\S+, which HNS does not list/u,
+    file: "node/namespaces.txt",
+    change: ({ namespaces }) => {
+      namespaces[0]!["ResourceList"] = [
+        { Type: "Endpoint", Data: { Id: "44444444-0000-4000-8000-000000000001" } },
+      ];
+    },
+  },
+  {
+    check: "management-address-is-routable",
+    code: "node-address-link-local",
+    seen: "microsoft/SDN#269",
+    says: /was made while the adapter had 169\.254\.7\.1/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      networks[0]!["ManagementIP"] = "169.254.7.1";
+    },
+  },
+  {
+    check: "management-address-is-the-nodes",
+    code: "management-address-differs",
+    seen: "kubernetes/kubernetes#75561",
+    says: /has the management address 10\.0\.0\.99, and the node 10\.0\.0\.11/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      networks[0]!["ManagementIP"] = "10.0.0.99";
+    },
+  },
+  {
+    check: "vfp-extension-is-on",
+    code: "vfp-extension-disabled",
+    seen: "microsoft/Windows-Containers#608",
+    says: /VFP Switch Extension is disabled on the switch of network flannel\.4096/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      const [extension] = networks[0]!["Extensions"] as Json[];
+      extension!["IsEnabled"] = false;
+    },
+  },
+  {
+    check: "each-node-has-a-tunnel",
+    code: "remote-subnet-route-missing",
+    seen: "flannel-io/flannel#1944",
+    says: /no RemoteSubnetRoute to 10\.244\.2\.0\/24 of node linux-1/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      networks[0]!["Policies"] = [{ Type: "HostRoute" }];
+    },
+  },
+  {
+    check: "tunnels-end-where-nodes-are",
+    code: "remote-subnet-route-differs",
+    seen: "flannel-io/flannel#1394",
+    says: /has the MAC BA-C1-6F-91-17-00 instead of ba:c1:6f:91:17:c7 of node linux-1/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      const [, route] = networks[0]!["Policies"] as Json[];
+      route!["DistributedRouterMacAddress"] = "BA-C1-6F-91-17-00";
+    },
+  },
+  {
+    check: "nodes-have-one-vni",
+    code: "vxlan-identifiers-differ",
+    seen: "rancher/rke2#5995",
+    says: /this node uses VNI 4096, and linux-1 VNI 1/u,
+    file: "node/objects.json",
+    change: (documents) => {
+      const { annotations } = byName(documents, "Node", "linux-1")["metadata"] as { annotations: Json };
+      annotations["flannel.alpha.coreos.com/backend-data"] = '{"VNI":1,"VtepMAC":"ba:c1:6f:91:17:c7"}';
+      const [, route] = documents.networks[0]!["Policies"] as Json[];
+      route!["IsolationId"] = 1;
+    },
+  },
+  {
+    check: "vni-is-one-for-windows",
+    code: "hns-vsid-invalid",
+    seen: "moby/moby#32935",
+    says: /has the identifier 258, and Windows uses none below 4096/u,
+    file: "node/network.txt",
+    change: ({ networks }) => {
+      const [subnet] = networks[0]!["Subnets"] as Json[];
+      subnet!["Policies"] = [{ Type: "VSID", VSID: 258 }];
+    },
+  },
+  {
+    check: "services-of-windows-run",
+    code: "windows-service-stopped",
+    seen: "projectcalico/calico#5539",
+    says: /the service kubeproxy of Windows is stopped/u,
+    file: "node/windowsServices.txt",
+    change: (documents) => {
+      documents.services = servicesText({ hns: "Running", kubeproxy: "Stopped", kubelet: "Running" });
+    },
+  },
+  {
+    check: "wanted-ports-are-free",
+    code: "wanted-port-excluded",
+    seen: "docker/for-win#3171",
+    says: /node port 31080 of Service shop\/web is in the range 31064–31127, which Windows keeps/u,
+    file: "node/excludedportrange.txt",
+    change: (documents) => {
+      const { spec } = byName(documents, "Service", "web") as unknown as {
+        spec: { type: string; ports: Json[] };
+      };
+      spec.type = "NodePort";
+      spec.ports[0]!["nodePort"] = 31_080;
+      documents.excluded = excludedText([
+        [31_000, 31_063],
+        [31_064, 31_127],
+      ]);
+    },
+  },
+  {
+    check: "ports-are-left-for-load-balancers",
+    code: "load-balancer-ports-exhausted",
+    seen: "Azure/AKS#1375",
+    says: /6 blocks of 64 tcp ports are free/u,
+    file: "node/dynamicportrange.txt",
+    change: (documents) => {
+      documents.excluded = excludedText([[49_152, 65_151]]);
+    },
+  },
+  {
+    check: "outbound-nat-is-programmed",
+    code: "hns-rules-differ",
+    seen: "projectcalico/calico#12862",
+    says: /10\.244\.1\.7 has the policy OutBoundNAT, and its port no rule of it/u,
+    file: "node/endpoint.txt",
+    change: (documents) => {
+      documents.rules = rulesText(DSR_RULES);
+    },
+  },
+  {
+    check: "load-balancers-are-programmed",
+    code: "hns-rules-differ",
+    seen: "https://github.com/microsoft/wcnscripts (mitigation-missing-lb-rules)",
+    says: /the load balancer of 10\.96\.7\.7:80 has no rule on the port of 10\.244\.1\.7/u,
+    file: "node/policy.txt",
+    change: (documents) => {
+      documents.rules = rulesText([...DSR_RULES.slice(0, 2), NAT_RULE]);
+    },
+  },
+  {
+    check: "rules-have-load-balancers",
+    code: "hns-rules-differ",
+    seen: "https://github.com/microsoft/wcnscripts (cleanup-orphan-rules)",
+    says: /VFP balances 10\.96\.9\.9:80 by rule LB_DSR_\S+, and no load balancer of HNS does/u,
+    file: "node/vfpOutput.txt",
+    change: (documents) => {
+      documents.rules = rulesText([...DSR_RULES, "LB_DSR_10.0.0.11_10.96.9.9_80_8080_6", NAT_RULE]);
+    },
+  },
+];
+
+describe("a sound node", () => {
+  it("is asked everything, and nothing is wrong", async () => {
+    const report = await examine(healthyNode());
+    expect(report.findings).toEqual([]);
+    expect(report.checksNotMade).toEqual([]);
+    expect(report.checksMade).toBe(NODE_CHECKS.length);
+    expect(report.notRead).toEqual([]);
+  });
+
+  it("has a case for each check", () => {
+    expect(CASES.map(({ check }) => check).toSorted()).toEqual(NODE_CHECKS.map(({ id }) => id).toSorted());
+  });
+});
+
+describe.each(CASES)("$check ($seen)", ({ code, says, file, change }) => {
+  it("is found, with the file that shows it", async () => {
+    const documents = healthyNode();
+    change(documents);
+    const { findings } = await examine(documents);
+    const found = findings.find((each) => says.test(each.message));
+    expect(findings.map(({ message }) => message).join("\n")).toMatch(says);
+    expect(found).toMatchObject({ code });
+    expect(found?.evidence[0]?.file).toBe(file);
+    expect(found?.evidence.every(({ line }) => line > 0)).toBe(true);
+  });
+});

@@ -1,0 +1,365 @@
+/** Endpoints of HNS beside each other, beside their networks and beside pods. */
+import { type Ip, formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import { type CheckFinding, type NodeCheck, together } from "../check.ts";
+import {
+  type ClusterEvidence,
+  type EndpointRecord,
+  type HnsRecord,
+  type KubeRecord,
+  type NodeEvidence,
+  addressesOfNode,
+  fieldsOf,
+  listOf,
+  subnetsOf,
+  textOf,
+  typeOfNetwork,
+} from "../evidence.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/** States of an endpoint (hcn.md §2.10). */
+const CREATED = 1;
+const DEGRADED = 5;
+
+/** Endpoints that no pod has: kube-proxy's source address, the node's own on a network, what docker makes. */
+const NO_POD = /^(?:source-?vip|cbr0_ep|.{0,60}_ep|.{0,40}gateway.{0,20})$/iu;
+
+function stateOf({ document, v1 }: HnsRecord): unknown {
+  return v1["State"] ?? document["State"];
+}
+
+function describe({ id, name, addresses, isRemote }: EndpointRecord): string {
+  const named = name === "" ? id : name;
+  return `${isRemote ? "remote" : "local"} endpoint ${named} (${addresses.map(formatIp).join(", ")})`;
+}
+
+/** Addresses that kube-proxy hides clients behind: their endpoints are nobody's pod. */
+function sourceAddresses({ loadBalancers }: NodeEvidence): ReadonlySet<string> {
+  return new Set(loadBalancers.map(({ document }) => textOf(document["SourceVIP"])));
+}
+
+/** Pods of the node that have addresses of their own and run. */
+function podsOn({ node }: NodeEvidence, { pods }: ClusterEvidence): readonly KubeRecord<"Pod">[] {
+  const name = node?.object.metadata.name;
+  return pods.filter(
+    ({ object: { spec, status } }) =>
+      spec?.nodeName === name &&
+      spec?.hostNetwork !== true &&
+      status?.phase === "Running" &&
+      name !== undefined,
+  );
+}
+
+function addressesOfPod({ object: { status } }: KubeRecord<"Pod">): readonly Ip[] {
+  const texts = [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)];
+  return [...new Set(texts.flatMap((text) => (text === undefined ? [] : (parseIp(text) ?? []))))];
+}
+
+function nameOfPod({ object: { metadata } }: KubeRecord<"Pod">): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** Pairs of endpoints of one network with one address. */
+function* pairs(endpoints: readonly EndpointRecord[]): Iterable<{
+  readonly address: Ip;
+  readonly pair: readonly [EndpointRecord, EndpointRecord];
+}> {
+  const first = new Map<string, EndpointRecord>();
+  for (const each of endpoints)
+    for (const address of each.addresses) {
+      const key = `${each.network} ${formatIp(address)}`;
+      const known = first.get(key);
+      if (known === undefined) first.set(key, each);
+      else yield { address, pair: [known, each] };
+    }
+}
+
+/** `areLocal`: how many of the two are local. */
+function doubled(endpoints: readonly EndpointRecord[], areLocal: number): readonly CheckFinding[] {
+  const found = [...pairs(endpoints)].filter(
+    ({ pair }) => pair.filter((each) => !each.isRemote).length === areLocal,
+  );
+  return together(
+    found.map(({ address, pair }) => ({
+      name: formatIp(address),
+      finding: {
+        certainty: "certain",
+        message:
+          areLocal === 2
+            ? `two local endpoints have the address ${formatIp(address)}`
+            : WORDS.remoteShadowsLocal({ address: formatIp(address) }),
+        evidence: pair.map((each) => ({ ...each.place, says: describe(each) })),
+        breaks: `packets to ${formatIp(address)}`,
+        ...(areLocal === 1 ? { twin: { change: "remote-endpoint", address } as const } : {}),
+      },
+    })),
+  );
+}
+
+const SHADOWED: NodeCheck = {
+  id: "remote-endpoints-shadow-no-pod",
+  code: "hns-remote-endpoint-left",
+  asks: "no remote endpoint has the address of a local pod",
+  needs: ["endpoints"],
+  find(node, cluster) {
+    const found = doubled(node.endpoints, 1);
+    if (found.length > 0) return found;
+    const own = new Map(
+      podsOn(node, cluster).flatMap((pod) => addressesOfPod(pod).map((address) => [address, pod])),
+    );
+    return together(
+      node.endpoints.flatMap((each) =>
+        each.isRemote
+          ? each.addresses.flatMap((address) => {
+              const pod = own.get(address);
+              if (pod === undefined) return [];
+              return [
+                {
+                  name: formatIp(address),
+                  finding: {
+                    certainty: "certain",
+                    message: WORDS.remoteShadowsPod({ address: formatIp(address), pod: nameOfPod(pod) }),
+                    evidence: [
+                      { ...each.place, says: describe(each) },
+                      { ...pod.place, says: `pod ${nameOfPod(pod)} runs on this node` },
+                    ],
+                    breaks: `all traffic of pod ${nameOfPod(pod)}`,
+                  },
+                } as const,
+              ];
+            })
+          : [],
+      ),
+    );
+  },
+};
+
+const TWICE: NodeCheck = {
+  id: "local-addresses-are-single",
+  code: "hns-duplicate-local-address",
+  asks: "no address is that of two local endpoints",
+  needs: ["endpoints"],
+  find: ({ endpoints }) => doubled(endpoints, 2),
+};
+
+const POD_WITHOUT: NodeCheck = {
+  id: "pods-have-endpoints",
+  code: "pod-without-endpoint",
+  asks: "each running pod of this node has an endpoint",
+  needs: ["nodes", "pods", "endpoints"],
+  wholly: ["endpoints"],
+  find(node, cluster) {
+    const known = new Set(
+      node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
+    );
+    const without = podsOn(node, cluster).filter((pod) => {
+      const addresses = addressesOfPod(pod);
+      return addresses.length > 0 && !addresses.some((address) => known.has(address));
+    });
+    return together(
+      without.map((pod) => {
+        const address = addressesOfPod(pod).map(formatIp).join(", ");
+        return {
+          name: nameOfPod(pod),
+          finding: {
+            certainty: "likely",
+            message: `pod ${nameOfPod(pod)} has ${address}, and no endpoint of HNS does`,
+            evidence: [
+              { ...pod.place, says: `pod ${nameOfPod(pod)} runs with ${address}` },
+              ...node.endpoints.slice(0, 1).map(({ place }) => ({
+                ...place,
+                says: WORDS.endpointsWithout({ count: node.endpoints.length, address }),
+              })),
+            ],
+            breaks: `all traffic of pod ${nameOfPod(pod)}`,
+          },
+        };
+      }),
+    );
+  },
+};
+
+const WITHOUT_POD: NodeCheck = {
+  id: "endpoints-have-pods",
+  code: "endpoint-without-pod",
+  asks: "each local endpoint belongs to a pod",
+  needs: ["nodes", "pods", "endpoints"],
+  wholly: ["pods"],
+  find(node, cluster) {
+    if (node.node === undefined) return [];
+    const known = new Set(cluster.pods.flatMap(addressesOfPod));
+    const nat = new Set(
+      node.networks.filter((each) => typeOfNetwork(each).toLowerCase() === "nat").map(({ id }) => id),
+    );
+    const own = new Set(addressesOfNode(node.node));
+    const sources = sourceAddresses(node);
+    const left = node.endpoints.filter(
+      ({ isRemote, addresses, name, network }) =>
+        !isRemote &&
+        addresses.length > 0 &&
+        !NO_POD.test(name) &&
+        !nat.has(network) &&
+        !addresses.some(
+          (address) => known.has(address) || own.has(address) || sources.has(formatIp(address)),
+        ),
+    );
+    return together(
+      left.map((each) => ({
+        name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
+        finding: {
+          certainty: "possible",
+          message: `no pod has the address of the ${describe(each)}`,
+          evidence: [{ ...each.place, says: describe(each) }],
+          breaks: WORDS.breaksLeftEndpoint,
+        },
+      })),
+    );
+  },
+};
+
+const NOT_ATTACHED: NodeCheck = {
+  id: "endpoints-are-attached",
+  code: "endpoint-not-attached",
+  asks: "endpoints of running pods are attached",
+  needs: ["endpoints"],
+  find(node, cluster) {
+    const running = new Map(
+      podsOn(node, cluster).flatMap((pod) => addressesOfPod(pod).map((address) => [address, pod])),
+    );
+    // Whoever makes an endpoint for a pod names the namespace; the node's own ones have none.
+    const loose = node.endpoints.filter(
+      (each) =>
+        !each.isRemote && stateOf(each) === CREATED && textOf(each.document["HostComputeNamespace"]) !== "",
+    );
+    return together(
+      loose.map((each) => {
+        const pod = each.addresses.flatMap((address) => running.get(address) ?? []).at(0);
+        return {
+          name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
+          finding: {
+            certainty: pod === undefined ? "possible" : "certain",
+            message: `the ${describe(each)} is attached to no compartment`,
+            evidence: [
+              { ...each.place, says: "State 1: created, not attached" },
+              ...(pod === undefined
+                ? []
+                : [{ ...pod.place, says: `pod ${nameOfPod(pod)} runs with this address` }]),
+            ],
+            breaks:
+              pod === undefined
+                ? "the container that it was made for"
+                : `all traffic of pod ${nameOfPod(pod)}`,
+          },
+        };
+      }),
+    );
+  },
+};
+
+const DEGRADED_ENDPOINT: NodeCheck = {
+  id: "endpoints-are-sound",
+  code: "hns-object-degraded",
+  asks: "no endpoint is degraded",
+  needs: ["endpoints"],
+  find: ({ endpoints }) =>
+    together(
+      endpoints
+        .filter((each) => stateOf(each) === DEGRADED)
+        .map((each) => ({
+          name: each.id,
+          finding: {
+            certainty: "certain",
+            message: `the ${describe(each)} is degraded`,
+            evidence: [{ ...each.place, says: "State 5: degraded" }],
+            breaks: `packets to and from ${each.addresses.map(formatIp).join(", ")}`,
+          },
+        })),
+    ),
+};
+
+const OUTSIDE: NodeCheck = {
+  id: "endpoints-are-in-their-subnets",
+  code: "endpoint-outside-subnet",
+  asks: "local endpoints have addresses of their networks",
+  needs: ["networks", "endpoints"],
+  find({ networks, endpoints }) {
+    const byNetwork = new Map(networks.map((each) => [each.id.toLowerCase(), each]));
+    return together(
+      endpoints.flatMap((each) => {
+        const network = byNetwork.get(each.network.toLowerCase());
+        const prefixes =
+          network === undefined ? [] : subnetsOf(network).flatMap((text) => parsePrefix(text) ?? []);
+        const [outside] = each.addresses.filter(
+          (address) =>
+            prefixes.some((prefix) => typeof prefix.address === typeof address) &&
+            !prefixes.some((prefix) => prefixContains(prefix, address)),
+        );
+        if (network === undefined || each.isRemote || outside === undefined) return [];
+        return [
+          {
+            name: formatIp(outside),
+            finding: {
+              certainty: "likely",
+              message: `the ${describe(each)} is in no subnet of network ${network.name}`,
+              evidence: [
+                { ...each.place, says: describe(each) },
+                { ...network.place, says: `network ${network.name} has ${subnetsOf(network).join(", ")}` },
+              ],
+              breaks: `packets to ${formatIp(outside)} from other nodes`,
+            },
+          } as const,
+        ];
+      }),
+    );
+  },
+};
+
+const NAMESPACES: NodeCheck = {
+  id: "namespaces-hold-endpoints",
+  code: "namespace-endpoint-missing",
+  asks: "namespaces refer to endpoints that exist",
+  needs: ["namespaces", "endpoints"],
+  wholly: ["endpoints"],
+  find({ namespaces, endpoints }) {
+    const known = new Set(endpoints.map(({ id }) => id.toLowerCase()));
+    return together(
+      namespaces.flatMap((each) => {
+        const ids = listOf(each.document["Resources"])
+          .map(fieldsOf)
+          .filter((one) => textOf(one["Type"]) === "Endpoint")
+          .map((one) => textOf(fieldsOf(one["Data"])["Id"]).toLowerCase());
+        const [gone] = ids.filter((id) => id !== "" && !known.has(id));
+        if (gone === undefined) return [];
+        return [
+          {
+            name: each.id,
+            finding: {
+              certainty: "likely",
+              message: `namespace ${each.id} refers to endpoint ${gone}, which HNS does not list`,
+              evidence: [
+                { ...each.place, says: `namespace ${each.id} holds endpoint ${gone}` },
+                ...endpoints.slice(0, 1).map(({ place }) => ({
+                  ...place,
+                  says: `${endpoints.length} endpoints, and not this one`,
+                })),
+              ],
+              breaks: "all traffic of the pod in that namespace",
+            },
+          } as const,
+        ];
+      }),
+    );
+  },
+};
+
+export const ENDPOINT_CHECKS: readonly NodeCheck[] = [
+  SHADOWED,
+  TWICE,
+  POD_WITHOUT,
+  WITHOUT_POD,
+  NOT_ATTACHED,
+  DEGRADED_ENDPOINT,
+  OUTSIDE,
+  NAMESPACES,
+];

@@ -1,0 +1,315 @@
+/** Windows itself: its services, the ports that it keeps, and the rules of its switch. */
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { type CheckFinding, type NodeCheck, together } from "../check.ts";
+import {
+  type ClusterEvidence,
+  type EndpointRecord,
+  type ExcludedPorts,
+  type LoadBalancerRecord,
+  type NodeEvidence,
+  type Place,
+  type RuleListing,
+  policiesOf,
+} from "../evidence.ts";
+import type { ReadRule } from "../../vfp-text/parse-rules.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+const SERVICES: NodeCheck = {
+  id: "services-of-windows-run",
+  code: "hns-service-not-running",
+  asks: "hns, vfpext, kubeproxy and kubelet run",
+  needs: ["windows services"],
+  find: ({ services }) =>
+    services
+      .filter(({ isRunning }) => !isRunning)
+      .map(({ name, place }) => ({
+        certainty: "certain",
+        code: name.toLowerCase() === "hns" ? "hns-service-not-running" : "windows-service-stopped",
+        message: `the service ${name} of Windows is stopped`,
+        evidence: [{ ...place, says: `${name} is stopped` }],
+        breaks: WORDS.breaksWithoutService({ name }),
+      })),
+};
+
+/** Ports that something of the cluster asks the node for. */
+interface WantedPort {
+  readonly port: number;
+  readonly protocol: "tcp" | "udp";
+  readonly who: string;
+  readonly place: Place;
+}
+
+function wantedPorts(node: NodeEvidence, { services, pods }: ClusterEvidence): readonly WantedPort[] {
+  const name = node.node?.object.metadata.name;
+  const nodePorts = services.flatMap(({ object: { metadata, spec }, place }) =>
+    (spec?.ports ?? []).flatMap(({ nodePort, protocol }) =>
+      nodePort === undefined
+        ? []
+        : [
+            {
+              port: nodePort,
+              protocol: protocol === "UDP" ? "udp" : "tcp",
+              who: `node port ${nodePort} of Service ${metadata.namespace}/${metadata.name}`,
+              place,
+            } as const,
+          ],
+    ),
+  );
+  const hostPorts = pods
+    .filter(({ object: { spec } }) => name !== undefined && spec?.nodeName === name)
+    .flatMap(({ object: { metadata, spec }, place }) =>
+      (spec?.containers ?? []).flatMap(({ ports = [] }) =>
+        ports.flatMap(({ hostPort, protocol }) =>
+          hostPort === undefined
+            ? []
+            : [
+                {
+                  port: hostPort,
+                  protocol: protocol === "UDP" ? "udp" : "tcp",
+                  who: `hostPort ${hostPort} of pod ${metadata.namespace}/${metadata.name}`,
+                  place,
+                } as const,
+              ],
+        ),
+      ),
+    );
+  return [...nodePorts, ...hostPorts];
+}
+
+const EXCLUDED: NodeCheck = {
+  id: "wanted-ports-are-free",
+  code: "wanted-port-excluded",
+  asks: "node ports and hostPorts are in no range that Windows excludes",
+  needs: ["excluded ports"],
+  find(node, cluster) {
+    const taken = (wanted: WantedPort): ExcludedPorts | undefined =>
+      node.excludedPorts.find(
+        ({ protocol, first, last, isAdministered }) =>
+          protocol === wanted.protocol && first <= wanted.port && wanted.port <= last && !isAdministered,
+      );
+    return together(
+      wantedPorts(node, cluster).flatMap((wanted) => {
+        const range = taken(wanted);
+        if (range === undefined) return [];
+        return [
+          {
+            name: wanted.who,
+            finding: {
+              certainty: "likely",
+              message: `${wanted.who} is in the range ${range.first}–${range.last}, which Windows keeps`,
+              evidence: [
+                { ...range.place, says: `${range.protocol} ${range.first} to ${range.last} is excluded` },
+                { ...wanted.place, says: wanted.who },
+              ],
+              breaks: `connections to ${wanted.who}`,
+            },
+          } as const,
+        ];
+      }),
+    );
+  },
+};
+
+/** A load balancer without DSR and a port pool take so many ports at once (dataplane.md §3.5). */
+const BLOCK = 64;
+/** Fewer free blocks are few: what startNetworkDiagnostics.ps1 warns below (https://github.com/microsoft/wcnscripts). */
+const BLOCKS_MIN = 10;
+
+/** Blocks of the dynamic range that no excluded range touches. */
+function freeBlocks(first: number, count: number, excluded: readonly ExcludedPorts[]): number {
+  const taken = new Set<number>();
+  for (const range of excluded)
+    for (let port = Math.max(range.first, first); port <= Math.min(range.last, first + count - 1); port++)
+      taken.add(Math.floor((port - first) / BLOCK));
+  return Math.floor(count / BLOCK) - taken.size;
+}
+
+const BLOCKS: NodeCheck = {
+  id: "ports-are-left-for-load-balancers",
+  code: "load-balancer-ports-exhausted",
+  asks: "the dynamic range has free blocks of 64 ports",
+  needs: ["excluded ports", "dynamic ports"],
+  find: ({ excludedPorts, dynamicPorts }) =>
+    together(
+      dynamicPorts.flatMap(({ protocol, first, count, place }) => {
+        const excluded = excludedPorts.filter((each) => each.protocol === protocol);
+        const free = freeBlocks(first, count, excluded);
+        const [one] = excluded;
+        if (free >= BLOCKS_MIN || one === undefined) return [];
+        return [
+          {
+            name: protocol,
+            finding: {
+              certainty: free <= 0 ? "certain" : "likely",
+              message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
+              evidence: [
+                { ...place, says: `${protocol} ports from ${first}, ${count} of them` },
+                { ...one.place, says: `${excluded.length} ranges of ${protocol} ports are excluded` },
+              ],
+              breaks: "Services that kube-proxy programs from now on, without DSR",
+            },
+          } as const,
+        ];
+      }),
+    ),
+};
+
+/** The listing of an endpoint's port: HNS names the port among the endpoint's resources. */
+function listingOf(endpoint: EndpointRecord, listings: readonly RuleListing[]): RuleListing | undefined {
+  const said = JSON.stringify([endpoint.v1, endpoint.document]).toLowerCase();
+  return listings.find(({ port }) => port.name !== undefined && said.includes(port.name.toLowerCase()));
+}
+
+function rulesOf({ port }: RuleListing): readonly ReadRule[] {
+  return port.layers.flatMap(({ groups }) => groups.flatMap(({ rules }) => rules));
+}
+
+const OUTBOUND_NAT: NodeCheck = {
+  id: "outbound-nat-is-programmed",
+  code: "hns-rules-differ",
+  asks: "endpoints with OutBoundNAT have its rules on their ports",
+  needs: ["endpoints", "rules"],
+  wholly: ["rules"],
+  find: ({ endpoints, listings }) =>
+    together(
+      endpoints.flatMap((each) => {
+        const listing = listingOf(each, listings);
+        if (listing === undefined || policiesOf(each, "OutBoundNAT").length === 0) return [];
+        const rules = rulesOf(listing);
+        if (rules.length === 0 || rules.some(({ id, name }) => /OUTBOUNDNAT/iu.test(`${id} ${name}`)))
+          return [];
+        const address = each.addresses.map(formatIp).join(", ");
+        return [
+          {
+            name: address,
+            finding: {
+              certainty: "certain",
+              message: WORDS.outboundNatNotProgrammed({ address }),
+              evidence: [
+                { ...each.place, says: `endpoint ${each.name} has the policy OutBoundNAT` },
+                { ...listing.place, says: `${rules.length} rules on its port, none of OutBoundNAT` },
+              ],
+              breaks: `connections of ${address} to outside of the cluster`,
+            },
+          } as const,
+        ];
+      }),
+    ),
+};
+
+/**
+ * Of `LB_DSR_…_<VIP>_<external>_<internal>_<protocol>…`: address, port, protocol. Both spellings that scripts look for have
+ * these four one after the other (https://github.com/microsoft/SDN, https://github.com/microsoft/wcnscripts).
+ */
+function frontEndIn(text: string): string | undefined {
+  if (!text.startsWith("LB_DSR_")) return undefined;
+  const parts = text.split("_");
+  const at = parts.findIndex(
+    (part, index) =>
+      parseIp(part) !== undefined &&
+      parts.slice(index + 1, index + 4).filter((each) => /^\d{1,5}$/u.test(each)).length === 3,
+  );
+  return at < 0 ? undefined : `${parts[at] ?? ""} ${parts[at + 1] ?? ""} ${parts[at + 3] ?? ""}`;
+}
+
+function frontEndOf({ id, name }: ReadRule): string | undefined {
+  return frontEndIn(id) ?? frontEndIn(name);
+}
+
+function frontEndsOf({ vips, ports = [] }: LoadBalancerRecord): readonly string[] {
+  return vips.flatMap((vip) =>
+    ports.map(({ external, protocol }) => `${formatIp(vip)} ${external} ${protocol}`),
+  );
+}
+
+function localListings({
+  endpoints,
+  listings,
+}: NodeEvidence): readonly (readonly [EndpointRecord, RuleListing])[] {
+  return endpoints.flatMap((each) => {
+    const listing = each.isRemote ? undefined : listingOf(each, listings);
+    return listing === undefined ? [] : [[each, listing] as const];
+  });
+}
+
+const DSR_RULES: NodeCheck = {
+  id: "load-balancers-are-programmed",
+  code: "hns-rules-differ",
+  asks: "load balancers with DSR have rules on the ports of pods",
+  needs: ["endpoints", "load balancers", "rules"],
+  wholly: ["rules"],
+  find(node) {
+    const found: { readonly name: string; readonly finding: CheckFinding }[] = [];
+    for (const [endpoint, listing] of localListings(node)) {
+      const has = new Set(rulesOf(listing).map(frontEndOf));
+      // A port without any is one that the listing does not show these layers of.
+      if (![...has].some((each) => each !== undefined)) continue;
+      for (const one of node.loadBalancers.filter(({ isDsr }) => isDsr))
+        for (const frontEnd of frontEndsOf(one).filter((each) => !has.has(each))) {
+          const at = frontEnd.split(" ").slice(0, 2).join(":");
+          found.push({
+            name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
+            finding: {
+              certainty: "certain",
+              message: WORDS.dsrRuleMissing({ at, address: endpoint.addresses.map(formatIp).join(", ") }),
+              evidence: [
+                { ...one.place, says: `load balancer ${one.id} serves ${at} with DSR` },
+                { ...listing.place, says: `${has.size} front ends on the pod's port, and not this one` },
+              ],
+              breaks: `connections of that pod to ${at}`,
+            },
+          });
+        }
+    }
+    return together(found);
+  },
+};
+
+const STALE_RULES: NodeCheck = {
+  id: "rules-have-load-balancers",
+  code: "hns-rules-differ",
+  asks: "rules of load balancers belong to those of HNS",
+  needs: ["endpoints", "load balancers", "rules"],
+  wholly: ["load balancers"],
+  find(node) {
+    const known = new Set(node.loadBalancers.flatMap(frontEndsOf));
+    if (known.size === 0) return [];
+    return together(
+      localListings(node).flatMap(([endpoint, listing]) =>
+        rulesOf(listing).flatMap((rule) => {
+          const frontEnd = frontEndOf(rule);
+          if (frontEnd === undefined || known.has(frontEnd)) return [];
+          const at = frontEnd.split(" ").slice(0, 2).join(":");
+          return [
+            {
+              name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
+              finding: {
+                certainty: "likely",
+                message: WORDS.ruleWithoutLoadBalancer({ at, rule: rule.id === "" ? rule.name : rule.id }),
+                evidence: [
+                  { file: listing.place.file, line: rule.line, says: rule.id === "" ? rule.name : rule.id },
+                  ...node.loadBalancers.slice(0, 1).map(({ place }) => ({
+                    ...place,
+                    says: `${node.loadBalancers.length} load balancers, none with ${at}`,
+                  })),
+                ],
+                breaks: `connections of that pod to ${at}`,
+              },
+            } as const,
+          ];
+        }),
+      ),
+    );
+  },
+};
+
+export const WINDOWS_CHECKS: readonly NodeCheck[] = [
+  SERVICES,
+  EXCLUDED,
+  BLOCKS,
+  OUTBOUND_NAT,
+  DSR_RULES,
+  STALE_RULES,
+];

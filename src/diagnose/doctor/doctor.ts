@@ -1,0 +1,251 @@
+/** The engine: evidence to findings, with what was checked, what could not be, and what packets on a twin prove. */
+import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { getEntry } from "../catalogue/catalogue.ts";
+import { lint } from "../lint/lint.ts";
+import {
+  CERTAINTIES,
+  type CheckFinding,
+  NODE_FINDING,
+  type NodeCheck,
+  type NodeFinding,
+  type Proof,
+} from "./check.ts";
+import { NODE_CHECKS } from "./checks/all-checks.ts";
+import { type Evidence, type KindOfEvidence, type NodeEvidence, countOf, isPartial } from "./evidence.ts";
+import { type FileReading, type ReadEvidence, type ScannedLog, readEvidence } from "./read-evidence.ts";
+import { Twin } from "./twin.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+export const DOCTOR_REPORT = {
+  text: (): string => WORDS.report,
+  document: "DoctorReport",
+  fields: {
+    nodes: { list: "words", text: "Whose files were read." },
+    findings: { list: (): typeof NODE_FINDING => NODE_FINDING, text: "The surest first." },
+    checksMade: { is: "count", text: (): string => WORDS.reportChecks },
+    checksNotMade: {
+      list: {
+        text: (): string => WORDS.reportNotMade,
+        fields: {
+          node: "words",
+          check: "words",
+          asks: { is: "words", text: "What it looks for." },
+          missing: { list: "words", min: 1, text: "Kinds of evidence." },
+          collect: { list: "words", text: "Commands that bring them." },
+        },
+      },
+    },
+    files: {
+      list: { text: "A file, and what it holds.", fields: { file: "words", holds: { list: "words" } } },
+    },
+    notRead: {
+      list: {
+        text: "A file, or a part of one, that was not read.",
+        fields: { file: "words", line: { is: "position", text: "From 1." }, reason: "words" },
+      },
+    },
+  },
+} as const;
+export type DoctorReport = ValueOf<typeof DOCTOR_REPORT>;
+
+/** Of `mullion doctor -o json`. */
+export function doctorSchema(): JsonSchema {
+  return documentSchema("Mullion doctor report", DOCTOR_REPORT, "draft-07");
+}
+
+/** Which command shows a kind of evidence. */
+const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
+  nodes: WORDS.collectNodes,
+  pods: WORDS.collectNodes,
+  services: WORDS.collectNodes,
+  "endpoint slices": WORDS.collectNodes,
+  networks: WORDS.collectHns,
+  endpoints: WORDS.collectHns,
+  namespaces: WORDS.collectHns,
+  "load balancers": WORDS.collectHns,
+  rules: WORDS.collectRules,
+  "excluded ports": WORDS.collectExcluded,
+  "dynamic ports": WORDS.collectDynamic,
+  "windows services": WORDS.collectServices,
+};
+
+const NO_TWIN: Proof = { isProved: false, says: WORDS.notBrought };
+
+/** A twin is made when the first finding needs one. */
+class LazyTwin {
+  private twin: Promise<Twin | string> | undefined;
+  private readonly read: ReadEvidence;
+
+  constructor(read: ReadEvidence) {
+    this.read = read;
+  }
+
+  async prove({ name }: NodeEvidence, { twin: change }: CheckFinding): Promise<Proof> {
+    if (change === undefined) return NO_TWIN;
+    this.twin ??= Twin.open(this.texts());
+    const twin = await this.twin;
+    return typeof twin === "string" ? { isProved: false, says: twin } : twin.prove(name, change);
+  }
+
+  /** The files that objects of Kubernetes stand in. */
+  private texts(): readonly { readonly name: string; readonly text: string }[] {
+    const files = new Set(this.read.objects.map(({ origin }) => origin?.file));
+    return this.read.evidence.sources
+      .filter(({ file }) => files.has(file))
+      .map(({ file, text }) => ({ name: file, text }));
+  }
+}
+
+/** What the catalogue or the table of errors says of the cause. */
+interface Explained {
+  readonly code: string;
+  readonly remedy: string;
+}
+
+function byEntry(code: KnowledgeCode): Explained {
+  return { code, remedy: getEntry(code).remedy };
+}
+
+function draft(
+  node: NodeEvidence,
+  { code, remedy }: Explained,
+  found: CheckFinding,
+  proof: Proof,
+): NodeFinding {
+  const { certainty, message, evidence, breaks, others } = found;
+  return {
+    code,
+    certainty,
+    node: node.name,
+    message,
+    evidence,
+    breaks,
+    proof,
+    remedy,
+    ...(others === undefined ? {} : { others }),
+  };
+}
+
+/** What logs of the node tell: an error with one cause is likely, for it may be over. */
+function* ofLogs(node: NodeEvidence): Generator<NodeFinding> {
+  for (const { file, findings } of node.logs)
+    for (const { error, standing, firstLine, line } of findings) {
+      if (error.certainty === "unknown" || standing === "wrapper") continue;
+      const isSure = error.certainty === "certain" && standing === "root";
+      const { related, remedy, cause } = error;
+      yield draft(
+        node,
+        related === undefined ? { code: error.id, remedy } : byEntry(related),
+        {
+          certainty: isSure ? "likely" : "possible",
+          message: `the log says: ${error.texts[0] ?? error.names[0] ?? error.id}`,
+          evidence: [{ file, line: firstLine, says: line }],
+          breaks: related === undefined ? (cause.split("\n\n")[0] ?? cause) : getEntry(related).title,
+        },
+        NO_TWIN,
+      );
+    }
+}
+
+/** Errors of configuration, as lint finds them. */
+function ofLint({ sources }: Evidence, node: string): readonly NodeFinding[] {
+  const { findings } = lint({ sources });
+  return findings
+    .filter(({ severity, causedBy }) => severity === "error" && causedBy === undefined)
+    .map(({ code, file, line, message, lineText, title, fix }) => ({
+      code,
+      certainty: "likely",
+      node,
+      message,
+      evidence: [{ file, line, says: lineText.trim() === "" ? title : lineText.trim() }],
+      breaks: getEntry(code).title,
+      proof: NO_TWIN,
+      remedy: fix === "" ? getEntry(code).remedy : fix,
+    }));
+}
+
+/** What a check lacks: a kind of evidence, or the rest of one. */
+interface Lack {
+  readonly kind: KindOfEvidence;
+  readonly isPartial: boolean;
+}
+
+function lacksOf(
+  { needs, wholly = [] }: NodeCheck,
+  node: NodeEvidence,
+  { cluster }: Evidence,
+): readonly Lack[] {
+  return [
+    ...needs.filter((kind) => countOf(kind, node, cluster) === 0).map((kind) => ({ kind, isPartial: false })),
+    ...wholly
+      .filter((kind) => countOf(kind, node, cluster) > 0 && isPartial(kind, node, cluster))
+      .map((kind) => ({ kind, isPartial: true })),
+  ];
+}
+
+/** Says of a fault that several ways lead to once. */
+function withoutDoubles(findings: readonly NodeFinding[]): readonly NodeFinding[] {
+  const seen = new Set<string>();
+  return findings.filter(({ code, node, message }) => {
+    const key = `${code} ${node} ${message}`;
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}
+
+function bySureness(a: NodeFinding, b: NodeFinding): number {
+  return (
+    CERTAINTIES.indexOf(a.certainty) - CERTAINTIES.indexOf(b.certainty) ||
+    Number(b.proof.isProved) - Number(a.proof.isProved)
+  );
+}
+
+/** Examines what files show. */
+export async function examineNodes(
+  readings: readonly FileReading[],
+  logs: readonly ScannedLog[] = [],
+  checks: readonly NodeCheck[] = NODE_CHECKS,
+): Promise<DoctorReport> {
+  const read = readEvidence(readings, logs);
+  const { evidence, files, problems } = read;
+  const twin = new LazyTwin(read);
+  const findings: NodeFinding[] = [];
+  const checksNotMade: DoctorReport["checksNotMade"][number][] = [];
+  let checksMade = 0;
+  for (const node of evidence.nodes) {
+    for (const check of checks) {
+      const lacks = lacksOf(check, node, evidence);
+      if (lacks.length > 0) {
+        const missing = lacks.map((lack) => (lack.isPartial ? `all ${lack.kind}` : lack.kind));
+        const collect = [...new Set(lacks.map(({ kind }) => COLLECT[kind]))];
+        checksNotMade.push({ node: node.name, check: check.id, asks: check.asks, missing, collect });
+        continue;
+      }
+      checksMade++;
+      for (const found of check.find(node, evidence.cluster))
+        findings.push(draft(node, byEntry(found.code ?? check.code), found, await twin.prove(node, found)));
+    }
+    findings.push(...ofLogs(node));
+  }
+  const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
+  findings.push(...ofLint(evidence, only?.name ?? "the cluster"));
+  return {
+    apiVersion: DOCUMENT_VERSION,
+    kind: "DoctorReport",
+    nodes: evidence.nodes.map(({ name }) => name),
+    findings: withoutDoubles(findings).toSorted(bySureness),
+    checksMade,
+    checksNotMade,
+    files: files.filter(({ holds }) => holds.length > 0),
+    notRead: [
+      ...files
+        .filter(({ holds }) => holds.length === 0)
+        .map(({ file }) => ({ file, line: 1, reason: "nothing in it is recognised" })),
+      ...problems.map(({ file, line, message }) => ({ file, line: Math.max(1, line), reason: message })),
+    ],
+  };
+}

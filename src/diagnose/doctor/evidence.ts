@@ -1,0 +1,267 @@
+/** What is known of a cluster and its Windows nodes from files, each piece with its place. */
+import { type Fields, isFields } from "#core/base/json.ts";
+import type { SourceText } from "#core/base/source-text.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
+import type { DumpItem } from "#contracts/hcn/dumps.ts";
+import type { ReadPort } from "../vfp-text/parse-rules.ts";
+import type { LogFinding } from "../catalogue/log/findings.ts";
+import { CUT_FIELD } from "#hns/dump/power-shell.ts";
+
+/** A line of a file. */
+export interface Place {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** An object of HNS, in v2 form, and where it stands. */
+export interface HnsRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly document: Fields;
+  /** As a v1 document shows it; empty for an object in v2 form. */
+  readonly v1: Fields;
+  readonly place: Place;
+}
+
+/** Of an endpoint: its addresses, and whether it stands for a pod of another node. */
+export interface EndpointRecord extends HnsRecord {
+  readonly network: string;
+  readonly addresses: readonly Ip[];
+  readonly isRemote: boolean;
+}
+
+/** A port of a load balancer. */
+export interface FrontEndPort {
+  /** 6 TCP, 17 UDP. */
+  readonly protocol: number;
+  readonly external: number;
+  readonly internal: number;
+}
+
+export interface LoadBalancerRecord extends HnsRecord {
+  readonly vips: readonly Ip[];
+  /** Undefined where the file does not show them (hnsdiag without -d). */
+  readonly ports: readonly FrontEndPort[] | undefined;
+  /** Ids of endpoints. */
+  readonly backEnds: readonly string[];
+  readonly isDsr: boolean;
+}
+
+export interface KubeRecord<Kind extends KubeKind> {
+  readonly object: KubeObjects[Kind];
+  readonly place: Place;
+}
+
+/** Ports that Windows keeps from everybody: `netsh int ipv4 show excludedportrange`. */
+export interface ExcludedPorts {
+  readonly protocol: "tcp" | "udp";
+  readonly first: number;
+  readonly last: number;
+  /** Excluded by an administrator, which does not keep programs from them. */
+  readonly isAdministered: boolean;
+  readonly place: Place;
+}
+
+/** Ports that programs get without asking for one: `netsh int ipv4 show dynamicportrange`. */
+export interface DynamicPorts {
+  readonly protocol: "tcp" | "udp";
+  readonly first: number;
+  readonly count: number;
+  readonly place: Place;
+}
+
+/** A service of Windows, as `Get-Service` or `sc queryex` shows it. */
+export interface WindowsService {
+  readonly name: string;
+  readonly isRunning: boolean;
+  readonly place: Place;
+}
+
+/** Ports of a switch with their rules, as vfpctrl lists them. */
+export interface RuleListing {
+  readonly port: ReadPort;
+  readonly place: Place;
+}
+
+/** What the files of one Windows node show. */
+export interface NodeEvidence {
+  /** What stands in files that were not read to their end: there is more of it than is known. */
+  readonly partial: ReadonlySet<KindOfEvidence>;
+  /** Of its Node object, or the folder that the files stand in. */
+  readonly name: string;
+  readonly node: KubeRecord<"Node"> | undefined;
+  readonly networks: readonly HnsRecord[];
+  readonly endpoints: readonly EndpointRecord[];
+  readonly namespaces: readonly HnsRecord[];
+  readonly loadBalancers: readonly LoadBalancerRecord[];
+  readonly listings: readonly RuleListing[];
+  readonly excludedPorts: readonly ExcludedPorts[];
+  readonly dynamicPorts: readonly DynamicPorts[];
+  readonly services: readonly WindowsService[];
+  readonly logs: readonly { readonly file: string; readonly findings: readonly LogFinding[] }[];
+}
+
+/** What the objects of Kubernetes show. */
+export interface ClusterEvidence {
+  /** A file of objects was not read to its end. */
+  readonly isPartial: boolean;
+  readonly nodes: readonly KubeRecord<"Node">[];
+  readonly pods: readonly KubeRecord<"Pod">[];
+  readonly services: readonly KubeRecord<"Service">[];
+  readonly slices: readonly KubeRecord<"EndpointSlice">[];
+}
+
+export interface Evidence {
+  readonly cluster: ClusterEvidence;
+  readonly nodes: readonly NodeEvidence[];
+  /** What lint reads, too. */
+  readonly sources: readonly SourceText[];
+}
+
+/** Families of evidence, as checks ask for them and as a report says what is missing. */
+export const KINDS_OF_EVIDENCE = [
+  "nodes",
+  "pods",
+  "services",
+  "endpoint slices",
+  "networks",
+  "endpoints",
+  "namespaces",
+  "load balancers",
+  "rules",
+  "excluded ports",
+  "dynamic ports",
+  "windows services",
+] as const;
+export type KindOfEvidence = (typeof KINDS_OF_EVIDENCE)[number];
+
+const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices"];
+
+/** True where there may be more of a kind than was read. */
+export function isPartial(kind: KindOfEvidence, node: NodeEvidence, cluster: ClusterEvidence): boolean {
+  return OF_CLUSTER.includes(kind) ? cluster.isPartial : node.partial.has(kind);
+}
+
+/** How many pieces there are of each kind. */
+export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: ClusterEvidence): number {
+  const lists: Readonly<Record<KindOfEvidence, readonly unknown[]>> = {
+    nodes: cluster.nodes,
+    pods: cluster.pods,
+    services: cluster.services,
+    "endpoint slices": cluster.slices,
+    networks: node.networks,
+    endpoints: node.endpoints,
+    namespaces: node.namespaces,
+    "load balancers": node.loadBalancers,
+    rules: node.listings,
+    "excluded ports": node.excludedPorts,
+    "dynamic ports": node.dynamicPorts,
+    "windows services": node.services,
+  };
+  return lists[kind].length;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function ipsOf(values: readonly unknown[]): readonly Ip[] {
+  return values.flatMap((value) => (typeof value === "string" ? (parseIp(value) ?? []) : []));
+}
+
+/** Bits of `Flags` (hcn.md §2.4, §8.1). */
+const REMOTE_ENDPOINT = 1;
+const DSR = 1;
+
+export function recordOf({ id, document, v1 = {} }: DumpItem, place: Place): HnsRecord {
+  return { id, name: textOf(document["Name"]), document, v1, place };
+}
+
+export function endpointOf(record: HnsRecord): EndpointRecord {
+  const { document } = record;
+  const configurations = listOf(document["IpConfigurations"]).map(fieldsOf);
+  return {
+    ...record,
+    network: textOf(document["HostComputeNetwork"]),
+    addresses: ipsOf(configurations.map((each) => each["IpAddress"])),
+    isRemote: (numberOf(document["Flags"]) & REMOTE_ENDPOINT) !== 0,
+  };
+}
+
+export function loadBalancerOf(record: HnsRecord): LoadBalancerRecord {
+  const { document } = record;
+  const mappings = document["PortMappings"];
+  return {
+    ...record,
+    vips: ipsOf(listOf(document["FrontendVIPs"])),
+    ports: Array.isArray(mappings)
+      ? listOf(mappings)
+          .map(fieldsOf)
+          .map((each) => ({
+            protocol: numberOf(each["Protocol"]),
+            external: numberOf(each["ExternalPort"]),
+            internal: numberOf(each["InternalPort"]),
+          }))
+      : undefined,
+    backEnds: listOf(document["HostComputeEndpoints"]).map((each) => textOf(each).toLowerCase()),
+    isDsr: (numberOf(document["Flags"]) & DSR) !== 0,
+  };
+}
+
+/** The address of the node that a network was made on; v2 documents do not show it. */
+export function managementAddressOf({ v1 }: HnsRecord): Ip | undefined {
+  return parseIp(textOf(v1["ManagementIP"]));
+}
+
+/** `Overlay`, `L2Bridge`, `NAT` …; empty where a file does not show it. */
+export function typeOfNetwork({ document, v1 }: HnsRecord): string {
+  return textOf(document["Type"]) || textOf(v1["Type"]);
+}
+
+/** Policies of one type, with their settings. */
+export function policiesOf({ document }: HnsRecord, type: string): readonly Fields[] {
+  return listOf(document["Policies"])
+    .map(fieldsOf)
+    .filter((each) => textOf(each["Type"]).toLowerCase() === type.toLowerCase())
+    .map((each) => fieldsOf(each["Settings"]));
+}
+
+/** The subnets of a network in v2 form. */
+export function subnetsOf({ document }: HnsRecord): readonly string[] {
+  return listOf(document["Ipams"])
+    .map(fieldsOf)
+    .flatMap((ipam) => listOf(ipam["Subnets"]).map((each) => textOf(fieldsOf(each)["IpAddressPrefix"])));
+}
+
+/** Addresses of a Node of one type. */
+export function addressesOfNode({ object }: KubeRecord<"Node">, type = "InternalIP"): readonly Ip[] {
+  return ipsOf(
+    (object.status?.addresses ?? []).filter((each) => each.type === type).map((each) => each.address),
+  );
+}
+
+export function isWindowsNode({ object }: KubeRecord<"Node">): boolean {
+  return (
+    (object.status?.nodeInfo?.operatingSystem ?? object.metadata.labels?.["kubernetes.io/os"]) === "windows"
+  );
+}
+
+/** True where the dump does not show all of a field: PowerShell cut it off. */
+export function isCut({ document, v1 }: HnsRecord, field: string): boolean {
+  const cut = [...Object.keys(fieldsOf(document[CUT_FIELD])), ...Object.keys(fieldsOf(v1[CUT_FIELD]))];
+  return cut.some((path) => path === field || path.startsWith(`${field}[`) || path.startsWith(`${field}.`));
+}

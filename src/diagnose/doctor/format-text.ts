@@ -1,0 +1,85 @@
+/** A report for people: each finding with its evidence and what packets say, then what was checked and what was not. */
+import { plural, wrap } from "#core/base/text-layout.ts";
+import { blocksOf } from "../catalogue/prose.ts";
+import type { NodeFinding } from "./check.ts";
+import type { DoctorReport } from "./doctor.ts";
+import type { TextStyle } from "../lint/report/format-text.ts";
+
+const INDENT = "    ";
+const OTHERS_SHOWN = 5;
+const FILES_SHOWN = 8;
+
+function certaintyWord({ certainty }: NodeFinding, style: TextStyle): string {
+  if (certainty === "certain") return style.red(certainty);
+  return certainty === "likely" ? style.yellow(certainty) : style.dim(certainty);
+}
+
+function labelled(label: string, text: string, { columns }: TextStyle): readonly string[] {
+  const head = `${label.padEnd(9)} `;
+  return wrap(text, columns - INDENT.length - head.length).map(
+    (line, index) => INDENT + (index === 0 ? head : " ".repeat(head.length)) + line,
+  );
+}
+
+/** The first paragraph of a remedy. */
+function shortRemedy(remedy: string): string {
+  const [first] = blocksOf(remedy).filter((block) => block.kind === "paragraph");
+  return (first?.kind === "paragraph" ? first.text : remedy).replace(/:$/u, ".");
+}
+
+function formatFinding(finding: NodeFinding, number: number, style: TextStyle): string {
+  const { code, node, message, evidence, breaks, proof, others = [], remedy } = finding;
+  const shown = others.slice(0, OTHERS_SHOWN).join(", ");
+  const hidden = others.length - OTHERS_SHOWN;
+  const lines = [
+    `${style.bold(`${number}. ${node}`)}: ${certaintyWord(finding, style)}: ${code}`,
+    ...wrap(`${message}.`, style.columns - INDENT.length).map((line) => INDENT + line),
+    ...evidence.flatMap(({ file, line, says }) => labelled("evidence", `${file}:${line}: ${says}`, style)),
+    ...(others.length === 0
+      ? []
+      : labelled("also", `${shown}${hidden > 0 ? ` and ${hidden} more` : ""}`, style)),
+    ...labelled("breaks", breaks, style),
+    ...labelled(proof.isProved ? "proved" : "no proof", proof.says, style),
+    ...labelled("mend", shortRemedy(remedy), style),
+  ];
+  return lines.join("\n");
+}
+
+/** What could not be checked, once for each kind of evidence that is missing. */
+function notMadeLines({ checksNotMade }: DoctorReport, style: TextStyle): readonly string[] {
+  const byMissing = new Map<string, { count: number; readonly collect: Set<string> }>();
+  for (const { missing, collect } of checksNotMade) {
+    const key = missing.join(", ");
+    const known = byMissing.get(key) ?? { count: 0, collect: new Set() };
+    known.count++;
+    for (const each of collect) known.collect.add(each);
+    byMissing.set(key, known);
+  }
+  return [...byMissing].flatMap(([missing, { count, collect }]) => [
+    ...wrap(`${plural(count, "check")} without ${missing}. Collect:`, style.columns - 2).map(
+      (line) => `  ${line}`,
+    ),
+    ...[...collect].map((command) => `    ${command}`),
+  ]);
+}
+
+/** The whole report. */
+export function formatDoctor(report: DoctorReport, style: TextStyle, isLong: boolean): string {
+  const { findings, checksMade, checksNotMade, files, notRead } = report;
+  const blocks = findings.map((finding, index) => formatFinding(finding, index + 1, style));
+  const made = `${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
+  const nothing =
+    findings.length === 0 ? style.green("Nothing wrong found") : plural(findings.length, "finding");
+  const read = files.map(({ file, holds }) => `  ${file}: ${holds.join(", ")}`);
+  const left = notRead.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`);
+  const cut = (lines: readonly string[]): readonly string[] =>
+    isLong || lines.length <= FILES_SHOWN
+      ? lines
+      : [...lines.slice(0, FILES_SHOWN), `  and ${lines.length - FILES_SHOWN} more (--long)`];
+  return `${[
+    ...blocks,
+    [`${nothing}; ${made}`, ...notMadeLines(report, style)].join("\n"),
+    ["Read:", ...cut(read)].join("\n"),
+    ...(left.length === 0 ? [] : [["Not read:", ...cut(left)].join("\n")]),
+  ].join("\n\n")}\n`;
+}

@@ -1,0 +1,280 @@
+/** From files to evidence: each is recognised by what it holds, whatever it is called. */
+import { addToList } from "#core/base/keyed-lists.ts";
+import type { SourceText } from "#core/base/source-text.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
+import { dumpItems } from "#hns/dump/dump-items.ts";
+import type { DumpedObject } from "#hns/dump/dumped-object.ts";
+import { readDump } from "#hns/dump/read-dump.ts";
+import { parseRules } from "../vfp-text/parse-rules.ts";
+import { recognize } from "../lint/input/recognize.ts";
+import type { LogFinding } from "../catalogue/log/findings.ts";
+import {
+  type ClusterEvidence,
+  type EndpointRecord,
+  type Evidence,
+  type HnsRecord,
+  type KindOfEvidence,
+  type KubeRecord,
+  type NodeEvidence,
+  addressesOfNode,
+  endpointOf,
+  isWindowsNode,
+  loadBalancerOf,
+  managementAddressOf,
+  recordOf,
+  subnetsOf,
+  textOf,
+} from "./evidence.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { readDynamicPorts, readExcludedPorts, readServices } from "./text-files.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/** What a file was taken for; empty: nothing in it was recognised. */
+export interface ReadFile {
+  readonly file: string;
+  readonly holds: readonly string[];
+}
+
+/** A log that was scanned while it was read. */
+export interface ScannedLog {
+  readonly file: string;
+  readonly findings: readonly LogFinding[];
+}
+
+export interface ReadEvidence {
+  readonly evidence: Evidence;
+  readonly objects: readonly LoadedObject[];
+  readonly files: readonly ReadFile[];
+  /** What of a file could not be read, or is cut. */
+  readonly problems: readonly Problem[];
+}
+
+interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+const KUBERNETES = /^[ \t{[-]*["']?(?:apiVersion|kind)["']?[ \t]*:/mu;
+
+/** What one file holds. */
+export class FileReading {
+  readonly source: SourceText;
+  readonly holds: string[] = [];
+  readonly problems: Problem[] = [];
+  /** Something of it could not be read: there is more in it than was found. */
+  isPartial = false;
+  readonly objects: readonly LoadedObject[];
+  readonly hns: readonly DumpedObject[];
+  readonly listings: NodeEvidence["listings"];
+  readonly excludedPorts: NodeEvidence["excludedPorts"];
+  readonly dynamicPorts: NodeEvidence["dynamicPorts"];
+  readonly services: NodeEvidence["services"];
+
+  constructor(source: SourceText) {
+    this.source = source;
+    const { file, text } = source;
+    this.objects = KUBERNETES.test(text) ? this.readObjects() : [];
+    this.hns = this.objects.length > 0 ? [] : this.readHns();
+    this.listings = parseRules(text).ports.map((port) => ({
+      port,
+      place: { file, line: port.layers[0]?.groups[0]?.rules[0]?.line ?? 1 },
+    }));
+    this.excludedPorts = readExcludedPorts(source);
+    this.dynamicPorts = readDynamicPorts(source);
+    this.services = readServices(source);
+    this.count(this.objects.length, "objects of Kubernetes");
+    this.count(this.hns.length, "objects of HNS");
+    this.count(this.listings.length, "ports of vfpctrl");
+    this.count(this.excludedPorts.length, "excluded ranges of ports");
+    this.count(this.dynamicPorts.length, "dynamic ranges of ports");
+    this.count(this.services.length, "services of Windows");
+    if (this.objects.length === 0)
+      for (const { kind } of recognize(source).documents)
+        if (kind !== "hns") this.count(1, `a document (${kind})`);
+  }
+
+  private readObjects(): readonly LoadedObject[] {
+    const { objects, problems } = loadManifests([{ name: this.source.file, text: this.source.text }]);
+    if (objects.length === 0) return [];
+    this.isPartial ||= problems.length > 0;
+    this.problems.push(...problems.map(({ file, line, message }) => ({ file, line, message })));
+    return objects;
+  }
+
+  private readHns(): readonly DumpedObject[] {
+    const { objects, problems, notes } = readDump(this.source);
+    if (objects.length === 0) return [];
+    this.isPartial ||= problems.length > 0;
+    this.problems.push(
+      ...[...problems, ...notes].map(({ where: { file, line }, message }) => ({ file, line, message })),
+    );
+    return objects;
+  }
+
+  private count(count: number, what: string): void {
+    if (count > 0) this.holds.push(count === 1 ? what : `${count} ${what}`);
+  }
+}
+
+function recordsOf(objects: readonly DumpedObject[], kind: string): readonly HnsRecord[] {
+  const places = new Map<string, DumpedObject["where"]>();
+  for (const { document, where } of objects) {
+    const id = textOf(document["ID"]).toLowerCase();
+    if (!places.has(id)) places.set(id, where);
+  }
+  return dumpItems(objects)
+    .filter((item) => item.kind === kind)
+    .flatMap((item) => {
+      const where = places.get(item.id.toLowerCase());
+      return where === undefined ? [] : [recordOf(item, { file: where.file, line: where.line })];
+    });
+}
+
+function kubeRecords<Kind extends KubeKind>(
+  objects: readonly LoadedObject[],
+  kind: Kind,
+): readonly KubeRecord<Kind>[] {
+  return objects.flatMap(({ object, origin }) =>
+    object.kind === kind
+      ? [{ object, place: { file: origin?.file ?? "", line: origin?.line ?? 1 } } as KubeRecord<Kind>]
+      : [],
+  );
+}
+
+/** The folder of a file as reports name it. */
+function folderOf(file: string): string {
+  const path = file.replaceAll("\\", "/");
+  const end = path.lastIndexOf("/");
+  return end < 0 ? "." : path.slice(0, end);
+}
+
+/** What of HNS tells whose it is. */
+interface Identity {
+  readonly networks: readonly HnsRecord[];
+  readonly endpoints: readonly EndpointRecord[];
+}
+
+/** The Node that files are of: by its address, by its pods, by its range of pods, or because there is no other. */
+function nodeOf(
+  { networks, endpoints }: Identity,
+  { nodes, pods }: ClusterEvidence,
+  isOnlyGroup: boolean,
+): KubeRecord<"Node"> | undefined {
+  const windows = nodes.filter(isWindowsNode);
+  const addresses = new Set(networks.map(managementAddressOf));
+  const local = new Set(
+    endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses.map(formatIp)),
+  );
+  const subnets = new Set(networks.flatMap(subnetsOf));
+  const byPods = pods.find(
+    ({ object: { spec, status } }) =>
+      spec?.hostNetwork !== true && status?.podIP !== undefined && local.has(status.podIP),
+  )?.object.spec?.nodeName;
+  return (
+    windows.find((node) => addressesOfNode(node).some((address) => addresses.has(address))) ??
+    windows.find(({ object }) => object.metadata.name === byPods) ??
+    windows.find(({ object }) => subnets.has(object.spec?.podCIDR ?? "")) ??
+    (isOnlyGroup && windows.length === 1 ? windows[0] : undefined)
+  );
+}
+
+const KINDS: Readonly<Record<string, KindOfEvidence>> = {
+  Network: "networks",
+  Endpoint: "endpoints",
+  Namespace: "namespaces",
+  LoadBalancer: "load balancers",
+};
+
+/** Kinds of which a file that is cut holds some. */
+function partialOf(readings: readonly FileReading[]): ReadonlySet<KindOfEvidence> {
+  const cut = readings.filter(({ isPartial }) => isPartial).flatMap(({ hns }) => hns);
+  return new Set(cut.flatMap(({ kind }) => KINDS[kind] ?? []));
+}
+
+/** Networks that were made on addresses of several Nodes are files of several nodes in one folder. */
+function mixedNodes(networks: readonly HnsRecord[], { nodes }: ClusterEvidence): readonly Problem[] {
+  const found = nodes.flatMap((node) => {
+    const own = addressesOfNode(node);
+    const network = networks.find((each) => own.some((address) => address === managementAddressOf(each)));
+    return network === undefined ? [] : [{ name: node.object.metadata.name, place: network.place }];
+  });
+  const [, second] = found;
+  if (second === undefined) return [];
+  const names = found.map(({ name }) => name).join(", ");
+  return [{ ...second.place, message: WORDS.mixedNodes({ names }) }];
+}
+
+function isOfNode({ hns, listings, excludedPorts, dynamicPorts, services }: FileReading): boolean {
+  return [hns, listings, excludedPorts, dynamicPorts, services].some((each) => each.length > 0);
+}
+
+/** Folders that hold objects of HNS are a node each; files of other folders belong to the one node that there is. */
+function groupsOf(readings: readonly FileReading[], logs: readonly ScannedLog[]): Map<string, FileReading[]> {
+  const folders = new Set(
+    readings
+      .filter(({ hns }) => hns.some(({ kind }) => kind === "Network"))
+      .map(({ source }) => folderOf(source.file)),
+  );
+  const groups = new Map<string, FileReading[]>();
+  for (const folder of folders) groups.set(folder, []);
+  const [only] = folders.size === 1 ? folders : [];
+  for (const reading of readings.filter(isOfNode)) {
+    const folder = folderOf(reading.source.file);
+    const nearest = [...folders]
+      .filter((each) => `${folder}/`.startsWith(`${each}/`))
+      .toSorted()
+      .at(-1);
+    const key = nearest ?? only ?? folder;
+    addToList(groups, key, reading);
+  }
+  const [firstLog] = logs;
+  if (groups.size === 0 && firstLog !== undefined) groups.set(folderOf(firstLog.file), []);
+  return groups;
+}
+
+/** Puts together what files hold. */
+export function readEvidence(readings: readonly FileReading[], logs: readonly ScannedLog[]): ReadEvidence {
+  const objects = readings.flatMap((each) => each.objects);
+  const cluster: ClusterEvidence = {
+    isPartial: readings.some((each) => each.isPartial && each.objects.length > 0),
+    nodes: kubeRecords(objects, "Node"),
+    pods: kubeRecords(objects, "Pod"),
+    services: kubeRecords(objects, "Service"),
+    slices: kubeRecords(objects, "EndpointSlice"),
+  };
+  const groups = groupsOf(readings, logs);
+  const mixed: Problem[] = [];
+  const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
+    const hns = own.flatMap((each) => each.hns);
+    const networks = recordsOf(hns, "Network");
+    const endpoints = recordsOf(hns, "Endpoint").map(endpointOf);
+    mixed.push(...mixedNodes(networks, cluster));
+    const node = nodeOf({ networks, endpoints }, cluster, groups.size === 1);
+    return {
+      name: node?.object.metadata.name ?? (folder === "." ? WORDS.unnamedNode : folder),
+      node,
+      partial: partialOf(own),
+      networks,
+      endpoints,
+      namespaces: recordsOf(hns, "Namespace"),
+      loadBalancers: recordsOf(hns, "LoadBalancer").map(loadBalancerOf),
+      listings: own.flatMap((each) => each.listings),
+      excludedPorts: own.flatMap((each) => each.excludedPorts),
+      dynamicPorts: own.flatMap((each) => each.dynamicPorts),
+      services: own.flatMap((each) => each.services),
+      logs: logs.filter(({ file }) => groups.size === 1 || folderOf(file).startsWith(folder)),
+    };
+  });
+  const scanned = logs.map(({ file }) => ({ file, holds: ["a log"] }));
+  return {
+    evidence: { cluster, nodes, sources: readings.map(({ source }) => source) },
+    objects,
+    files: [...readings.map(({ source, holds }) => ({ file: source.file, holds })), ...scanned],
+    problems: [...mixed, ...readings.flatMap((each) => each.problems)],
+  };
+}

@@ -1,0 +1,310 @@
+/**
+ * The files of a node on which every check can be made and nothing is wrong: an overlay network of flannel, written by hand
+ * in the forms of the commands that print them. Each fault is a change of one of them.
+ */
+
+type Json = Record<string, unknown>;
+
+/** Documents of a node, to be changed before they are written. */
+export interface NodeDocuments {
+  readonly kubernetes: Json[];
+  readonly networks: Json[];
+  readonly endpoints: Json[];
+  readonly namespaces: Json[];
+  readonly loadBalancers: Json[];
+  /** Lines of `vfpctrl` for the port of the pod. */
+  rules: string;
+  services: string;
+  excluded: string;
+  dynamic: string;
+}
+
+const PORT = "B3C9CB2F-7B32-4B36-9B93-0A1E38AC7C61";
+const NETWORK = "8e68213e-9443-4395-a50c-3977cb7bdba7";
+const NAMESPACE = "2c094b9e-af3a-4dc1-97d8-821b68603d23";
+const POD = "11111111-0000-4000-8000-000000000001";
+const DNS_POD = "11111111-0000-4000-8000-000000000002";
+const SOURCE = "11111111-0000-4000-8000-000000000003";
+
+export const IDS: Readonly<Record<"DNS_POD" | "SOURCE", string>> = { DNS_POD, SOURCE };
+
+function node(name: string, os: string, address: string, range: string, mac: string): Json {
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name,
+      labels: { "kubernetes.io/os": os },
+      annotations: {
+        "flannel.alpha.coreos.com/backend-data": JSON.stringify({ VNI: 4096, VtepMAC: mac }),
+        "flannel.alpha.coreos.com/backend-type": "vxlan",
+        "flannel.alpha.coreos.com/kube-subnet-manager": "true",
+        "flannel.alpha.coreos.com/public-ip": address,
+      },
+    },
+    spec: { podCIDR: range, podCIDRs: [range] },
+    status: {
+      addresses: [
+        { type: "InternalIP", address },
+        { type: "Hostname", address: name },
+      ],
+      conditions: [{ type: "Ready", status: "True" }],
+      nodeInfo: {
+        operatingSystem: os,
+        kernelVersion: os === "windows" ? "10.0.20348.4171" : "5.15.0",
+        kubeletVersion: "v1.34.2",
+      },
+    },
+  };
+}
+
+interface PodSketch {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly address: string;
+  readonly labels: Json;
+  readonly ports: readonly Json[];
+}
+
+function pod({ namespace, name, node: nodeName, address, labels, ports }: PodSketch): Json {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace, name, labels },
+    spec: { nodeName, containers: [{ name: "c", image: "registry.example/c:1", ports }] },
+    status: { phase: "Running", podIP: address, podIPs: [{ ip: address }] },
+  };
+}
+
+const CREATED: Readonly<Record<string, string>> = { web: "2026-02-01T00:00:00Z" };
+const SELECTORS: Readonly<Record<string, Json>> = {
+  web: { app: "web" },
+  "kube-dns": { "k8s-app": "kube-dns" },
+};
+
+function service(namespace: string, name: string, address: string, ports: readonly Json[]): Json {
+  const selector = SELECTORS[name];
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace, name, creationTimestamp: CREATED[name] ?? "2026-01-01T00:00:00Z" },
+    spec: { clusterIP: address, clusterIPs: [address], ports, ...(selector && { selector }) },
+  };
+}
+
+function slice(namespace: string, name: string, address: string, ports: readonly Json[]): Json {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { namespace, name: `${name}-1`, labels: { "kubernetes.io/service-name": name } },
+    addressType: "IPv4",
+    ports,
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+  };
+}
+
+function loadBalancer(
+  id: string,
+  vip: string,
+  protocol: number,
+  [external, internal]: readonly [number, number],
+  backEnd: string,
+): Json {
+  return {
+    ID: id,
+    References: [`/endpoints/${backEnd}`],
+    State: 2,
+    Policies: [
+      {
+        Type: "ELB",
+        VIPs: [vip],
+        Protocol: protocol,
+        ExternalPort: external,
+        InternalPort: internal,
+        IsDSR: true,
+        SourceVIP: "10.244.1.2",
+      },
+    ],
+  };
+}
+
+function endpoint(id: string, address: string, fields: Json): Json {
+  return {
+    ID: id,
+    Name: "Ethernet",
+    VirtualNetwork: NETWORK,
+    VirtualNetworkName: "flannel.4096",
+    IPAddress: address,
+    PrefixLength: 24,
+    MacAddress: "00-15-5D-24-50-01",
+    ...fields,
+  };
+}
+
+function rule(id: string): string {
+  return `    RULE : ${id}
+      Friendly name : ${id}
+      Priority : 100
+      Flags : 1 terminating
+      Type : ${id.startsWith("SNAT") ? "dynnat" : "lbnat"}
+      Conditions:
+        Protocols : 6
+      Flow TTL: 240
+      FlagsEx : 0
+`;
+}
+
+export const DSR_RULES: readonly string[] = [
+  "LB_DSR_10.0.0.11_10.96.0.10_53_53_17",
+  "LB_DSR_10.0.0.11_10.96.0.10_53_53_6",
+  "LB_DSR_10.0.0.11_10.96.7.7_80_8080_6",
+];
+export const NAT_RULE = "SNAT_TCP_OUTBOUNDNAT_10.244.1.7";
+
+/** What `vfpctrl /list-rule` prints of the pod's port. */
+export function rulesText(rules: readonly string[]): string {
+  return `Policy for port : ${PORT}
+
+LAYER : LB_DSR
+  Friendly name : LB_DSR
+  Priority : 600
+
+  GROUP : LB_DSR_IPv4_OUT
+    Friendly name : LB_DSR_IPv4_OUT
+    Priority : 100
+    Direction : OUT
+    Type : IPv4
+    Conditions:
+      <none>
+    Match type : Priority-based match
+
+${rules.map(rule).join("\n")}
+`;
+}
+
+/** The table of `Get-Service`. */
+export function servicesText(states: Readonly<Record<string, string>>): string {
+  const rows = Object.entries(states).map(
+    ([name, state]) => `${state.padEnd(8)} ${name.padEnd(18)} ${name} service`,
+  );
+  return `\nStatus   Name               DisplayName\n------   ----               -----------\n${rows.join("\n")}\n`;
+}
+
+/** `netsh int ipv4 show excludedportrange tcp`. */
+export function excludedText(ranges: readonly (readonly [number, number])[]): string {
+  const rows = ranges.map(
+    ([first, last]) => `${String(first).padStart(10)}  ${String(last).padStart(10)}      `,
+  );
+  return `\nProtocol tcp Port Exclusion Ranges\n\nStart Port    End Port      \n----------    --------      \n${rows.join("\n")}\n\n* - Administered port exclusions.\n`;
+}
+
+export function healthyNode(): NodeDocuments {
+  const dns = [
+    { name: "dns", port: 53, protocol: "UDP" },
+    { name: "dns-tcp", port: 53, protocol: "TCP" },
+  ];
+  return {
+    kubernetes: [
+      node("win-1", "windows", "10.0.0.11", "10.244.1.0/24", "00:15:5d:fb:cb:0d"),
+      node("linux-1", "linux", "10.0.0.21", "10.244.2.0/24", "ba:c1:6f:91:17:c7"),
+      pod({
+        namespace: "shop",
+        name: "web-1",
+        node: "win-1",
+        address: "10.244.1.7",
+        labels: { app: "web" },
+        ports: [{ containerPort: 8080 }],
+      }),
+      pod({
+        namespace: "kube-system",
+        name: "coredns-1",
+        node: "linux-1",
+        address: "10.244.2.5",
+        labels: { "k8s-app": "kube-dns" },
+        ports: ["UDP", "TCP"].map((protocol) => ({ containerPort: 53, protocol })),
+      }),
+      service("kube-system", "kube-dns", "10.96.0.10", dns),
+      slice("kube-system", "kube-dns", "10.244.2.5", dns),
+      service("shop", "web", "10.96.7.7", [{ name: "http", port: 80, targetPort: 8080 }]),
+      slice("shop", "web", "10.244.1.7", [{ name: "http", port: 8080, protocol: "TCP" }]),
+      service("default", "kubernetes", "10.96.0.1", [{ name: "https", port: 443 }]),
+    ],
+    networks: [
+      {
+        ID: NETWORK,
+        Name: "flannel.4096",
+        Type: "Overlay",
+        ManagementIP: "10.0.0.11",
+        Extensions: [
+          {
+            Id: "F74F241B-440F-4433-BB28-00F89EAD20D8",
+            IsEnabled: true,
+            Name: "Microsoft Azure VFP Switch Extension",
+          },
+        ],
+        Subnets: [
+          {
+            AddressPrefix: "10.244.1.0/24",
+            GatewayAddress: "10.244.1.1",
+            Policies: [{ Type: "VSID", VSID: 4096 }],
+          },
+        ],
+        Policies: [
+          { Type: "HostRoute" },
+          {
+            Type: "RemoteSubnetRoute",
+            DestinationPrefix: "10.244.2.0/24",
+            IsolationId: 4096,
+            ProviderAddress: "10.0.0.21",
+            DistributedRouterMacAddress: "BA-C1-6F-91-17-C7",
+          },
+        ],
+      },
+    ],
+    endpoints: [
+      endpoint(POD, "10.244.1.7", {
+        State: 3,
+        Namespace: { ID: NAMESPACE },
+        Policies: [{ Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16", "10.96.0.0/12"] }],
+        Resources: { Allocators: [{ EndpointPortGuid: PORT, Tag: "Endpoint Port" }] },
+      }),
+      endpoint(DNS_POD, "10.244.2.5", { IsRemoteEndpoint: true, State: 1 }),
+      endpoint(SOURCE, "10.244.1.2", { State: 1 }),
+    ],
+    namespaces: [
+      {
+        ID: NAMESPACE,
+        CompartmentId: 3,
+        IsDefault: false,
+        ResourceList: [{ Type: "Endpoint", Data: { Id: POD } }],
+      },
+    ],
+    loadBalancers: [
+      loadBalancer("22222222-0000-4000-8000-000000000001", "10.96.0.10", 17, [53, 53], DNS_POD),
+      loadBalancer("22222222-0000-4000-8000-000000000002", "10.96.0.10", 6, [53, 53], DNS_POD),
+      loadBalancer("22222222-0000-4000-8000-000000000003", "10.96.7.7", 6, [80, 8080], POD),
+    ],
+    rules: rulesText([...DSR_RULES, NAT_RULE]),
+    services: servicesText({ hns: "Running", kubeproxy: "Running", kubelet: "Running", vfpext: "Running" }),
+    excluded: excludedText([[50_000, 50_059]]),
+    dynamic:
+      "\nProtocol tcp Dynamic Port Range\n---------------------------------\nStart Port      : 49152\nNumber of Ports : 16384\n",
+  };
+}
+
+/** The files of a collector. */
+export function filesOf(documents: NodeDocuments): Readonly<Record<string, string>> {
+  const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+  return {
+    "node/objects.json": json({ apiVersion: "v1", kind: "List", items: documents.kubernetes }),
+    "node/network.txt": json(documents.networks),
+    "node/endpoint.txt": json(documents.endpoints),
+    "node/namespaces.txt": json(documents.namespaces),
+    "node/policy.txt": json(documents.loadBalancers),
+    "node/vfpOutput.txt": documents.rules,
+    "node/windowsServices.txt": documents.services,
+    "node/excludedportrange.txt": documents.excluded,
+    "node/dynamicportrange.txt": documents.dynamic,
+  };
+}
