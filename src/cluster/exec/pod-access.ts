@@ -24,6 +24,7 @@ import { clusterLife } from "#data/words.js";
 const WORDS = clusterLife();
 
 const BAD_REQUEST = 400;
+const NOT_FOUND = 404;
 
 function lineOf({ number, atMs, clientIp, clientPort, protocol, port }: AnsweredClient): LogLine {
   const client = formatSocketAddress(clientIp, clientPort);
@@ -50,6 +51,9 @@ export class ClusterPodAccess implements PodAccess {
         return execute(this.session.cluster, { from: `pod/${namespace}/${name}`, command });
       } catch (error) {
         if (!(error instanceof RequestError)) throw error;
+        // It went away while this command waited for its turn.
+        if (this.find(namespace, name) === undefined)
+          throw new KubeError("object-not-found", NOT_FOUND, `pods ${JSON.stringify(name)} not found`);
         throw new KubeError("kubernetes-request-invalid", BAD_REQUEST, `${error.message}. ${error.advice}`);
       }
     });

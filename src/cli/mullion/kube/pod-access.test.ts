@@ -193,6 +193,40 @@ describe("exec", () => {
     expect(body).toMatch(text);
   });
 
+  it("a pod that goes away while the command waits for its turn is not found", async () => {
+    const api = config.makeApiClient(CoreV1Api);
+    await api.createNamespacedPod({
+      namespace: "default",
+      body: {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "brief" },
+        spec: {
+          nodeName: "win-1",
+          nodeSelector: { "kubernetes.io/os": "windows" },
+          containers: [{ name: "c", image: "example.invalid/c" }],
+        },
+      },
+    });
+    const reasonOf = async (): Promise<string> => {
+      try {
+        const { status } = await exec("brief", ["ipconfig"]);
+        return status.reason ?? status.status ?? "";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    await vi.waitUntil(async () => (await reasonOf()) === "Success");
+    const [, ...ended] = await Promise.all([
+      api.deleteNamespacedPod({ namespace: "default", name: "brief", gracePeriodSeconds: 0 }),
+      ...Array.from({ length: 6 }, reasonOf),
+    ]);
+    // Each of them met the pod, or was told that it is gone.
+    for (const each of ended) expect(each).toMatch(/^(?:Success|NotFound)$|404/);
+    const left = await exec("win", ["ipconfig"]);
+    expect(left.status.status).toBe("Success");
+  });
+
   it("without the token there is no stream", async () => {
     expect((await ask(EXEC, webSocket()))[0]).toBe(401);
   });
