@@ -223,3 +223,62 @@ describe("verify: network-policy-denied", () => {
     expect(out).toContain("kubectl get networkpolicies -A");
   });
 });
+
+describe("policies that are not what they look like", () => {
+  it.each([
+    [
+      "an exception outside of its block",
+      "{ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.0.0/16, except: [10.245.0.0/24] } }] }] }",
+      "must be a strict subset of `cidr`",
+    ],
+    [
+      "an exception that is all of its block",
+      "{ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 10.244.0.0/16, except: [10.244.0.0/16] } }] }] }",
+      "must be a strict subset of `cidr`",
+    ],
+    ["a peer that is nobody", "{ podSelector: {}, ingress: [{ from: [{}] }] }", "must specify a peer"],
+  ])("%s is refused, as by an API server, and verify and lint say so", async (_, spec, said) => {
+    const text = policy("web", "").replace(/spec: .*/, `spec: ${spec}`);
+    const checked = await run(text, "verify", "-o", "json");
+    expect(checked.code).toBe(1);
+    const { basis, cells } = JSON.parse(checked.out) as VerifyReport;
+    expect(basis.refused.map(({ message }) => message).join()).toContain(said);
+    // What an API server refuses shuts nobody out.
+    expect(cells.filter(({ row }) => row === "NETWORK-POLICY-DENIES")).toEqual([]);
+    expect((await run(text, "lint")).out.replaceAll(/\s+/g, " ")).toContain(said);
+  });
+
+  // An empty selector is everybody; one that is not there is one that is empty, or nobody.
+  it.each([
+    ["podSelector: {}", "{ podSelector: {}, ingress: [] }", "denied"],
+    ["podSelector with nothing behind it", "{ podSelector: , ingress: [] }", "denied"],
+    [
+      "an empty matchLabels",
+      "{ podSelector: { matchLabels: {}, matchExpressions: [] }, ingress: [] }",
+      "denied",
+    ],
+    ["from an empty podSelector", "{ podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }] }", "works"],
+    [
+      "from an empty namespaceSelector",
+      "{ podSelector: {}, ingress: [{ from: [{ namespaceSelector: {} }] }] }",
+      "works",
+    ],
+    ["an empty from", "{ podSelector: {}, ingress: [{ from: [] }] }", "works"],
+    ["no ingress, and a type for it", "{ podSelector: {}, policyTypes: [Ingress] }", "denied"],
+    ["no type", "{ podSelector: {}, policyTypes: [] }", "denied"],
+  ])("%s", async (_, spec, outcome) => {
+    const text = policy("web", "").replace(/spec: .*/, `spec: ${spec}`);
+    const { out } = await run(text, "verify", "-o", "json");
+    const { cells } = JSON.parse(out) as VerifyReport;
+    const toWeb = cells.filter(
+      (cell) =>
+        cell.flow === "pod-to-pod-ip" && cell.to === "pod/default/web" && cell.from === "pod/default/client",
+    );
+    expect(
+      new Set(toWeb.filter(({ protocol }) => protocol === "tcp").map(({ expected }) => expected)),
+    ).toEqual(new Set([outcome]));
+    expect(toWeb.filter(({ protocol, verdict }) => protocol === "tcp" && verdict !== "as-expected")).toEqual(
+      [],
+    );
+  });
+});

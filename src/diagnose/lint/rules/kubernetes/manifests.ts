@@ -23,6 +23,7 @@ const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]_[A-Z]|
 function isWhole(kind: string, value: Fields): boolean {
   if ((textAt(value, "metadata", "name") ?? "") === "") return false;
   if (kind === "Service") return valueAt(value, "spec", "ports") !== undefined;
+  if (kind === "NetworkPolicy") return isFields(valueAt(value, "spec"));
   const pods = podSpecPath(value);
   if (pods === undefined) return false;
   const containers = listAt(value, ...pods, "containers");
