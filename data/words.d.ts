@@ -18,6 +18,7 @@ export interface AzureNetworkFields {
   readonly adviceReserved: string;
   readonly adviceTag: string;
   readonly sideMixed: string;
+  readonly throttledSeconds: string;
 }
 export function azureNetworkFields(): AzureNetworkFields;
 
@@ -76,6 +77,7 @@ export interface ClusterFields {
   readonly kubernetesVersion: string;
   readonly nodeName: string;
   readonly nodeBuild: string;
+  readonly nodePodCIDRAllocated: string;
   readonly nodePodCIDR: string;
   readonly nodePodAddresses: string;
   readonly nodeCompat: string;
@@ -343,6 +345,7 @@ export interface ClusterLife {
   readonly adviceDockerNetworks: string;
   readonly noDhcpServer: string;
   readonly dhcpRangesFull: Template<"servers">;
+  readonly nodeWithoutPodCIDR: Template<"range">;
 }
 export function clusterLife(): ClusterLife;
 
@@ -603,6 +606,7 @@ export interface ControlPlane {
   readonly adviceServicePorts: string;
   readonly healthCheckNodePortForbidden: string;
   readonly routeTableChanged: Template<"name" | "etag">;
+  readonly routeApiThrottled: Template<"name" | "waitSeconds">;
   readonly routeTableFull: Template<"name" | "routesCount" | "routesMax">;
   readonly tolerationOperatorInvalid: string;
   readonly hostProcessMixed: string;

@@ -19,6 +19,12 @@ interface Given {
   readonly forwards?: boolean;
   /** Default none. */
   readonly networkRoutes?: "cloud" | "none";
+  /** How long Azure refuses writes; default not at all. */
+  readonly throttledSeconds?: number;
+  /** `win-2` is a Linux node, as kubenet leaves it: a bridge and the way to the subnet's gateway. */
+  readonly hasLinuxNode?: boolean;
+  /** False: the Node of win-2 has no podCIDR. */
+  readonly isAllocated?: boolean;
   /** Pods of win-2 have a range that Azure does not know. */
   readonly hasOwnRanges?: boolean;
 }
@@ -50,7 +56,7 @@ kind: Cluster
 metadata: {name: azure}
 nodes:
   - {name: win-1, os: windows, build: ws2022, address: 10.240.0.4, podCIDR: ${first}.0/24}
-  - {name: win-2, os: windows, build: ws2022, address: 10.240.0.5, podCIDR: ${second}.0/24}
+  - {name: win-2, os: ${given.hasLinuxNode === true ? "linux" : "windows, build: ws2022"}, address: 10.240.0.5, podCIDR: ${second}.0/24, podCIDRAllocated: ${given.isAllocated !== false}}
 network:
   plugin: ${hasOwnRanges === true ? "win-bridge" : "azure-vnet"}
   driver: ${given.driver ?? "L2Bridge"}
@@ -60,6 +66,7 @@ underlay:
   subnet: 10.240.0.0/16
   azure:
     addressSpace: [${spaces.join(", ")}]
+    throttledSeconds: ${given.throttledSeconds ?? 0}
     learned: [${learned.join(", ")}]
     securityGroups: [${groups.join(", ")}]
     routeTables: [{name: table, routes: [${routes.map((route) => `{${route}}`).join(", ")}]}]
@@ -327,6 +334,49 @@ describe("routes of the cloud provider", () => {
     expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("answered");
     const without = await openTestCluster(text({ ...CLOUD, networkRoutes: "none" }));
     expect(ask(without, "pod/a", "pod/c")[0]).toBe("azure-security-rule-denied");
+  });
+
+  it("lead to the pods of a Linux node, too, which reaches the others by its subnet's gateway alone", async () => {
+    const cluster = await openTestCluster(text({ ...CLOUD, hasLinuxNode: true }));
+    expect(userRoutes(cluster)).toEqual(BOTH);
+    const [there, told] = ask(cluster, "pod/a", "pod/c");
+    expect(there).toBe("answered");
+    expect(told).toContain("route 10.244.2.0/24 win-2 of subnet nodes (User): VirtualAppliance 10.240.0.5");
+    const routes = cluster.nodes[1]!.host.root.listRoutes().map(({ prefix }) => formatPrefix(prefix));
+    expect(routes).not.toContain("10.244.1.0/24");
+    const { report } = tracePacket(cluster, { from: "pod/c", to: "pod/a", protocol: "tcp", port: 8_080 });
+    expect(report.verdict).toBe("answered");
+    const without = { ...CLOUD, hasLinuxNode: true, networkRoutes: "none" } as const;
+    expect(ask(await openTestCluster(text(without)), "pod/a", "pod/c")[0]).toBe("azure-security-rule-denied");
+  });
+
+  it("are not written while Azure throttles, for an hour: told of the nodes, nothing led wrongly, and then they are", async () => {
+    const { subnetRules: _, ...open } = CLOUD;
+    const world = await openSessionWorld(text({ ...open, throttledSeconds: 3_600 }));
+    const { cluster } = world.session;
+    const troubles = world.session.troubles().filter(({ code }) => code === "route-api-throttled");
+    expect(troubles.map(({ reference }) => reference)).toEqual(["node/win-1", "node/win-2"]);
+    expect(troubles[0]?.text).toMatch(/too many requests \(429\), to be tried again after 3[0-9]{3} s/);
+    expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("no-route");
+    await world.session.passTime(1_800_000);
+    expect(userRoutes(cluster)).toEqual([]);
+    await world.session.passTime(1_900_000);
+    expect(userRoutes(cluster)).toEqual(BOTH);
+    expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("answered");
+    expect(world.session.troubles()).toEqual([]);
+  });
+
+  it("CP-R9 do not lead to a node whose Node has no podCIDR, without an Event, and its pods are not reached", async () => {
+    const { subnetRules: _, ...open } = CLOUD;
+    const world = await openSessionWorld(text({ ...open, isAllocated: false }));
+    const { cluster } = world.session;
+    expect(userRoutes(cluster)).toEqual(BOTH.slice(0, 1));
+    const troubles = world.session.troubles().map(({ reference, code }) => `${reference} ${code}`);
+    expect(troubles).toEqual(["node/win-2 node-without-pod-cidr"]);
+    const node = world.session.listObjects("Node").find(({ metadata }) => metadata.name === "win-2");
+    expect(JSON.stringify(node)).not.toContain("NetworkUnavailable");
+    expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("no-route");
+    expect(ask(cluster, "pod/a", "node/win-2")[0]).not.toBe("no-route");
   });
 
   it("are a minute old before they are there, and go with their Node", async () => {

@@ -47,6 +47,7 @@ import {
   SECURITY_SIDE,
   integer,
   oneOf,
+  seconds,
 } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
 
@@ -61,6 +62,7 @@ const SIDE_MAX = 4_000;
 const TABLES_MAX = 200;
 const ROUTES_MAX = 400;
 const NICS_MAX = 10_000;
+const THROTTLED_MAX = 86_400;
 
 interface RuleFields {
   name: string;
@@ -112,6 +114,7 @@ export interface AzureFields {
   routeTables: readonly Located<LocatedFields<TableFields>>[];
   subnets: readonly Located<LocatedFields<SubnetFields>>[];
   interfaces: readonly Located<LocatedFields<NicFields>>[];
+  throttledSeconds: number;
 }
 
 const PORTS = list(SECURITY_PORTS, { countMax: SIDE_MAX });
@@ -164,6 +167,7 @@ export const AZURE: OptionalMapping<AzureFields> = mapping<AzureFields>("a virtu
   routeTables: withDefault(list(TABLE, { countMax: TABLES_MAX }), [], [], "One for any number of subnets."),
   subnets: withDefault(list(SUBNET, { countMax: SUBNETS_MAX }), [], [], WORDS.subnets),
   interfaces: withDefault(list(NIC, { countMax: NICS_MAX }), [], [], WORDS.interfaces),
+  throttledSeconds: withDefault(seconds(0, THROTTLED_MAX), 0, 0, WORDS.throttledSeconds),
 });
 
 /** What a node is to its virtual network. */

@@ -76,6 +76,8 @@ export interface NodeSpec {
    * (dataplane.md §2.6).
    */
   readonly hasMacSpoofing: boolean;
+  /** False: no controller has written `podCIDR` into the Node object; the node's own configuration has it all the same. */
+  readonly isRangeInNode: boolean;
   /** How the container runtime of a Windows node reaches a port of a pod for `kubectl port-forward`. */
   readonly portForward: PortForwarding;
   /** Labels of the Node beside those that its kubelet gives it. */
@@ -162,6 +164,8 @@ export interface FileUnderlay {
   readonly dhcpServers: readonly DhcpMachineSpec[];
   /** The virtual network of Azure; undefined: the underlay is a segment of layer 2, or the fabric of an L2Tunnel network. */
   readonly azure: VirtualNetworkSpec | undefined;
+  /** How long after the start Azure refuses to write route tables. */
+  readonly azureThrottledSeconds: number;
 }
 
 export interface DhcpSpec {

@@ -80,6 +80,7 @@ function completeUnderlay(
       range: value.range.value,
       ...completeScope(value),
     })),
+    azureThrottledSeconds: raw.azure.value?.throttledSeconds.value ?? 0,
     azure:
       raw.azure.value &&
       completeAzure(
@@ -121,6 +122,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: C
     podAddresses: raw.podAddresses.value && valuesOf(raw.podAddresses.value),
     compat: raw.compat.value,
     hasMacSpoofing: raw.macSpoofing.value === "on",
+    isRangeInNode: raw.podCIDRAllocated.value,
     portForward: raw.portForward.value,
     labels: raw.labels.value,
     hostname: raw.hostname.value ?? raw.name.value,

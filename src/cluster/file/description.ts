@@ -109,6 +109,7 @@ export interface NodeFields extends NodeStateFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
+  podCIDRAllocated: boolean;
   portForward: PortForwarding;
   labels: Readonly<Record<string, string>>;
   ipv6: LocatedFields<NodeIpv6Fields>;
@@ -221,6 +222,7 @@ const NODE = mapping<NodeFields>("a node", {
   ),
   quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
   macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", "on", WORDS.nodeMacSpoofing),
+  podCIDRAllocated: withDefault(BOOLEAN, true, true, WORDS.nodePodCIDRAllocated),
   portForward: withDefault(
     oneOf<PortForwarding>(["connect", "wincat", "without-wincat"]),
     "connect",

@@ -19,6 +19,7 @@ const WORDS = clusterLife();
 
 /** Longer than the first round takes: a write every 30 seconds, which takes effect after 30 more. */
 const START_MS = 90_000;
+const MS_PER_SECOND = 1_000;
 
 /** A node whose pods the cloud does not know the way to. */
 export interface RouteTrouble {
@@ -48,7 +49,7 @@ function userRoute({
 export class CloudRoutes {
   private readonly cluster: Cluster;
   private readonly source: KubeSource;
-  private readonly tables = new MemoryRouteTables();
+  private readonly tables: MemoryRouteTables;
   private readonly tableName: string;
   private readonly controller: RoutesController;
   private dueAtMs: number;
@@ -65,7 +66,12 @@ export class CloudRoutes {
       "the cluster file checks that the nodes' subnet has a table",
     );
     this.tableName = defined(routeTable, "it has a name");
-    this.tables.put({ name: this.tableName, location: "", routes: routes.map(azureRoute), etag: "" });
+    const { nowMs } = clock;
+    const throttledMs = file.underlay.azureThrottledSeconds * MS_PER_SECOND;
+    this.tables = new MemoryRouteTables(throttledMs === 0 ? 0 : nowMs + throttledMs);
+    // What somebody wrote by hand was there before.
+    const byHand = { name: this.tableName, location: "", routes: routes.map(azureRoute), etag: "" };
+    this.tables.put(byHand, Number.POSITIVE_INFINITY);
     const provider = new AzureRoutes({
       tables: this.tables,
       tableName: this.tableName,
@@ -85,10 +91,11 @@ export class CloudRoutes {
   /** Lets time pass until each node has its route, or a round has shown that it gets none. */
   async start(): Promise<void> {
     const { clock } = this.cluster;
+    const isWaitedFor = ({ code }: RouteTrouble): boolean => code !== "node-without-pod-cidr";
     const endMs = clock.nowMs + START_MS;
     for (;;) {
       await this.sync();
-      if (clock.nowMs >= endMs || this.listTroubles().length === 0) return;
+      if (clock.nowMs >= endMs || !this.listTroubles().some(isWaitedFor)) return;
       clock.runUntil(Math.min(Math.max(this.dueAtMs, clock.nowMs + 1), endMs));
     }
   }
@@ -118,6 +125,10 @@ export class CloudRoutes {
     return this.cluster.nodes.flatMap(({ spec }) => {
       const range = formatPrefix(spec.podCIDR);
       if (led.has(range)) return [];
+      if (!spec.isRangeInNode) {
+        const text = WORDS.nodeWithoutPodCIDR({ range });
+        return { node: spec.name, code: "node-without-pod-cidr" as const, text };
+      }
       const { code = "no-route", message = WORDS.cloudRouteMissing({ range }) } = this.lastFault ?? {};
       return { node: spec.name, code, text: message };
     });

@@ -58,7 +58,7 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
     kind: "Node",
     metadata: { name: spec.name, labels: labelsOf(spec), annotations: ANNOTATIONS },
     // Ranges of Azure CNI Overlay are known to CNS alone.
-    spec: shape === "own-subnet" && routes !== "fabric" ? { podCIDR, podCIDRs } : {},
+    spec: shape === "own-subnet" && routes !== "fabric" && spec.isRangeInNode ? { podCIDR, podCIDRs } : {},
     status: {
       addresses: [
         { type: "InternalIP", address: formatIp(spec.address) },

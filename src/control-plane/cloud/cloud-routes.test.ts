@@ -135,7 +135,7 @@ function azure(
   { isDualStack = false, routes = [] as readonly AzureRoute[] } = {},
 ): AzureWorld {
   const tables = new MemoryRouteTables();
-  tables.put({ name: TABLE, location: "westeurope", routes, etag: "" });
+  tables.put({ name: TABLE, location: "westeurope", routes, etag: "" }, 0);
   tables.putCount = 0;
   const provider = new AzureRoutes({
     tables,
@@ -429,7 +429,7 @@ describe("routes of Azure", () => {
     world.node("node1", { podCIDRs: ["10.244.1.0/24"] });
     await world.runUntil(20_000);
     const byHand = appliance("by-hand", "192.168.9.0/24", "10.0.0.9");
-    world.tables.put({ name: TABLE, location: "westeurope", routes: [byHand], etag: "" });
+    world.tables.put({ name: TABLE, location: "westeurope", routes: [byHand], etag: "" }, 0);
     await world.runUntil(30_000);
     expect(world.tables.get(TABLE)?.routes).toEqual([byHand]);
     expect(world.condition("node1")).toBe(NOT_CREATED);

@@ -135,6 +135,8 @@ export const KNOWLEDGE_CODES = [
   "azure-route-none",
   "azure-security-rule-denied",
   // Routes of a cloud.
+  "node-without-pod-cidr",
+  "route-api-throttled",
   "route-table-changed",
   "route-table-full",
   "route-without-next-hop",

@@ -104,7 +104,7 @@ export class DelayedRouteUpdater {
     this.queue = [];
     const { tableName: name, location } = this.options;
     if (this.read(nowMs) === undefined) {
-      const created = this.write({ name, location, routes: [], etag: "" });
+      const created = this.write({ name, location, routes: [], etag: "" }, nowMs);
       if (created.state === "failed") {
         this.settle(created);
         return false;
@@ -112,15 +112,15 @@ export class DelayedRouteUpdater {
     }
     const table = this.read(nowMs) ?? { name, location, routes: [], etag: "" };
     const { routes, isDirty } = this.changed(table.routes, nodeNames);
-    const outcome = isDirty ? this.write({ ...table, routes }) : DONE;
+    const outcome = isDirty ? this.write({ ...table, routes }, nowMs) : DONE;
     if (isDirty && outcome.state === "done") return true;
     this.settle(outcome);
     return false;
   }
 
   /** What was read is not believed any more after a write, nor after one that met somebody else's. */
-  private write(table: RouteTable): Outcome {
-    const outcome = this.options.tables.put(table);
+  private write(table: RouteTable, nowMs: number): Outcome {
+    const outcome = this.options.tables.put(table, nowMs);
     if (outcome.state === "done" || outcome.fault.code === "route-table-changed") this.cached = undefined;
     return outcome;
   }

@@ -9,6 +9,7 @@ const WORDS = controlPlane();
 
 /** Row A15: routes of one table. */
 const ROUTES_MAX = 400;
+const MS_PER_SECOND = 1_000;
 
 export interface AzureRoute {
   readonly name: string;
@@ -30,7 +31,7 @@ export interface RouteTable {
 export interface RouteTablesApi {
   get(name: string): RouteTable | undefined;
   /** @param table With an empty `etag` it replaces whatever is there. */
-  put(table: RouteTable): Outcome;
+  put(table: RouteTable, nowMs: number): Outcome;
 }
 
 /** The tables of one resource group. Plain data. */
@@ -39,14 +40,27 @@ export class MemoryRouteTables implements RouteTablesApi {
   putCount = 0;
   private readonly tables = new Map<string, RouteTable>();
   private version = 0;
+  private readonly throttledUntilMs: number;
+
+  /** Until then writes are refused: the subscription has made more than it may in an hour. */
+  constructor(throttledUntilMs = 0) {
+    this.throttledUntilMs = throttledUntilMs;
+  }
 
   get(name: string): RouteTable | undefined {
     return this.tables.get(name.toLowerCase());
   }
 
-  put(table: RouteTable): Outcome {
+  put(table: RouteTable, nowMs: number): Outcome {
     this.putCount++;
     const { name, etag, routes } = table;
+    if (nowMs < this.throttledUntilMs) {
+      const waitSeconds = Math.ceil((this.throttledUntilMs - nowMs) / MS_PER_SECOND);
+      return failedWith({
+        code: "route-api-throttled",
+        message: WORDS.routeApiThrottled({ name, waitSeconds }),
+      });
+    }
     const present = this.get(name);
     if (etag !== "" && etag !== present?.etag)
       return failedWith({
