@@ -61,7 +61,7 @@ async function open(query: string): Promise<{ readonly socket: Socket; readonly 
   };
   return new Promise((resolve, reject) => {
     const request = requestTls({ host: host.split(":")[0], port, path, ca, headers, agent: false });
-    request.on("upgrade", (_response, socket, head) => resolve({ socket: socket as Socket, head }));
+    request.on("upgrade", (_response, socket, head) => resolve({ socket, head }));
     request.on("response", (response) => reject(new Error(`status ${response.statusCode ?? 0}`)));
     request.on("error", reject);
     request.end();

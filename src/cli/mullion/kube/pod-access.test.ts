@@ -217,12 +217,12 @@ describe("exec", () => {
       }
     };
     await vi.waitUntil(async () => (await reasonOf()) === "Success");
-    const [, ...ended] = await Promise.all([
+    const [, ...answers] = await Promise.all([
       api.deleteNamespacedPod({ namespace: "default", name: "brief", gracePeriodSeconds: 0 }),
       ...Array.from({ length: 6 }, reasonOf),
     ]);
     // Each of them met the pod, or was told that it is gone.
-    for (const each of ended) expect(each).toMatch(/^(?:Success|NotFound)$|404/);
+    for (const each of answers) expect(each).toMatch(/^(?:Success|NotFound)$|404/);
     const left = await exec("win", ["ipconfig"]);
     expect(left.status.status).toBe("Success");
   });
