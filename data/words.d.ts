@@ -19,6 +19,8 @@ export interface AzureNetworkFields {
   readonly adviceTag: string;
   readonly sideMixed: string;
   readonly throttledSeconds: string;
+  readonly serviceTags: string;
+  readonly serviceTagRanges: string;
 }
 export function azureNetworkFields(): AzureNetworkFields;
 

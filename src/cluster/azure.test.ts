@@ -19,6 +19,8 @@ interface Given {
   readonly forwards?: boolean;
   /** Default none. */
   readonly networkRoutes?: "cloud" | "none";
+  /** In flow style, without its braces. */
+  readonly serviceTag?: string;
   /** How long Azure refuses writes; default not at all. */
   readonly throttledSeconds?: number;
   /** `win-2` is a Linux node, as kubenet leaves it: a bridge and the way to the subnet's gateway. */
@@ -67,6 +69,7 @@ underlay:
   azure:
     addressSpace: [${spaces.join(", ")}]
     throttledSeconds: ${given.throttledSeconds ?? 0}
+    serviceTags: [${given.serviceTag === undefined ? "" : `{${given.serviceTag}}`}]
     learned: [${learned.join(", ")}]
     securityGroups: [${groups.join(", ")}]
     routeTables: [{name: table, routes: [${routes.map((route) => `{${route}}`).join(", ")}]}]
@@ -172,6 +175,39 @@ describe("security groups", () => {
     const [verdict, told] = ask(await openTestCluster(text(given)), "pod/a", "pod/c");
     expect(verdict).toBe("azure-security-rule-denied");
     expect(told.at(-1)).toContain("rule 65500 DenyAllOutBound of security group of-subnet");
+  });
+});
+
+describe("service tags", () => {
+  const deny = (destination: string): string =>
+    `name: stop, priority: 100, access: Deny, ${OUT}, destination: [${destination}]`;
+
+  it("of a service stand for the ranges that the file gives them", async () => {
+    const serviceTag = "name: Storage.WestEurope, ranges: [203.0.113.0/24]";
+    const rules = [deny("Storage.WestEurope")];
+    const cluster = await openTestCluster(text({ serviceTag, subnetRules: rules }));
+    const [verdict, told] = ask(cluster, "pod/a", "external");
+    expect(verdict).toBe("azure-security-rule-denied");
+    expect(told.at(-1)).toBe(
+      "rule 100 stop of security group of-subnet (subnet nodes, outbound) denies the flow",
+    );
+    expect(ask(cluster, "pod/a", "pod/c")[0]).toBe("answered");
+    const other = serviceTag.replace("203.0.113.0/24", "198.51.100.0/24");
+    const elsewhere = await openTestCluster(text({ serviceTag: other, subnetRules: rules }));
+    expect(ask(elsewhere, "pod/a", "external")[0]).not.toBe("azure-security-rule-denied");
+  });
+
+  it.each([
+    ["AzurePlatformDNS", "168.63.129.16"],
+    ["AzurePlatformIMDS", "169.254.169.254"],
+  ])("of the platform: no rule reaches it but one of %s", async (tag, address) => {
+    const told = async (destination: string): Promise<string> =>
+      ask(await openTestCluster(text({ subnetRules: [deny(destination)] })), "node/win-1", address)[0];
+    expect(await told(`"*"`)).not.toBe("azure-security-rule-denied");
+    expect(await told(`${address}/32`)).not.toBe("azure-security-rule-denied");
+    expect(await told(tag)).toBe("azure-security-rule-denied");
+    const twin = tag === "AzurePlatformDNS" ? "AzurePlatformIMDS" : "AzurePlatformDNS";
+    expect(await told(twin)).not.toBe("azure-security-rule-denied");
   });
 });
 

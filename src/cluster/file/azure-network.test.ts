@@ -27,6 +27,28 @@ const rule = (more: string): string =>
 const route = (...routes: readonly string[]): string =>
   `{${SPACE}, routeTables: [{name: t, routes: [${routes.map((each) => `{${each}}`).join(", ")}]}]}`;
 
+describe("service tags", () => {
+  const tagged = (tags: string, side: string): string =>
+    `{${SPACE}, serviceTags: [${tags}], securityGroups: [{name: g, rules: [{name: r, priority: 100, direction: Inbound, access: Allow, source: [${side}]}]}]}`;
+  const STORAGE = "{name: Storage, ranges: [203.0.113.0/24]}";
+
+  it("are those of packets, and those whose ranges the file gives", () => {
+    expect(problemsOf(tagged(STORAGE, "Storage"))).toEqual([]);
+    expect(problemsOf(tagged("", "AzurePlatformIMDS"))).toEqual([]);
+    expect(problemsOf(tagged("", "Storage"))[0]).toContain(
+      `no service tag and no application group "Storage"`,
+    );
+  });
+
+  it("have one meaning each", () => {
+    expect(problemsOf(tagged(`${STORAGE}, ${STORAGE}`, "Storage"))[0]).toContain(
+      `"Storage" is there already`,
+    );
+    const own = "{name: Internet, ranges: [203.0.113.0/24]}";
+    expect(problemsOf(tagged(own, "Internet"))[0]).toContain(`"Internet" is there already`);
+  });
+});
+
 describe("a virtual network", () => {
   it("is taken as it is when Azure would take it", () => {
     expect(problemsOf(`{${SPACE}, ${SUBNET}}`)).toEqual([]);

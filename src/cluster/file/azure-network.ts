@@ -63,6 +63,7 @@ const TABLES_MAX = 200;
 const ROUTES_MAX = 400;
 const NICS_MAX = 10_000;
 const THROTTLED_MAX = 86_400;
+const TAGS_MAX = 1_000;
 
 interface RuleFields {
   name: string;
@@ -115,6 +116,18 @@ export interface AzureFields {
   subnets: readonly Located<LocatedFields<SubnetFields>>[];
   interfaces: readonly Located<LocatedFields<NicFields>>[];
   throttledSeconds: number;
+  serviceTags: readonly Located<LocatedFields<ServiceTagFields>>[];
+}
+
+/** Ranges of services, by the tags that Azure publishes. */
+interface ServiceTagFields {
+  name: string;
+  ranges: readonly Located<Prefix>[];
+}
+type Services = ReadonlyMap<string, readonly Prefix[]>;
+
+function servicesOf({ serviceTags }: LocatedFields<AzureFields>): Services {
+  return new Map(serviceTags.value.map(({ value }) => [value.name.value, valuesOf(value.ranges.value)]));
 }
 
 const PORTS = list(SECURITY_PORTS, { countMax: SIDE_MAX });
@@ -157,6 +170,10 @@ const NIC = mapping<NicFields>("a network interface", {
   applicationGroups: withDefault(list(RESOURCE_NAME, { countMax: 100 }), [], [], WORDS.nicGroups),
 });
 const RANGES = list(PREFIX, { countMax: SPACES_MAX });
+const SERVICE_TAG = mapping<ServiceTagFields>("a service tag", {
+  name: required(RESOURCE_NAME, "As Azure calls it, such as Storage.WestEurope."),
+  ranges: required(list(PREFIX, { countMin: 1, countMax: SIDE_MAX }), WORDS.serviceTagRanges),
+});
 
 export const AZURE: OptionalMapping<AzureFields> = mapping<AzureFields>("a virtual network", {
   addressSpace: required(list(PREFIX, { countMin: 1, countMax: SPACES_MAX }), WORDS.addressSpace),
@@ -167,6 +184,7 @@ export const AZURE: OptionalMapping<AzureFields> = mapping<AzureFields>("a virtu
   routeTables: withDefault(list(TABLE, { countMax: TABLES_MAX }), [], [], "One for any number of subnets."),
   subnets: withDefault(list(SUBNET, { countMax: SUBNETS_MAX }), [], [], WORDS.subnets),
   interfaces: withDefault(list(NIC, { countMax: NICS_MAX }), [], [], WORDS.interfaces),
+  serviceTags: withDefault(list(SERVICE_TAG, { countMax: TAGS_MAX }), [], [], WORDS.serviceTags),
   throttledSeconds: withDefault(seconds(0, THROTTLED_MAX), 0, 0, WORDS.throttledSeconds),
 });
 
@@ -180,11 +198,13 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map(({ value }) => value);
 }
 
-function sideOf(words: readonly Located<SecurityWord>[]): SecuritySide {
+function sideOf(words: readonly Located<SecurityWord>[], services: Services): SecuritySide {
   const texts = valuesOf(words);
   if (texts.length === 0 || texts.includes("*")) return { kind: "any" };
   const ranges = texts.flatMap((text) => rangeOf(text) ?? []);
   if (ranges.length > 0) return { kind: "ranges", ranges };
+  const own = services.get(texts[0] ?? "");
+  if (own !== undefined) return { kind: "service", tag: texts[0] ?? "", ranges: own };
   const tag = SERVICE_TAGS.find((each) => each === texts[0]);
   return tag === undefined ? { kind: "groups", groups: texts } : { kind: "tag", tag };
 }
@@ -193,15 +213,15 @@ function rangeOf(text: string): Prefix | undefined {
   return parsePrefix(text.includes("/") ? text : `${text}/32`);
 }
 
-function completeRule({ value }: Located<LocatedFields<RuleFields>>): SecurityRule {
+function completeRule({ value }: Located<LocatedFields<RuleFields>>, services: Services): SecurityRule {
   return {
     name: value.name.value,
     priority: value.priority.value,
     direction: value.direction.value,
     access: value.access.value,
     protocol: value.protocol.value,
-    source: sideOf(value.source.value),
-    destination: sideOf(value.destination.value),
+    source: sideOf(value.source.value, services),
+    destination: sideOf(value.destination.value, services),
     sourcePorts: valuesOf(value.sourcePorts.value),
     destinationPorts: valuesOf(value.destinationPorts.value),
   };
@@ -222,10 +242,11 @@ export function completeAzure(
   underlay: Prefix,
   nodes: readonly AzureNode[],
 ): VirtualNetworkSpec {
+  const services = servicesOf(raw);
   const groups = new Map<string, SecurityGroup>(
     raw.securityGroups.value.map(({ value }) => [
       value.name.value,
-      { name: value.name.value, rules: value.rules.value.map(completeRule) },
+      { name: value.name.value, rules: value.rules.value.map((rule) => completeRule(rule, services)) },
     ]),
   );
   const tables = new Map(
@@ -329,9 +350,16 @@ function checkSubnets(
   }
 }
 
+/** What a side of a rule may name. */
+interface KnownNames {
+  /** Application groups. */
+  readonly members: readonly string[];
+  readonly tags: readonly string[];
+}
+
 function checkGroup(
   { value: group }: Located<LocatedFields<GroupFields>>,
-  members: readonly string[],
+  known: KnownNames,
   report: Report,
 ) {
   const taken = new Map<string, string>();
@@ -341,20 +369,24 @@ function checkGroup(
     if (other !== undefined)
       report(rule.priority.place, `rule ${quote(other)} has this priority already`, "Choose another one.");
     taken.set(key, rule.name.value);
-    for (const side of [rule.source.value, rule.destination.value]) checkSide(side, members, report);
+    for (const side of [rule.source.value, rule.destination.value]) checkSide(side, known, report);
   }
 }
 
 /** A side holds ranges, one tag, or application groups. */
-function checkSide(side: readonly Located<SecurityWord>[], members: readonly string[], report: Report): void {
+function checkSide(
+  side: readonly Located<SecurityWord>[],
+  { members, tags }: KnownNames,
+  report: Report,
+): void {
   const kindOf = (text: string): string => {
     if (text === "*" || rangeOf(text) !== undefined) return "range";
-    return SERVICE_TAGS.some((tag) => tag === text) ? "tag" : "group";
+    return tags.includes(text) ? "tag" : "group";
   };
   for (const [index, { value, place }] of side.entries()) {
     const kind = kindOf(value);
     if (kind === "group" && !members.includes(value)) {
-      const [near] = nearestNames(value, [...SERVICE_TAGS, ...members]);
+      const [near] = nearestNames(value, [...tags, ...members]);
       report(
         place,
         `there is no service tag and no application group ${quote(value)}`,
@@ -432,7 +464,14 @@ export function checkAzure(
   const members = raw.interfaces.value.flatMap(({ value }) => valuesOf(value.applicationGroups.value));
   checkSpaces(raw, report);
   checkSubnets(raw, nodes, report);
-  for (const group of raw.securityGroups.value) checkGroup(group, members, report);
+  const own = raw.serviceTags.value.map(({ value }) => value.name);
+  for (const [index, { value, place }] of own.entries()) {
+    const isTaken =
+      SERVICE_TAGS.some((tag) => tag === value) || own.slice(0, index).some((other) => other.value === value);
+    if (isTaken) report(place, `the tag ${quote(value)} is there already`, "Remove one of the two.");
+  }
+  const tags = [...SERVICE_TAGS, ...own.map(({ value }) => value)];
+  for (const group of raw.securityGroups.value) checkGroup(group, { members, tags }, report);
   for (const table of raw.routeTables.value) checkTable(table, report);
   checkNames(
     raw,

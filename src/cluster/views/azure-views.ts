@@ -77,6 +77,7 @@ function formatSide(side: SecuritySide): string {
     case "ranges":
       return side.ranges.map(formatPrefix).join(",");
     case "tag":
+    case "service":
       return side.tag;
     case "groups":
       return side.groups.join(",");

@@ -10,7 +10,13 @@ export const DIRECTIONS = ["Inbound", "Outbound"] as const;
 export type SecurityDirection = (typeof DIRECTIONS)[number];
 
 /** Service tags that stand for ranges which packets of a cluster meet. */
-export const SERVICE_TAGS = ["VirtualNetwork", "Internet", "AzureLoadBalancer"] as const;
+export const SERVICE_TAGS = [
+  "VirtualNetwork",
+  "Internet",
+  "AzureLoadBalancer",
+  "AzurePlatformDNS",
+  "AzurePlatformIMDS",
+] as const;
 export type ServiceTag = (typeof SERVICE_TAGS)[number];
 
 export const SECURITY_PROTOCOLS = ["Tcp", "Udp", "Icmp", "*"] as const;
@@ -22,11 +28,12 @@ const NUMBERS: Readonly<Record<Exclude<SecurityProtocol, "*">, number>> = {
   Icmp: IpProtocol.icmp,
 };
 
-/** Whom a rule is about: everybody, these ranges, a tag, or the members of these application groups. */
+/** Whom a rule is about: everybody, these ranges, a tag, a service whose ranges the file gives, or the members of these application groups. */
 export type SecuritySide =
   | { readonly kind: "any" }
   | { readonly kind: "ranges"; readonly ranges: readonly Prefix[] }
   | { readonly kind: "tag"; readonly tag: ServiceTag }
+  | { readonly kind: "service"; readonly tag: string; readonly ranges: readonly Prefix[] }
   | { readonly kind: "groups"; readonly groups: readonly string[] };
 
 /** Both ends included. */
@@ -120,8 +127,16 @@ function isTagged(tag: ServiceTag, ip: Ip, names: SecurityNames): boolean {
     case "Internet":
       return !isInside && !isIn(PRIVATE, ip);
     case "AzureLoadBalancer":
+    case "AzurePlatformDNS":
       return ip === PLATFORM_ADDRESS;
+    case "AzurePlatformIMDS":
+      return ip === METADATA_ADDRESS;
   }
+}
+
+/** Rules about anything else do not reach the platform's addresses (control-planes.md §6.3). */
+function namesPlatform({ source, destination }: SecurityRule): boolean {
+  return [source, destination].some((side) => side.kind === "tag" && side.tag.startsWith("AzurePlatform"));
 }
 
 function isSide(side: SecuritySide, ip: Ip, names: SecurityNames): boolean {
@@ -129,6 +144,7 @@ function isSide(side: SecuritySide, ip: Ip, names: SecurityNames): boolean {
     case "any":
       return true;
     case "ranges":
+    case "service":
       return isIn(side.ranges, ip);
     case "tag":
       return isTagged(side.tag, ip, names);
@@ -166,6 +182,15 @@ export class RuleOrder {
 
   list(direction: SecurityDirection): readonly SecurityRule[] {
     return this.rules[direction];
+  }
+
+  /** The first rule about the platform that matches a flow of it; undefined: the flow passes. */
+  decidePlatform(
+    direction: SecurityDirection,
+    flow: FiveTuple,
+    names: SecurityNames,
+  ): SecurityRule | undefined {
+    return this.rules[direction].find((each) => namesPlatform(each) && matches(each, flow, names));
   }
 
   /** The first rule that matches; the last one always does. */

@@ -288,8 +288,10 @@ export class VirtualNetwork implements FabricRules {
     nowMs: number,
   ): FabricDecision | undefined {
     const { flow, quoted, source, destination } = asked;
-    if ([source, destination].some((ip) => ip === PLATFORM_ADDRESS || ip === METADATA_ADDRESS))
-      return undefined;
+    if ([source, destination].some((ip) => ip === PLATFORM_ADDRESS || ip === METADATA_ADDRESS)) {
+      const refusal = this.findPlatformRefusal(nic, direction, flow);
+      return refusal === undefined ? undefined : deny(refusal, direction, steps);
+    }
     const flows = this.flowsOf.get(nic.machine);
     assert(flows !== undefined, "each adapter has a table of flows");
     const isKnown =
@@ -303,6 +305,20 @@ export class VirtualNetwork implements FabricRules {
     if (flows.add(direction, flow, nowMs)) return undefined;
     const text = `the adapter of ${nic.machine} has ${FLOWS_MAX} flows`;
     return { kind: "drop", code: "flow-limit-reached", text, steps };
+  }
+
+  private findPlatformRefusal(
+    nic: VirtualNic,
+    direction: SecurityDirection,
+    flow: FiveTuple,
+  ): Refusal | undefined {
+    const subnet = this.subnetOf(nic);
+    for (const { level, group } of this.groupsOf(nic.machine, direction)) {
+      const rule = group.decidePlatform(direction, flow, this.namesIn(subnet));
+      const where = level === "Subnet" ? `subnet ${subnet?.name ?? ""}` : `adapter of ${nic.machine}`;
+      if (rule?.access === "Deny") return { group: group.name, level: where, rule };
+    }
+    return undefined;
   }
 
   private findRefusal(
