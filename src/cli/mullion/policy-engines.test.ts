@@ -33,7 +33,10 @@ const CLIENT = "pod/default/client";
 const OTHER = "pod/foreign/other";
 const TO_WEB = "pod/default/web";
 
-/** Of a policy: who asks the web pod on which port; by the specification; under Calico and under NPM. */
+/**
+ * Of a policy: who asks the web pod on which port; by the specification; under Calico and under NPM; and the code of what each of
+ * them cannot hold, which is said when the policy is taken.
+ */
 type Row = readonly [
   what: string,
   spec: string,
@@ -42,6 +45,8 @@ type Row = readonly [
   said: Outcome,
   calico: Outcome,
   npm: Outcome,
+  calicoCode?: string | undefined,
+  npmCode?: string | undefined,
 ];
 
 /** control-planes.md §7.2, the table of semantics, with what engines on Windows leave out. */
@@ -165,6 +170,8 @@ const ROWS: readonly Row[] = [
     "passes",
     "blocked",
     "passes",
+    "network-policy-except",
+    "network-policy-except",
   ],
   [
     "an except with the sender",
@@ -174,6 +181,8 @@ const ROWS: readonly Row[] = [
     "blocked",
     "blocked",
     "passes",
+    "network-policy-except",
+    "network-policy-except",
   ],
   [
     "a named port",
@@ -183,6 +192,8 @@ const ROWS: readonly Row[] = [
     "blocked",
     "blocked",
     "passes",
+    "network-policy-named-port",
+    "network-policy-named-port",
   ],
   [
     "pods by NotIn",
@@ -192,6 +203,8 @@ const ROWS: readonly Row[] = [
     "passes",
     "passes",
     "passes",
+    undefined,
+    "network-policy-negated-selector",
   ],
   [
     "pods by NotIn, of another namespace",
@@ -201,20 +214,56 @@ const ROWS: readonly Row[] = [
     "blocked",
     "blocked",
     "passes",
+    undefined,
+    "network-policy-negated-selector",
+  ],
+  [
+    "SCTP alone",
+    `{ podSelector: ${WEB}, ingress: [{ ports: [{ protocol: SCTP, port: 8080 }] }] }`,
+    CLIENT,
+    8080,
+    "blocked",
+    "blocked",
+    "passes",
+    undefined,
+    "network-policy-sctp",
+  ],
+  [
+    "a range of IPv6",
+    `{ podSelector: ${WEB}, ingress: [{ from: [{ ipBlock: { cidr: 2001:db8::/32 } }] }] }`,
+    CLIENT,
+    8080,
+    "blocked",
+    "blocked",
+    "passes",
+    "network-policy-ipv6",
+    "network-policy-ipv6",
   ],
 ];
 
 describe.each([CALICO, NPM])("$name on a network that it finds", (engine) => {
   it("lets through and blocks as the table of semantics says", async () => {
     const client = await opened(cluster(engine));
-    for (const [what, spec, from, port, , calico, npm] of ROWS) {
+    for (const [what, spec, from, port, , calico, npm, calicoCode, npmCode] of ROWS) {
       const inputs = [{ name: "p.yaml", text: policy(spec) }];
-      await client.apply({ inputs });
+      const { notes } = await client.apply({ inputs });
       const seen = await outcomeOf(client, from, TO_WEB, port);
-      expect(`${what}: ${seen}`).toBe(`${what}: ${engine === CALICO ? calico : npm}`);
+      const codes = notes.map(({ code }) => code).filter((code) => code !== "selector-matches-nothing");
+      const [expected, limit] = engine === CALICO ? [calico, calicoCode] : [npm, npmCode];
+      expect(`${what}: ${[seen, ...codes].join()}`).toBe(
+        `${what}: ${[expected, ...(limit === undefined ? [] : [limit])].join()}`,
+      );
       await client.delete({ inputs });
     }
     expect(await outcomeOf(client, CLIENT, TO_WEB, 8080)).toBe("passes");
+  });
+
+  it("a row that does otherwise than the specification has a code", () => {
+    const unexplained = ROWS.filter(([, , , , said, calico, npm, calicoCode, npmCode]) => {
+      const [seen, code] = engine === CALICO ? [calico, calicoCode] : [npm, npmCode];
+      return seen !== said && code === undefined;
+    });
+    expect(unexplained.map(([what]) => what)).toEqual([]);
   });
 
   it("egress is independent of ingress, and answers pass", async () => {
@@ -262,6 +311,21 @@ describe.each([CALICO, NPM])("$name on a network that it finds", (engine) => {
     ).toBe(true);
     const codes = other.findings.filter(({ cell }) => cell !== undefined).map(({ code }) => code);
     expect(new Set(codes)).toEqual(new Set(engine === NPM ? ["network-policy-except"] : []));
+  });
+});
+
+describe("no engine", () => {
+  it("lets everything through, and says of each policy that nothing enforces it", async () => {
+    const client = await opened(cluster({ name: "none", network: "{ name: cbr0 }", fields: "policy: none" }));
+    for (const [what, spec, from, port] of ROWS) {
+      const inputs = [{ name: "p.yaml", text: policy(spec) }];
+      const { notes } = await client.apply({ inputs });
+      const seen = await outcomeOf(client, from, TO_WEB, port);
+      const isNobodys = spec.includes("app: none");
+      const codes = isNobodys ? ["selector-matches-nothing"] : ["network-policy-not-enforced"];
+      expect([what, seen, ...notes.map(({ code }) => code)]).toEqual([what, "passes", ...codes]);
+      await client.delete({ inputs });
+    }
   });
 });
 
