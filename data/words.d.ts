@@ -47,6 +47,10 @@ export interface ClusterFields {
   readonly networkClusterCIDR: string;
   readonly networkClusterCIDRDefault: string;
   readonly networkNodeCIDRMaskSize: string;
+  readonly networkDocker: string;
+  readonly dockerDnsServers: string;
+  readonly dockerDnsSuffix: string;
+  readonly dockerGatewayDns: string;
   readonly networkOutboundNAT: string;
   readonly networkCni: string;
   readonly furtherNetworkName: string;
@@ -186,6 +190,7 @@ export interface ClusterFile {
   readonly adviceDhcpSplit: string;
   readonly dhcpServersWithoutFirst: string;
   readonly podMacNotTransparent: Template<"driver">;
+  readonly dockerWithoutIpv6: string;
 }
 export function clusterFile(): ClusterFile;
 

@@ -2,6 +2,7 @@
 // manager, WinNAT, published ports and names.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { formatIp } from "#core/net/ip.ts";
 import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { type SessionWorld, ask, askName, openSessionWorld } from "#test/support/cluster/session-world.ts";
 import { readInput } from "./input/read-input.ts";
@@ -149,6 +150,25 @@ describe("networks of driver nat", () => {
     expect(ask(world, "node/host-1", "127.0.0.1", { port: 8080 })).toBe("refused");
   });
 
+  it("has the name servers and the suffix that the network was made with, behind the gateway or without it", async () => {
+    const given = async (docker: string): Promise<SessionWorld> =>
+      openSessionWorld(text({ range, network: `docker: {${docker}}` }));
+    const settings = ({ session }: SessionWorld): unknown => {
+      const { dns } = session.cluster.pods.find(({ spec }) => spec.name === "client")!.compartment;
+      return [dns.servers.map(formatIp), dns.search];
+    };
+    const both = await given("dnsServers: [203.0.113.10], dnsSuffix: corp.example");
+    expect(settings(both)).toEqual([["172.20.1.1", "203.0.113.10"], ["corp.example"]]);
+    expect(inspect(both).Options).toMatchObject({
+      "com.docker.network.windowsshim.dnsservers": "203.0.113.10",
+      "com.docker.network.windowsshim.dnssuffix": "corp.example",
+    });
+    const without = await given("dnsServers: [203.0.113.10], gatewayDns: false");
+    expect(settings(without)).toEqual([["203.0.113.10"], []]);
+    expect(askName(without, "pod/client", "web")).toMatch(/^no such name: /);
+    expect(askName(without, "pod/client", "www.example.com", { port: 443 })).toMatch(/saw 10\.0\.0\.11$/);
+  });
+
   it("HNS, which gives addresses, refuses the container for which the subnet has none left", async () => {
     const pods = ["a", "b", "c", "d", "e", "f"].map((name) => `name: ${name}, node: host-1`);
     const world = await openSessionWorld(
@@ -185,9 +205,11 @@ spec:
       "cluster-file-driver-mismatch",
       /Docker makes no leg of the host/,
     ],
+    ["driver: L2Bridge, name: b", "cluster-file-driver-mismatch", /IPv4 alone on Windows/],
     ["driver: NAT, cni: {policies: [{name: a}]}", "cluster-file-invalid-value", /plugin docker reads no CNI/],
   ])("refuses %s", (network, code, message) => {
-    const read = readInput([{ name: "cluster.yaml", text: text({ network }) }]);
+    const more = network.endsWith("name: b") ? "ipv6: {enabled: true}" : "";
+    const read = readInput([{ name: "cluster.yaml", text: text({ network, more, range: BRIDGED }) }]);
     const problems = "problems" in read ? read.problems : [];
     expect(problems.map((problem) => problem.code)).toContain(code);
     expect(problems.map((problem) => problem.message).join("\n")).toMatch(message);

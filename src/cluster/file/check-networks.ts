@@ -30,6 +30,14 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const { plugin } = network;
   const driver = driverOf(network);
   if (plugin.value === "azure-vnet") checkAzure(driver, network, reading);
+  const { dnsServers, dnsSuffix, gatewayDns } = network.docker.value;
+  const isChanged = dnsServers.value.length > 0 || dnsSuffix.value !== undefined || !gatewayDns.value;
+  if (plugin.value !== "docker" && isChanged)
+    reading.reportValue(
+      network.docker.place,
+      "only Docker has these options",
+      "Write plugin: docker, or remove them.",
+    );
   if (plugin.value === "docker" && driver === "Overlay") {
     const advice = "Write driver: NAT, Transparent or L2Bridge, or plugin: win-overlay.";
     reading.report("cluster-file-driver-mismatch", network.driver.place, WORDS.dockerOverlayIsSwarm, advice);

@@ -144,6 +144,16 @@ export interface NetworkSpec extends PodNetworkSpec {
   readonly backend: FlannelBackend | undefined;
   readonly serviceCIDR: Prefix;
   readonly cni: CniSpec;
+  readonly docker: DockerSpec;
+}
+
+/** Options of `docker network create` that no field of a network stands for; they hold for all networks of the file. */
+export interface DockerSpec {
+  readonly dnsServers: readonly Ipv4[];
+  /** Empty: none. */
+  readonly dnsSuffix: string;
+  /** Containers of NAT networks ask the engine on the gateway first. */
+  readonly hasGatewayDns: boolean;
 }
 
 export interface RouteSpec {

@@ -270,6 +270,13 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     const message = WORDS.driverWithoutIpv6({ driver, reason });
     const advice = WORDS.adviceL2BridgeOrNoIpv6;
     reading.report("cluster-file-driver-mismatch", place, message, advice);
+  } else if (plugin === "docker") {
+    reading.report(
+      "cluster-file-driver-mismatch",
+      place,
+      WORDS.dockerWithoutIpv6,
+      WORDS.adviceL2BridgeOrNoIpv6,
+    );
   } else if (plugin === "flannel") {
     // control-planes.md §1.3: the back ends of Windows do not look at the second family.
     const message = isWindowsThere

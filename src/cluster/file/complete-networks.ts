@@ -125,6 +125,11 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
       conflist: raw.cni.value.conflist.value,
       policies: valuesOf(raw.cni.value.policies.value),
     },
+    docker: {
+      dnsServers: valuesOf(raw.docker.value.dnsServers.value),
+      dnsSuffix: raw.docker.value.dnsSuffix.value ?? "",
+      hasGatewayDns: raw.docker.value.gatewayDns.value,
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import { LIMITS } from "#core/base/limits.ts";
 import { defined } from "#core/base/assert.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { type Prefix, parsePrefix } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
 import type {
   FlannelBackend,
   NetworkDriver,
@@ -12,7 +12,7 @@ import type {
 } from "./cluster-file.ts";
 import { type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
-import { BOOLEAN, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
+import { BOOLEAN, IPV4, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
 import { clusterFields } from "#data/words.js";
 
@@ -20,6 +20,7 @@ const WORDS = clusterFields();
 
 const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
+const DNS_SERVERS_MAX = 20;
 const SERVICE_CIDR: Prefix = Object.freeze(defined(parsePrefix("10.96.0.0/12"), "a default range is one"));
 
 export interface OutboundNatFields {
@@ -37,6 +38,11 @@ export interface DriverFields {
   vlan: number | undefined;
   ipam: NetworkIpam | undefined;
 }
+interface DockerFields {
+  dnsServers: readonly Located<Ipv4>[];
+  dnsSuffix: string | undefined;
+  gatewayDns: boolean;
+}
 export interface NetworkFields extends DriverFields {
   plugin: PodNetworkPlugin | undefined;
   name: string | undefined;
@@ -49,6 +55,7 @@ export interface NetworkFields extends DriverFields {
   serviceCIDR: Prefix;
   outboundNAT: LocatedFields<OutboundNatFields>;
   cni: LocatedFields<CniFields>;
+  docker: LocatedFields<DockerFields>;
 }
 export interface FurtherNetworkFields extends Omit<DriverFields, "vlan" | "ipam"> {
   name: string;
@@ -79,6 +86,12 @@ const CNI = mapping<CniFields>("a mapping", {
     [],
     WORDS.cniPolicies,
   ),
+});
+
+const DOCKER = mapping<DockerFields>("a mapping", {
+  dnsServers: withDefault(list(IPV4, { countMax: DNS_SERVERS_MAX }), [], [], WORDS.dockerDnsServers),
+  dnsSuffix: optional(NAME, WORDS.dockerDnsSuffix, "none"),
+  gatewayDns: withDefault(BOOLEAN, true, true, WORDS.dockerGatewayDns),
 });
 
 const DRIVER = oneOf<NetworkDriver>(["L2Bridge", "L2Tunnel", "Overlay", "Transparent", "NAT"]);
@@ -124,6 +137,7 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
   ),
   outboundNAT: section(OUTBOUND_NAT, WORDS.networkOutboundNAT),
   cni: section(CNI, WORDS.networkCni),
+  docker: section(DOCKER, WORDS.networkDocker),
 });
 
 export const FURTHER_NETWORK: OptionalMapping<FurtherNetworkFields> = mapping<FurtherNetworkFields>(

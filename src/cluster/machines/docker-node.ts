@@ -55,6 +55,7 @@ function requestOf(file: ClusterFile, network: PodNetworkSpec, { spec }: Cluster
     gateway: isLeased ? undefined : (networkGateway(file, network, spec) as Ipv4),
     adapter: driver === "NAT" ? undefined : ADAPTER_NAME,
     vlan,
+    ...file.network.docker,
     outboundNat: outboundNAT.enabled ? outboundNAT.exceptions : undefined,
   };
 }
@@ -68,9 +69,11 @@ export class DockerNode {
   readonly engine: DockerEngine;
   private readonly node: ClusterNode;
   private readonly resolvers: DnsServer[] = [];
+  private readonly hasGatewayDns: boolean;
 
-  constructor(env: Environment, node: ClusterNode) {
+  constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
+    this.hasGatewayDns = file.network.docker.hasGatewayDns;
     this.engine = new DockerEngine(env.prng.derive(`docker/${node.spec.name}`));
     node.docker = this.engine;
   }
@@ -100,7 +103,7 @@ export class DockerNode {
   private listen(): void {
     for (const { Name, Driver, IPAM } of this.engine.inspect()) {
       const gateway = parseIpv4(IPAM.Config[0]?.Gateway ?? "");
-      if (Driver !== "nat" || gateway === undefined) continue;
+      if (Driver !== "nat" || gateway === undefined || !this.hasGatewayDns) continue;
       const sources = [new ContainerNames(this.engine, Name)];
       const resolver = new DnsServer({ compartment: this.node.host.root, sources });
       if (resolver.listen(gateway) === undefined) this.resolvers.push(resolver);

@@ -138,7 +138,7 @@ async function bringUpNode(
     addFabricRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
-  const docker = file.network.plugin === "docker" ? new DockerNode(env, node) : undefined;
+  const docker = file.network.plugin === "docker" ? new DockerNode(env, file, node) : undefined;
   await (docker?.createNetworks(env, file) ?? makeNetworks(file, node));
   disk.podRoutes.addTo(node);
   addFabricRoutes(file, node);

@@ -39,6 +39,11 @@ export interface DockerNetworkRequest {
   readonly adapter: string | undefined;
   /** `-o com.docker.network.windowsshim.vlanid`; 0: none. */
   readonly vlan: number;
+  /** `-o …dnsservers` and `…dnssuffix`; empty: none. */
+  readonly dnsServers: readonly Ipv4[];
+  readonly dnsSuffix: string;
+  /** False: `-o …disable_gatewaydns=true`, containers do not ask the gateway. */
+  readonly hasGatewayDns: boolean;
   /** `-o …enable_outboundnat=true` with its exceptions; undefined: endpoints have no OutBoundNAT. */
   readonly outboundNat: readonly Prefix[] | undefined;
 }
@@ -110,8 +115,12 @@ interface DockerNetwork {
   readonly endpoints: Map<string, DockerEndpoint>;
 }
 
-function adapterOptions({ adapter, vlan, outboundNat }: DockerNetworkRequest): Record<string, string> {
+function optionsOf(request: DockerNetworkRequest): Record<string, string> {
+  const { adapter, vlan, dnsServers, dnsSuffix, hasGatewayDns, outboundNat } = request;
   return {
+    ...(dnsServers.length > 0 && { [`${OPTION}.dnsservers`]: dnsServers.map(formatIp).join(",") }),
+    ...(dnsSuffix !== "" && { [`${OPTION}.dnssuffix`]: dnsSuffix }),
+    ...(!hasGatewayDns && { [`${OPTION}.disable_gatewaydns`]: "true" }),
     ...(adapter !== undefined && { [`${OPTION}.interface`]: adapter }),
     ...(vlan !== 0 && { [`${OPTION}.vlanid`]: String(vlan) }),
     ...(outboundNat !== undefined && { [`${OPTION}.enable_outboundnat`]: "true" }),
@@ -168,12 +177,12 @@ export class DockerEngine {
     container: DockerContainerRequest,
   ): Promise<{ readonly hnsId: string; readonly address: Ipv4 | undefined }> {
     const network = defined(this.networks.get(networkName), `Docker has a network ${networkName}`);
-    const { driver } = network.request;
+    const { driver, hasGatewayDns } = network.request;
     const made = await createHnsEndpoint(client, {
       VirtualNetwork: network.hnsId,
       ...(container.address !== undefined && { IPAddress: formatIp(container.address) }),
       ...(container.mac !== undefined && { MacAddress: formatMac(container.mac) }),
-      ...(driver === "nat" && { EnableInternalDNS: true }),
+      ...(driver === "nat" && hasGatewayDns && { EnableInternalDNS: true }),
       Policies: [...portPolicies(container), ...outboundPolicies(network.request)],
     });
     const address = parseIpv4(made.IPAddress ?? "");
@@ -225,7 +234,7 @@ export class DockerEngine {
           { Name: name, EndpointID: endpointId, MacAddress: mac, IPv4Address: address, IPv6Address: "" },
         ]),
       ),
-      Options: { [`${OPTION}.hnsid`]: hnsId, ...adapterOptions(request) },
+      Options: { [`${OPTION}.hnsid`]: hnsId, ...optionsOf(request) },
       Labels: {},
     }));
   }
@@ -238,7 +247,7 @@ export class DockerEngine {
 }
 
 async function makeInHns(client: HcnClient, network: DockerNetwork): Promise<void> {
-  const { name, driver, subnet, gateway, adapter, vlan } = network.request;
+  const { name, driver, subnet, gateway, adapter, vlan, dnsServers, dnsSuffix } = network.request;
   const made = await createHnsNetwork(client, {
     Name: name,
     Type: driver,
@@ -248,6 +257,8 @@ async function makeInHns(client: HcnClient, network: DockerNetwork): Promise<voi
         ...(gateway !== undefined && { GatewayAddress: formatIp(gateway) }),
       },
     ],
+    ...(dnsServers.length > 0 && { DNSServerList: dnsServers.map(formatIp).join(",") }),
+    ...(dnsSuffix !== "" && { DNSSuffix: dnsSuffix }),
     ...(adapter !== undefined && { NetworkAdapterName: adapter }),
     ...(vlan !== 0 && { Policies: [{ Type: "VLAN", VLAN: vlan }] }),
   });
