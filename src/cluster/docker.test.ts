@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { formatIp } from "#core/net/ip.ts";
 import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { type SessionWorld, ask, askName, openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { planComparisons } from "./classes/node-classes.ts";
 import { readInput } from "./input/read-input.ts";
 import { tracePacket } from "./trace/trace.ts";
 import { verifyCluster } from "./verify/verify.ts";
@@ -214,6 +215,23 @@ spec:
     expect(problems.map((problem) => problem.code)).toContain(code);
     expect(problems.map((problem) => problem.message).join("\n")).toMatch(message);
   });
+});
+
+it("many hosts are no machines of one class that differ: their engines have ids of their own", async () => {
+  const hosts = Array.from({ length: 34 }, (_, index) => index);
+  const { session } = await openSessionWorld(`apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: many}
+nodes:
+${hosts.map((index) => `  - {name: h-${index}, os: windows, address: 10.0.0.${index + 10}}`).join("\n")}
+network: {plugin: docker, clusterCIDR: 172.20.0.0/16}
+pods:
+${hosts.map((index) => `  - {name: p-${index}, node: h-${index}}`).join("\n")}
+`);
+  const options = { troubles: session.troubles() };
+  const { findings } = verifyCluster(session.cluster, readModel(session.cluster), options);
+  expect(findings).toEqual([]);
+  expect(planComparisons(session.cluster, "1").chosen).toEqual([]);
 });
 
 describe("rows of WinNAT and Docker", () => {

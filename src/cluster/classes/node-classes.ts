@@ -125,13 +125,14 @@ export interface ComparisonPlan {
 
 /**
  * False where a renaming cannot read all that nodes keep: neighbour discovery of IPv6 and DHCP leave flows on switch ports, whose
- * keys are words, azure-vnet keeps what it has done in one text with times and a list in its own order, and what is hardened keeps
- * checksums of texts and lists of back ends in theirs.
+ * keys are words, azure-vnet keeps what it has done in one text with times and a list in its own order, Docker's engine keeps ids of
+ * its own, and what is hardened keeps checksums of texts and lists of back ends in theirs.
  */
 function canBeCompared({ file }: Cluster): boolean {
   const { ipv6, underlay, network, nodes } = file;
   const isAzure = underlay.azure !== undefined || network.plugin === "azure-vnet";
-  if (ipv6 !== undefined || underlay.dhcp !== undefined || isAzure) return false;
+  const hasDocker = network.plugin === "docker";
+  if (ipv6 !== undefined || underlay.dhcp !== undefined || isAzure || hasDocker) return false;
   return nodes.every(({ os, compat }) => os === "linux" || compat === "upstream");
 }
 
