@@ -17,6 +17,7 @@ import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { PortSpec } from "../file/cluster-file.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import { findDnsService } from "./dns-service.ts";
+import { NodeLocalCache, localAddressesOf } from "./node-local-cache.ts";
 import { DnsServer } from "./dns-server.ts";
 import { type PodDns, podDns } from "./pod-dns.ts";
 
@@ -53,6 +54,7 @@ export class NameService {
   /** The name server outside; undefined when no host outside serves UDP 53. */
   private readonly upstream: Ip | undefined;
   private readonly servers = new Map<ClusterPod, DnsServer>();
+  private readonly caches = new Map<ClusterPod, NodeLocalCache>();
   private known: { readonly services: readonly Service[]; readonly found: Service | undefined } | undefined;
 
   constructor(cluster: Cluster, kube: MemoryKube) {
@@ -103,10 +105,31 @@ export class NameService {
       seen.add(running);
       if (!this.servers.has(running)) this.serve(running, dnsPortOf(pod, service));
     }
+    this.syncCaches(pods, runningOf);
     for (const [running, server] of this.servers) {
       if (seen.has(running)) continue;
       server.close();
       this.servers.delete(running);
+    }
+  }
+
+  /** NodeLocal DNSCache on the Linux nodes that have its pod. */
+  private syncCaches(pods: readonly Pod[], runningOf: (pod: Pod) => ClusterPod | undefined): void {
+    const server = parseIp(this.dnsService()?.spec?.clusterIP ?? "");
+    const seen = new Set<ClusterPod>();
+    for (const pod of pods) {
+      const addresses = localAddressesOf(pod);
+      const running = addresses.length === 0 ? undefined : runningOf(pod);
+      if (running === undefined || running.node.spec.os !== "linux" || server === undefined) continue;
+      seen.add(running);
+      const known = this.caches.get(running);
+      if (known === undefined) this.caches.set(running, new NodeLocalCache(running.node, addresses, server));
+      else known.setService(server);
+    }
+    for (const [running, cache] of this.caches) {
+      if (seen.has(running)) continue;
+      cache.close();
+      this.caches.delete(running);
     }
   }
 
