@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   ADDRESS,
   KubeProxyNode,
@@ -300,6 +301,48 @@ describe("overlay (§8.4)", () => {
       expect(node.madeEndpoints()).toEqual([SV]);
     },
   );
+
+  describe("a node joins after the start", () => {
+    const JOINED = { address: "192.168.7.3", node: "third-node" };
+
+    /** HNS has the way to its pods from now on. */
+    function join(node: KubeProxyNode): void {
+      const [network] = node.hns.list("Network");
+      const policies = (network?.["Policies"] ?? []) as readonly JsonObject[];
+      const Settings = {
+        DestinationPrefix: "192.168.7.0/24",
+        IsolationId: 4096,
+        ProviderAddress: "10.0.0.7",
+      };
+      node.hns.put("Network", {
+        ...network,
+        ID: NETWORK_ID,
+        Policies: [...policies, { Type: "RemoteSubnetRoute", Settings }],
+      });
+    }
+
+    it.each(["upstream", "hardened"] as const)("its pods lead to it, %s", async (compat) => {
+      const node = new KubeProxyNode({ ...OVERLAY, compat });
+      await node.begin([service()], [slice(["L1"])]);
+      join(node);
+      await node.change(slice(["L1", { at: JOINED }]));
+      expect(node.madeEndpoints()).toContain("192.168.7.3(10.0.0.7) ×1");
+    });
+
+    it("upstream sees it also when it joins during a sync", async () => {
+      const node = new KubeProxyNode(OVERLAY);
+      await node.begin([service()], [slice(["L1"])]);
+      node.hns.refuse = ({ call }) => {
+        if (call === "enumerate LoadBalancer") {
+          node.hns.refuse = undefined;
+          join(node);
+        }
+        return undefined;
+      };
+      await node.change(slice(["L1", { at: JOINED }]));
+      expect(node.madeEndpoints()).toContain("192.168.7.3(10.0.0.7) ×1");
+    });
+  });
 
   async function withUnreadableSubnet(minor: number, compat: Compat = "upstream"): Promise<KubeProxyNode> {
     const node = new KubeProxyNode({ ...OVERLAY, minor, compat });

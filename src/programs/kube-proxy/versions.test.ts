@@ -8,6 +8,7 @@ import {
   KubeProxyNode,
   type NodeSettings,
   NETWORK_ID,
+  NODE_NAME,
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
@@ -155,14 +156,33 @@ describe("endpoints of HNS with one address", () => {
     expect(node.madeEndpoints()).toEqual([]);
   });
 
-  it("hardened keeps the remote one as long as a Service counts on it", async () => {
+  /** A node in `hardened` mode that counts on R1, before an endpoint of this node gets the address of R1. */
+  async function withLaterLocal(): Promise<KubeProxyNode> {
     const node = new KubeProxyNode({ minor: 37, compat: "hardened" });
     await node.begin([service()], [slice(["R1"])]);
-    node.putLocal("EP-L2", ADDRESS.R1);
+    node.hns.put("Endpoint", {
+      ID: `${LOCAL}7`,
+      HostComputeNetwork: NETWORK_ID,
+      IpConfigurations: [{ IpAddress: ADDRESS.R1, PrefixLength: 24 }],
+    });
+    return node;
+  }
+
+  it("hardened keeps the remote one as long as a Service counts on it", async () => {
+    const node = await withLaterLocal();
     await node.change();
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
     await node.change(slice(["R2"]));
     expect(node.madeEndpoints()).toEqual(["R2 ×1"]);
+  });
+
+  it("hardened deletes the remote one when the slice says that the pod is here", async () => {
+    const node = await withLaterLocal();
+    await node.change(slice([{ at: { address: ADDRESS.R1, node: NODE_NAME } }]));
+    expect(node.madeEndpoints()).toEqual([]);
+    expect(node.hns.list("LoadBalancer").map(({ HostComputeEndpoints: ids }) => ids)).toEqual([
+      [`${LOCAL}7`],
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { EventRecorder, type ProxyServerEvent, type RecordedEvent } from "./event-recorder.ts";
+import type { Repair } from "../report.ts";
+import { EventRecorder, type ProxyServerEvent, type RecordedEvent, repairEvent } from "./event-recorder.ts";
 
 const EVENT: ProxyServerEvent = {
   type: "Warning",
@@ -66,4 +67,37 @@ it("events of a node stand in the namespace default; what cannot be written ends
   events.record(EVENT);
   await events.flush();
   expect(lost).toEqual([EVENT.reason, EVENT.reason]);
+});
+
+it("of many different events the one that was heard of longest ago is forgotten first", async () => {
+  const { events, stored } = recorder();
+  events.record(EVENT);
+  // As many as are remembered, in parts that the server keeps up with.
+  for (let count = 1; count < 1_024; count++) {
+    events.record({ ...EVENT, message: `other ${count}` });
+    if (count % 100 === 0) await events.flush();
+  }
+  for (const message of ["taken", "one more", "taken", "other 1"]) events.record({ ...EVENT, message });
+  await events.flush();
+  expect(stored.slice(-4).map(({ message, count }) => `${message} ×${count}`)).toEqual([
+    "taken ×2",
+    "one more ×1",
+    "taken ×3",
+    "other 1 ×1",
+  ]);
+});
+
+it("an event of a repair says on which node, what, and the code that explains it", () => {
+  const repair: Repair = {
+    kind: "endpoint-lost",
+    family: 4,
+    id: "e9000000-0000-4000-8000-000000000001",
+    code: "hns-endpoints-lost",
+    message: "The endpoint for 10.244.3.5 is there again: HNS had lost it",
+  };
+  expect(repairEvent("win-1", repair)).toMatchObject({
+    reason: "RepairedHNS",
+    regarding: { kind: "Node", name: "win-1" },
+    message: "win-1: The endpoint for 10.244.3.5 is there again: HNS had lost it [hns-endpoints-lost]",
+  });
 });

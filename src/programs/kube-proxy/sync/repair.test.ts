@@ -113,6 +113,18 @@ describe("what HNS lost", () => {
     expect(node.madeEndpoints().toSorted()).toEqual(["C(10.0.0.1) ×1", "R1(10.0.0.3) ×1", "SV local"]);
   });
 
+  it("on overlay the endpoint of a ClusterIP alone", async () => {
+    const node = await begun({ ...HARDENED, isOverlay: true });
+    const ofClusterIp = node.hns
+      .list("Endpoint")
+      .find((each) => JSON.stringify(each["IpConfigurations"]).includes(`"${ADDRESS.C}"`));
+    await node.hns.delete("Endpoint", ofClusterIp?.["ID"] as Guid);
+    expect((await compare(node)).map(({ kind, address }) => `${kind} ${address}`)).toEqual([
+      `endpoint-lost ${ADDRESS.C}`,
+    ]);
+    expect(node.madeEndpoints()).toContain("C(10.0.0.1) ×1");
+  });
+
   it("577 load balancers at once come back in one sync (kube-proxy.md §9.3)", async () => {
     const node = new KubeProxyNode(HARDENED);
     const names = Array.from({ length: 577 }, (_, index) => `s${index}`);
@@ -166,6 +178,18 @@ describe("what HNS changed", () => {
     },
   );
 
+  it("several load balancers that were changed are found in one comparison", async () => {
+    const node = new KubeProxyNode(HARDENED);
+    const other = service({ name: "other", spec: { clusterIP: ADDRESS.C2 } });
+    await node.begin([service(), other], [slice(["L1"]), slice(["L1"], { of: "other" })]);
+    for (const { ID } of node.hns.list("LoadBalancer"))
+      changeInPlace(node, "LoadBalancer", ID as Guid, { Flags: 1 });
+    expect((await compare(node)).map(({ kind, service: of }) => `${kind} ${of?.name}`).toSorted()).toEqual([
+      "load-balancer-changed other",
+      "load-balancer-changed svc",
+    ]);
+  });
+
   it("flags count, too", async () => {
     const node = await begun();
     changeInPlace(node, "LoadBalancer", LBID_1, { Flags: 1 });
@@ -186,6 +210,18 @@ describe("what HNS changed", () => {
       );
     await node.begin([service()], [slice(["L1", "R1"])]);
     expect(node.loadBalancers()).not.toEqual([C_BOTH]);
+    expect((await compare(node)).map(({ kind }) => kind)).toEqual(["load-balancer-changed"]);
+    expect(node.loadBalancers()).toEqual([C_BOTH]);
+  });
+
+  it("what a comparison could not read again is read by the next one", async () => {
+    const node = await begun();
+    node.hns.tellsRevision = true;
+    changeInPlace(node, "LoadBalancer", LBID_1, { Flags: 1 });
+    node.hns.refuse = ({ call }) =>
+      call === "query LoadBalancer" ? new HcnError("HCN_E_MANAGER_STOPPED") : undefined;
+    expect(await compare(node)).toEqual([]);
+    node.hns.refuse = undefined;
     expect((await compare(node)).map(({ kind }) => kind)).toEqual(["load-balancer-changed"]);
     expect(node.loadBalancers()).toEqual([C_BOTH]);
   });
@@ -350,6 +386,25 @@ describe("what nobody wants", () => {
     expect(node.madeEndpoints().toSorted()).toEqual(["C ×1", "SV local"]);
   });
 
+  it("a creation without an answer that was carried out is found and used, also where HNS tells its revision", async () => {
+    const node = new KubeProxyNode(HARDENED);
+    node.hns.tellsRevision = true;
+    const create = node.hns.create.bind(node.hns);
+    let made = 0;
+    node.hns.create = (kind, settings, options) => {
+      const id = create(kind, settings, options);
+      return kind === "LoadBalancer" && made++ === 0
+        ? Promise.reject(new HcnError("RPC_S_SERVER_UNAVAILABLE"))
+        : id;
+    };
+    await node.begin([service()], [slice(["L1"])]);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+    node.forgetCalls();
+    await node.proxy.sync();
+    expect(node.calls()).toEqual([]);
+    expect(node.applied()).toEqual(["svc:p80"]);
+  });
+
   it("load balancers of somebody else stay", async () => {
     const node = await begun();
     node.hns.put("LoadBalancer", {
@@ -378,6 +433,33 @@ describe("failures", () => {
       nowMs += families[0]?.retryAfterMs ?? 0;
     }
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
+
+  it("what cannot be deleted is tried again after 1 s, 2 s, 4 s …, too", async () => {
+    const node = await begun();
+    node.hns.refuse = ({ call }) =>
+      call === "delete LoadBalancer" ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
+    node.objects.serviceChanged(service(), undefined);
+    const waits: (number | undefined)[] = [];
+    for (let nowMs = 0; waits.length < 4; ) {
+      const { families } = await node.proxy.sync({ nowMs });
+      waits.push(families[0]?.retryAfterMs);
+      nowMs += families[0]?.retryAfterMs ?? 0;
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
+  });
+
+  it("the endpoint of a ClusterIP that HNS refuses once is made in the next sync", async () => {
+    const node = new KubeProxyNode({ ...HARDENED, isOverlay: true });
+    let creations = 0;
+    // The first one is that of the source VIP.
+    node.hns.refuse = ({ call }) =>
+      call === "create Endpoint" && ++creations === 2 ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
+    await node.begin([service()], [slice(["L1"])]);
+    expect(node.codes()).toEqual(["service-remote-endpoint-refused"]);
+    await node.proxy.sync();
+    expect(node.madeEndpoints()).toEqual(["SV local", "C(10.0.0.1) ×1"]);
+    expect(node.applied()).toEqual(["svc:p80"]);
   });
 
   it("nothing is tried before, and a change of the endpoints does not wait", async () => {
