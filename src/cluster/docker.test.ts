@@ -307,6 +307,30 @@ spec:
     expect(askName(world, "pod/client", "web")).toMatch(/^web saw/);
   });
 
+  it.each([
+    [
+      "driver: L2Bridge, name: bridge",
+      "web, node: host-1, address: 10.0.0.70, ports: [{port: 80, hostPort: 8080}]",
+    ],
+    ["driver: Transparent, name: out", "web, node: host-1, address: 10.0.0.70, mac: 00-15-5D-10-00-01"],
+  ])(
+    "other networks stay, and their endpoints of before make room for those of the containers: %s",
+    async (network, pod) => {
+      const world = await openSessionWorld(
+        text({ network, range: BRIDGED, pods: [`name: ${pod}`, "name: client, node: host-1"] }),
+      );
+      const before = inspect(world);
+      await world.session.changeNode("host-1", { do: "reboot" });
+      expect(troubles(world)).toEqual([]);
+      const after = inspect(world);
+      expect(after.Options).toEqual(before.Options);
+      expect(containerOf(after, "web")["IPv4Address"]).toBe("10.0.0.70/24");
+      expect(world.session.cluster.nodes[0]!.hns!.enumerate("Endpoint")).toHaveLength(2);
+      const port = pod.includes("ports") ? 80 : 8080;
+      expect(ask(world, "pod/api", "pod/web", { port })).toMatch(/^web saw/);
+    },
+  );
+
   it("CP-W6 l2bridge: containers keep their addresses unless the network has OutBoundNAT, and to its exceptions", async () => {
     const seen = async (nat: string): Promise<string> => {
       const network = `driver: L2Bridge, name: bridge${nat}`;

@@ -139,7 +139,7 @@ export class WindowsKubelet implements Kubelet {
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
   /** By network; of plugin `hns`, and of Docker where hosts share a subnet. */
-  private readonly addresses: ReadonlyMap<string, PodAddresses>;
+  private addresses: ReadonlyMap<string, PodAddresses>;
 
   /** `files`: the node's disk. `clock`: on which a pod waits for a DHCP server. */
   constructor(
@@ -208,7 +208,9 @@ export class WindowsKubelet implements Kubelet {
   }
 
   async startNetworks(): Promise<void> {
-    await this.docker?.start();
+    if (this.docker === undefined) return;
+    await this.docker.start();
+    this.addresses = addressBooks(this.file, this.node.spec);
   }
 
   /** What plugins remember lies on the disk. */

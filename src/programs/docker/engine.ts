@@ -16,6 +16,7 @@ import {
   createHnsEndpoint,
   createHnsNetwork,
   deleteHnsEndpoint,
+  listHnsEndpoints,
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
 
@@ -156,12 +157,16 @@ export class DockerEngine {
 
   /**
    * What the engine does when it starts: networks of driver nat that HNS has lost are made anew, with other ids in HNS
-   * (daemon/daemon_windows.go, initNetworkController). @throws HcnError.
+   * (daemon/daemon_windows.go, initNetworkController), and of the others endpoints that are left from before go
+   * (windows.go, CreateNetwork). @throws HcnError.
    */
   async start(client: HcnClient): Promise<void> {
     const there = new Set((await listHnsNetworks(client)).map(({ ID }) => ID));
+    const endpoints = await listHnsEndpoints(client);
     for (const network of this.networks.values()) {
       network.endpoints.clear();
+      for (const { ID, VirtualNetwork } of endpoints)
+        if (VirtualNetwork === network.hnsId) await deleteHnsEndpoint(client, ID);
       if (!there.has(network.hnsId) && network.request.driver === "nat") await makeInHns(client, network);
     }
   }
