@@ -23,7 +23,8 @@ const TOKEN = /[ \t]*(?:(==|!=|&&|\|\||[(){},!])|"([^"]*)"|'([^']*)'|([\w./-]+))
 
 function tokensOf(text: string): readonly Token[] | undefined {
   const tokens: Token[] = [];
-  const end = text.replace(/[ \t]+$/, "").length;
+  let end = text.length;
+  while (end > 0 && " \t".includes(text.charAt(end - 1))) end--;
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < end) {
     const match = TOKEN.exec(text);
