@@ -205,6 +205,18 @@ describe("hardened (docs/reference/differences.md)", () => {
     },
   );
 
+  it("what a Service no longer has is not told of it", async () => {
+    const node = new KubeProxyNode(hardened(36));
+    await node.begin([service()], [slice(["L1"])]);
+    expect(node.proxy.services()[0]?.frontEnds).toHaveLength(1);
+    await node.change(slice([]));
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.proxy.services()[0]).toMatchObject({
+      frontEnds: [],
+      places: [{ kind: "ClusterIP", id: undefined }],
+    });
+  });
+
   it("a Service that comes back before its load balancer could be deleted keeps it", async () => {
     const node = new KubeProxyNode(hardened(36));
     await node.begin([service()], [slice(["L1"])]);

@@ -222,6 +222,18 @@ describe("overlay (§8.4)", () => {
     expect(report.families.map(({ outcome }) => outcome)).toEqual(["source-vip-failed"]);
   });
 
+  // An address of another subnet most often (kube-proxy.md §2.3).
+  it.each([
+    ["HCN_E_INVALID_IP", "kube-proxy-source-vip-invalid"],
+    ["HCN_E_ADDR_INVALID_OR_RESERVED", "kube-proxy-source-vip-invalid"],
+    ["HCN_E_PORT_NOT_FOUND", "service-remote-endpoint-refused"],
+  ] as const)("KP-C9 a source VIP that HNS refuses with %s is explained by %s", async (refusal, code) => {
+    const node = new KubeProxyNode(OVERLAY);
+    node.hns.failNext("create Endpoint", new HcnError(refusal));
+    const report = await node.begin([service()], [slice(["L1"])]);
+    expect(report.families[0]?.finding?.code).toBe(code);
+  });
+
   inVersions(
     "KP-C10 a refused ClusterIP endpoint passes by its own Service alone",
     ALL_MINORS,

@@ -58,6 +58,11 @@ describe("validation (kube-proxy.md §1.1)", () => {
     ],
     ["configSyncPeriod", 0, "ConfigSyncPeriod: Invalid value"],
     ["clusterCIDR", "10.244.0.0", "must be a valid CIDR block"],
+    [
+      "clusterCIDR",
+      "10.1.0.0/16,fd00::",
+      'DetectLocalConfiguration.ClusterCIDRs[1]: Invalid value: "fd00::"',
+    ],
     ["clusterCIDR", "10.1.0.0/16,10.2.0.0/16", "dual-stack pair of CIDRs"],
     ["clusterCIDR", "10.1.0.0/16,fd00::/48,fd01::/48", "dual-stack pair of CIDRs"],
     [
@@ -67,7 +72,11 @@ describe("validation (kube-proxy.md §1.1)", () => {
     ],
     ["nodePortAddresses", ["primary", "10.0.0.0/8"], "can't use both 'primary' and CIDRs"],
     ["iptables.masqueradeBit", 32, "must be within the range [0, 31]"],
-    ["oomScoreAdj", -1001, "must be within the range [-1000, 1000]"],
+    [
+      "oomScoreAdj",
+      -1001,
+      "KubeProxyLinuxConfiguration.OOMScoreAdj: Invalid value: -1001: must be within the range",
+    ],
     ["clientConnection.burst", -1, "ClientConnection.Burst: Invalid value: -1"],
     ["conntrack.min", -1, "KubeProxyConntrackConfiguration.Min: Invalid value: -1"],
     ["conntrack.tcpCloseWaitTimeout", -1, "TCPCloseWaitTimeout"],
@@ -76,6 +85,18 @@ describe("validation (kube-proxy.md §1.1)", () => {
   ])("%s %j", (path, value, upstream) => {
     const found = faults(path, value).filter((fault) => fault.includes(upstream));
     expect(found).toHaveLength(1);
+  });
+
+  it.each([
+    ["iptables.syncPeriod", "iptables-sync-period"],
+    ["iptables.minSyncPeriod", "iptables-min-sync-period"],
+    ["conntrack.udpTimeout", "conntrack-udp-timeout"],
+    ["oomScoreAdj", "oom-score-adj"],
+  ])("%s is the flag --%s of the command line", (path, flag) => {
+    const configuration = defaultConfiguration();
+    setAt(configuration, path, -2_000);
+    const [fault] = validateConfiguration(configuration, behaviourOf({ major: 1, minor: 34 }, "hardened"));
+    expect(fault).toMatchObject({ field: path, flag });
   });
 
   it.each([

@@ -135,6 +135,17 @@ describe("what all nodes share", () => {
     await later.start();
     await later.proxy.sync();
     expect(later.loadBalancers()).toEqual([]);
+    expect(later.notApplied()).toEqual(["svc:p80"]);
+  });
+
+  it("nor a Service that is gone", async () => {
+    const first = new KubeProxyNode();
+    await first.begin([service()], [slice(["L1"])]);
+    await first.remove(service());
+    const later = new KubeProxyNode({ minor: 30 }, first.objects);
+    await later.start();
+    await later.proxy.sync();
+    expect(later.proxy.services()).toEqual([]);
   });
 
   it("follows a slice that changes its Service", () => {
