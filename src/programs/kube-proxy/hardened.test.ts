@@ -205,6 +205,14 @@ describe("hardened (docs/reference/differences.md)", () => {
     },
   );
 
+  it("endpoints whose port becomes none take the load balancer along", async () => {
+    const node = new KubeProxyNode(hardened(36));
+    await node.begin([service()], [slice(["L1"])]);
+    await node.change(slice(["L1"], { ports: [{ name: "p80", port: 70_000, protocol: "TCP" }] }));
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.codes()).toEqual(["service-load-balancer-refused"]);
+  });
+
   it("what a Service no longer has is not told of it", async () => {
     const node = new KubeProxyNode(hardened(36));
     await node.begin([service()], [slice(["L1"])]);

@@ -14,7 +14,28 @@ function node(...addresses: readonly string[]): Node {
   };
 }
 
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+};
+
 describe("the wait for the own Node", () => {
+  it("ends when all Nodes have been reported, and its addresses are there already", async () => {
+    const clock = new VirtualClock();
+    const own = new OwnNode(clock, new Waiter(clock));
+    let isOver = false;
+    const wait = (async (): Promise<void> => {
+      await own.wait({ isNotNeeded: false });
+      isOver = true;
+    })();
+    own.changed(node("10.0.0.4"));
+    await settle();
+    expect(isOver).toBe(false);
+    own.listed();
+    await settle();
+    expect(isOver).toBe(true);
+    await wait;
+  });
+
   it("ends as soon as its addresses are there, and no sooner", async () => {
     const clock = new VirtualClock();
     const own = new OwnNode(clock, new Waiter(clock));
@@ -23,9 +44,6 @@ describe("the wait for the own Node", () => {
       await own.wait({ isNotNeeded: false });
       isOver = true;
     })();
-    const settle = async (): Promise<void> => {
-      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-    };
     own.listed();
     own.changed(node());
     await settle();
