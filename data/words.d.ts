@@ -672,6 +672,7 @@ export interface Doctor {
   readonly leadsToStale: Template<"at" | "address" | "service">;
   readonly refersToUnknown: Template<"id" | "endpoint">;
   readonly ruleWithoutLoadBalancer: Template<"at" | "rule">;
+  readonly rulesTwice: Template<"count" | "at">;
   readonly unnamedNode: string;
   readonly mixedNodes: Template<"names">;
   readonly twinWithoutObjects: string;

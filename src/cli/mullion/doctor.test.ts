@@ -1,49 +1,12 @@
 // A running cluster is broken, its node's files are collected, and doctor reads them as a user's.
 import { describe, expect, it } from "vitest";
 import { DIALECTS, type CollectedDialect, collectedFiles } from "#test/support/doctor/collected-files.ts";
-import {
-  type SessionWorld,
-  apply,
-  clusterText,
-  deployment,
-  openSessionWorld,
-  podsOf,
-  service,
-} from "#test/support/cluster/session-world.ts";
+import { FAULTS, NODE, OVERLAY, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
 import { filesOf, healthyNode } from "#test/support/doctor/healthy-node.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
-import { hcnClientOf } from "#cluster/machines/windows-node.ts";
-import type { HcnClient } from "#contracts/hcn/client.ts";
-import {
-  createEndpoint,
-  createLoadBalancer,
-  deleteEndpoint,
-  deleteLoadBalancer,
-  listEndpoints,
-  listLoadBalancers,
-  listNetworks,
-  modifyNetworkPolicies,
-} from "#contracts/hcn/operations.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { doctor } from "./doctor.ts";
 import { runMullion } from "./program.ts";
-
-const OVERLAY = "network: { plugin: flannel, driver: Overlay }\n";
-const NODE = "win-1";
-const WORKLOADS = `${deployment("web", "windows", 4)}${deployment("back", "linux", 2)}${service(
-  "web",
-  "selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }]",
-)}${service("back", "type: NodePort, selector: { app: back }, ports: [{ port: 80, targetPort: 8080, nodePort: 31080 }]")}`;
-
-async function brokenWorld(fields: string): Promise<SessionWorld> {
-  const world = await openSessionWorld(clusterText(fields));
-  await apply(world, WORKLOADS);
-  return world;
-}
-
-function clientOf({ session }: SessionWorld): HcnClient {
-  return hcnClientOf(session.cluster.nodes.find(({ spec }) => spec.name === NODE)!);
-}
 
 async function run(
   files: Readonly<Record<string, string>>,
@@ -90,125 +53,9 @@ function secondNode(): Record<string, unknown> {
   };
 }
 
-async function loadBalancerAt(client: HcnClient, vip: string, port: number) {
-  const all = await listLoadBalancers(client);
-  return all.find(
-    ({ FrontendVIPs = [], PortMappings = [] }) =>
-      FrontendVIPs.includes(vip) && PortMappings.some((each) => each.ExternalPort === port),
-  )!;
-}
-
-function vipOf({ session }: SessionWorld, name: string): string {
-  return (
-    session.cluster.objects.Service.find(({ metadata }) => metadata.name === name)?.spec?.clusterIP ?? ""
-  );
-}
-
-interface Fault {
-  readonly name: string;
-  readonly code: string;
-  readonly certainty: string;
-  readonly isProved: boolean;
-  readonly says: RegExp;
-  readonly network?: string;
-  readonly breakIt: (world: SessionWorld, client: HcnClient) => Promise<unknown>;
-}
-
-const FAULTS: readonly Fault[] = [
-  {
-    name: "HNS lost the load balancer of kube-dns",
-    code: "load-balancer-missing",
-    certainty: "likely",
-    isProved: true,
-    says: /no load balancer for \S+:53\/UDP of Service kube-system\/kube-dns/u,
-    breakIt: async (world, client) =>
-      deleteLoadBalancer(client, (await loadBalancerAt(client, vipOf(world, "kube-dns"), 53)).ID),
-  },
-  {
-    name: "HNS lost all load balancers at its restart",
-    code: "load-balancer-missing",
-    certainty: "likely",
-    isProved: true,
-    says: /kube-dns/u,
-    breakIt: async (_, client) => {
-      // One stays: a list without any is not told from one that was not collected.
-      const [, ...all] = await listLoadBalancers(client);
-      for (const { ID } of all) await deleteLoadBalancer(client, ID);
-    },
-  },
-  {
-    name: "a load balancer kept the address of a pod that is gone",
-    code: "load-balancer-back-ends-differ",
-    certainty: "likely",
-    isProved: true,
-    says: /leads to 10\.244\.9\.9, which no slice of default\/web names/u,
-    breakIt: async (world, client) => {
-      const [network] = await listNetworks(client);
-      const gone = await createEndpoint(client, network!.ID, {
-        Name: "Ethernet",
-        Flags: 1,
-        MacAddress: "02-11-22-33-44-66",
-        IpConfigurations: [{ IpAddress: "10.244.9.9", PrefixLength: 32 }],
-      });
-      const { ID, ...own } = await loadBalancerAt(client, vipOf(world, "web"), 80);
-      await deleteLoadBalancer(client, ID);
-      await createLoadBalancer(client, {
-        ...own,
-        HostComputeEndpoints: [...(own.HostComputeEndpoints ?? []).slice(1), gone.ID],
-      });
-    },
-  },
-  {
-    name: "a load balancer of a Service that is gone",
-    code: "load-balancer-without-service",
-    certainty: "likely",
-    isProved: false,
-    says: /serves 10\.96\.77\.77, which is no Service's address/u,
-    breakIt: async (_, client) => {
-      const [first] = await listLoadBalancers(client);
-      return createLoadBalancer(client, {
-        HostComputeEndpoints: first!.HostComputeEndpoints!,
-        FrontendVIPs: ["10.96.77.77"],
-        PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 80 }],
-      });
-    },
-  },
-  {
-    name: "an endpoint was deleted under its pod",
-    code: "pod-without-endpoint",
-    certainty: "likely",
-    isProved: false,
-    says: /and no endpoint of HNS does/u,
-    breakIt: async (world, client) => {
-      const pod = podsOf(world, "web-").find(({ spec }) => spec?.nodeName === NODE)!;
-      const endpoints = await listEndpoints(client);
-      const own = endpoints.find(
-        ({ IpConfigurations = [] }) => IpConfigurations[0]?.IpAddress === pod.status?.podIP,
-      );
-      return deleteEndpoint(client, own!.ID);
-    },
-  },
-  {
-    name: "flanneld did not add the route to another node",
-    code: "remote-subnet-route-missing",
-    certainty: "certain",
-    isProved: true,
-    network: OVERLAY,
-    says: /has no RemoteSubnetRoute to 10\.244\.2\.0\/24 of node linux-1/u,
-    breakIt: async (_, client) => {
-      const network = (await listNetworks(client)).find(({ Type }) => Type === "Overlay")!;
-      const gone = (network.Policies ?? []).filter(
-        ({ Type, Settings }) =>
-          Type === "RemoteSubnetRoute" && Settings?.["DestinationPrefix"] === "10.244.2.0/24",
-      );
-      return modifyNetworkPolicies(client, network.ID, "Remove", gone);
-    },
-  },
-];
-
 describe.each(DIALECTS)("files in %s form", (dialect: CollectedDialect) => {
   it.each(FAULTS)("$name: that first", async ({ code, certainty, isProved, says, network = "", breakIt }) => {
-    const world = await brokenWorld(network);
+    const world = await soundWorld(network);
     await breakIt(world, clientOf(world));
     const { findings } = await reportOf(await collectedFiles(world, NODE, { dialect }));
     expect(findings[0]).toMatchObject({ code, certainty, node: NODE, proof: { isProved } });
@@ -221,7 +68,7 @@ describe.each(DIALECTS)("files in %s form", (dialect: CollectedDialect) => {
   it.each(["", OVERLAY, "network: { driver: Overlay }\n", "kubeProxy: { enableDSR: true }\n"])(
     "a healthy node, %j: nothing",
     async (fields) => {
-      const files = await collectedFiles(await brokenWorld(fields), NODE, { dialect });
+      const files = await collectedFiles(await soundWorld(fields), NODE, { dialect });
       const { code, terminal } = await run(files);
       expect(terminal.output).toMatch(/^Nothing wrong found; \d+ checks made; \d+ could not be made\./u);
       expect(code).toBe(0);
@@ -241,7 +88,7 @@ describe("what is no evidence, and half of it", () => {
     [
       "UTF-16, as PowerShell writes it",
       { ...node, "node/policy.txt": utf16(node["node/policy.txt"]!) },
-      /^Nothing wrong found; 28 checks made/u,
+      /^Nothing wrong found; 29 checks made/u,
     ],
     [
       "JSON that ends early",
@@ -254,7 +101,7 @@ describe("what is no evidence, and half of it", () => {
       /node\/System\.evtx:1: it is a Windows event log/u,
     ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
-    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 28 checks made/u],
+    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 29 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
     const { code, terminal } = await run(files as Readonly<Record<string, string>>, "node");
     expect(terminal.output).toMatch(says);

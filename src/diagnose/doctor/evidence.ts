@@ -137,6 +137,15 @@ export const KINDS_OF_EVIDENCE = [
 ] as const;
 export type KindOfEvidence = (typeof KINDS_OF_EVIDENCE)[number];
 
+/** The listing of an endpoint's port: HNS names the port among the endpoint's resources. */
+export function listingOf(
+  endpoint: EndpointRecord,
+  listings: readonly RuleListing[],
+): RuleListing | undefined {
+  const said = JSON.stringify([endpoint.v1, endpoint.document]).toLowerCase();
+  return listings.find(({ port }) => port.name !== undefined && said.includes(port.name.toLowerCase()));
+}
+
 const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices"];
 
 /** True where there may be more of a kind than was read. */
@@ -155,7 +164,8 @@ export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: Clust
     endpoints: node.endpoints,
     namespaces: node.namespaces,
     "load balancers": node.loadBalancers,
-    rules: node.listings,
+    // A port that no endpoint names says nothing of one.
+    rules: node.endpoints.filter((each) => listingOf(each, node.listings) !== undefined),
     "excluded ports": node.excludedPorts,
     "dynamic ports": node.dynamicPorts,
     "windows services": node.services,

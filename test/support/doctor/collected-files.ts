@@ -4,6 +4,8 @@
  */
 import type { SessionWorld } from "../cluster/session-world.ts";
 import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import { listNodePorts, viewNodePort } from "#cluster/views/vfp-ports.ts";
+import { ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 
 /** Texts by file name. */
@@ -32,6 +34,16 @@ export type CollectedDialect = (typeof DIALECTS)[number];
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 
+/** What collectlogs.ps1 gathers of vfpctrl: the rules of each port below its GUID. */
+function rulesFile({ session: { cluster } }: SessionWorld, node: string): string {
+  const ports = listNodePorts(cluster, node).map(({ name }) => {
+    const { listing } = viewNodePort(cluster, name, node);
+    const lines = ruleListLines(listing.layers, { withLayers: true, withCounters: true });
+    return `Policy for port : ${name}\n${lines.join("\n")}\n`;
+  });
+  return ports.join("\n");
+}
+
 /** The files of one Windows node, below `folder`. */
 export async function collectedFiles(
   world: SessionWorld,
@@ -44,7 +56,10 @@ export async function collectedFiles(
   const found = world.session.cluster.nodes.find(({ spec }) => spec.name === node);
   if (found === undefined) throw new Error(`there is no node ${node}`);
   const client = hcnClientOf(found);
-  const files: Record<string, string> = { [`${folder}/objects.json`]: objectsFile(world) };
+  const files: Record<string, string> = {
+    [`${folder}/objects.json`]: objectsFile(world),
+    [`${folder}/vfpOutput.txt`]: rulesFile(world, node),
+  };
   for (const [name, kind] of FILES) {
     const documents: unknown[] = [];
     for (const id of await client.enumerate(kind))

@@ -351,6 +351,16 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    check: "rules-are-single",
+    code: "hns-rules-differ",
+    seen: "https://github.com/microsoft/wcnscripts (duplicate rules)",
+    says: /VFP has 2 rules for 10\.96\.7\.7:80 in one group of a port/u,
+    file: "node/vfpOutput.txt",
+    change: (documents) => {
+      documents.rules = rulesText([...DSR_RULES, `${DSR_RULES[2]!}_1A2B3`, NAT_RULE]);
+    },
+  },
+  {
     check: "rules-have-load-balancers",
     code: "hns-rules-differ",
     seen: "https://github.com/microsoft/wcnscripts (cleanup-orphan-rules)",

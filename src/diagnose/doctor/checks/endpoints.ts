@@ -25,7 +25,7 @@ const DEGRADED = 5;
 /** Endpoints that no pod has: kube-proxy's source address, the node's own on a network, what docker makes. */
 const NO_POD = /^(?:source-?vip|cbr0_ep|.{0,60}_ep|.{0,40}gateway.{0,20})$/iu;
 
-function stateOf({ document, v1 }: HnsRecord): unknown {
+function stateOf({ document, v1 }: Pick<HnsRecord, "document" | "v1">): unknown {
   return v1["State"] ?? document["State"];
 }
 
@@ -180,6 +180,11 @@ const POD_WITHOUT: NodeCheck = {
   },
 };
 
+/** Made for no namespace and never attached: what kube-proxy takes its source address from is such an endpoint. */
+function isOfNoNamespace(each: Pick<HnsRecord, "document" | "v1">): boolean {
+  return stateOf(each) === CREATED && textOf(each.document["HostComputeNamespace"]) === "";
+}
+
 const WITHOUT_POD: NodeCheck = {
   id: "endpoints-have-pods",
   code: "endpoint-without-pod",
@@ -195,9 +200,10 @@ const WITHOUT_POD: NodeCheck = {
     const own = new Set(addressesOfNode(node.node));
     const sources = sourceAddresses(node);
     const left = node.endpoints.filter(
-      ({ isRemote, addresses, name, network }) =>
+      ({ isRemote, addresses, name, network, ...each }) =>
         !isRemote &&
         addresses.length > 0 &&
+        !isOfNoNamespace(each) &&
         !NO_POD.test(name) &&
         !nat.has(network) &&
         !addresses.some(

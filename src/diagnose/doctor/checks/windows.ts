@@ -9,6 +9,7 @@ import {
   type NodeEvidence,
   type Place,
   type RuleListing,
+  listingOf,
   policiesOf,
 } from "../evidence.ts";
 import type { ReadRule } from "../../vfp-text/parse-rules.ts";
@@ -156,12 +157,6 @@ const BLOCKS: NodeCheck = {
     ),
 };
 
-/** The listing of an endpoint's port: HNS names the port among the endpoint's resources. */
-function listingOf(endpoint: EndpointRecord, listings: readonly RuleListing[]): RuleListing | undefined {
-  const said = JSON.stringify([endpoint.v1, endpoint.document]).toLowerCase();
-  return listings.find(({ port }) => port.name !== undefined && said.includes(port.name.toLowerCase()));
-}
-
 function rulesOf({ port }: RuleListing): readonly ReadRule[] {
   return port.layers.flatMap(({ groups }) => groups.flatMap(({ rules }) => rules));
 }
@@ -305,6 +300,42 @@ const STALE_RULES: NodeCheck = {
   },
 };
 
+const DOUBLED_RULES: NodeCheck = {
+  id: "rules-are-single",
+  code: "hns-rules-differ",
+  asks: "no port has the rules of a load balancer twice",
+  needs: ["endpoints", "rules"],
+  find: (node) =>
+    together(
+      localListings(node).flatMap(([endpoint, listing]) =>
+        listing.port.layers.flatMap(({ groups }) =>
+          groups.flatMap(({ rules }) => {
+            const [twice] = [...Map.groupBy(rules, frontEndOf)].flatMap(([frontEnd, found]) =>
+              frontEnd === undefined || found.length < 2 ? [] : [{ frontEnd, found }],
+            );
+            if (twice === undefined) return [];
+            const at = twice.frontEnd.split(" ").slice(0, 2).join(":");
+            return [
+              {
+                name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
+                finding: {
+                  certainty: "certain",
+                  message: WORDS.rulesTwice({ at, count: twice.found.length }),
+                  evidence: twice.found.slice(0, 2).map(({ line, id, name }) => ({
+                    file: listing.place.file,
+                    line,
+                    says: id === "" ? name : id,
+                  })),
+                  breaks: WORDS.breaksDoubled({ at }),
+                },
+              } as const,
+            ];
+          }),
+        ),
+      ),
+    ),
+};
+
 export const WINDOWS_CHECKS: readonly NodeCheck[] = [
   SERVICES,
   EXCLUDED,
@@ -312,4 +343,5 @@ export const WINDOWS_CHECKS: readonly NodeCheck[] = [
   OUTBOUND_NAT,
   DSR_RULES,
   STALE_RULES,
+  DOUBLED_RULES,
 ];

@@ -1,0 +1,95 @@
+// Defects of builds and pairs of faults: the files of a running cluster that has them, read as a user's.
+import { describe, expect, it } from "vitest";
+import { collectedFiles } from "#test/support/doctor/collected-files.ts";
+import { FAULTS, type Fault, NODE, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
+import { apply, deployment, podsOf, remove } from "#test/support/cluster/session-world.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { Prng } from "#core/base/prng.ts";
+import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
+import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
+import { doctor } from "./doctor.ts";
+import { runMullion } from "./program.ts";
+
+const DSR = "kubeProxy: { enableDSR: true }\n";
+
+/** Defects that show in the files of a node after this course of it, with the code that is told first. */
+const VISIBLE: Readonly<Partial<Record<QuirkName, string>>> = {
+  "load-balancer-port-missing": "load-balancer-missing",
+  "load-balancer-rules-missing": "hns-rules-differ",
+  "load-balancer-rules-doubled": "hns-rules-differ",
+  "outbound-nat-rules-missing": "hns-rules-differ",
+  "client-policies-not-applied": "hns-rules-differ",
+  "front-end-keeps-back-ends": "load-balancer-back-end-unknown",
+};
+/** Calls of these never return: there is nothing to collect. */
+const HANG: ReadonlySet<QuirkName> = new Set(["service-deadlock", "load-balancers-of-one-endpoint-hang"]);
+
+async function reportOf(files: Readonly<Record<string, string>>): Promise<DoctorReport> {
+  const terminal = new MemoryTerminal(files);
+  const argv = ["doctor", "collected", "-o", "json"];
+  await runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+  return JSON.parse(terminal.output) as DoctorReport;
+}
+
+describe("a defect of Windows on one node", () => {
+  it.each(QUIRK_NAMES.filter((name) => !HANG.has(name)))("%s", async (name) => {
+    const world = await soundWorld(DSR);
+    world.session.cluster.nodes.find(({ spec }) => spec.name === NODE)?.hns?.setQuirk(name, "on");
+    const [pod] = podsOf(world, "back-");
+    await remove(world, `pod/${pod?.metadata.name ?? ""}`);
+    await apply(world, deployment("web", "windows", 2));
+    await world.session.changeNode(NODE, { do: "restart-hns", state: "keep" });
+    await apply(world, deployment("late", "windows", 2));
+    await world.session.passTime(5_000);
+    const { findings } = await reportOf(await collectedFiles(world, NODE));
+    expect(findings[0]?.code).toBe(VISIBLE[name]);
+  });
+});
+
+const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
+const PAIRS = Number(process.env["PAIRS"] ?? 200);
+
+function isOfOne({ code }: Fault): boolean {
+  return code.startsWith("load-balancer");
+}
+
+function pairOf(prng: Prng): readonly [Fault, Fault] {
+  const first = FAULTS[prng.below(FAULTS.length)]!;
+  // Where all load balancers are gone, no other fault of one shows.
+  const others = FAULTS.filter(
+    (each) =>
+      each.code !== first.code && !(each.isOfAll !== first.isOfAll && isOfOne(each) && isOfOne(first)),
+  );
+  return [first, others[prng.below(others.length)]!];
+}
+
+describe(`two faults at once, replay: SEED=${seed} npm run test:long -- cli/mullion/doctor`, () => {
+  it(`both causes and no third, ${PAIRS} times`, { timeout: 1_200_000 }, async () => {
+    const prng = new Prng(seed);
+    let [certain, certainRight] = [0, 0];
+    for (let each = 0; each < PAIRS; each++) {
+      const pair = pairOf(prng);
+      const what = pair.map(({ name }) => name).join(" and ");
+      const world = await soundWorld(
+        pair.map(({ network = "" }) => network).find((text) => text !== "") ?? "",
+      );
+      for (const { breakIt } of pair) await breakIt(world, clientOf(world));
+      const { findings } = await reportOf(
+        await collectedFiles(world, NODE, { dialect: prng.below(2) === 0 ? "v1" : "v2" }),
+      );
+      const wanted = pair.flatMap(({ code, follows = [] }) => [code, ...follows]);
+      expect(
+        findings.map(({ code }) => code),
+        what,
+      ).toEqual(expect.arrayContaining(pair.map(({ code }) => code)));
+      expect(
+        findings.filter(({ code }) => !wanted.includes(code)),
+        what,
+      ).toEqual([]);
+      const sure = findings.filter(({ certainty }) => certainty === "certain");
+      certain += sure.length;
+      certainRight += sure.filter(({ code }) => wanted.includes(code)).length;
+    }
+    expect(certainRight).toBeGreaterThanOrEqual(certain * 0.95);
+  });
+});
