@@ -1,4 +1,7 @@
 // A running cluster is broken, its node's files are collected, and doctor reads them as a user's.
+import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
+import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
 import { DIALECTS, type CollectedDialect, collectedFiles } from "#test/support/doctor/collected-files.ts";
 import { FAULTS, NODE, OVERLAY, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
@@ -138,6 +141,23 @@ describe("what is no evidence, and half of it", () => {
     expect(code).toBe(2);
     expect(terminal.errors).toContain("kubectl get nodes,pods,services,endpointslices -A -o yaml");
   });
+});
+
+it("prints JSON that fits its schema, and YAML of the same value", async () => {
+  const documents = healthyNode();
+  documents.loadBalancers.splice(0, 1);
+  const files = { ...filesOf(documents), "node/System.evtx": EVTX } as unknown as Readonly<
+    Record<string, string>
+  >;
+  const { terminal: json } = await run(files, "node", "-o", "json");
+  const { terminal: yaml } = await run(files, "node", "-o", "yaml");
+  const report = JSON.parse(json.output) as DoctorReport;
+  const schema = JSON.parse(readFileSync("schemas/doctor-report.v1alpha1.json", "utf8")) as object;
+  const validate = new Ajv({ strict: true }).compile(schema);
+  validate(report);
+  expect(validate.errors).toBeNull();
+  expect(parse(yaml.output)).toEqual(report);
+  expect(report.notRead).toHaveLength(1);
 });
 
 describe("what must not be reported (false alarms seen in real dumps)", () => {

@@ -77,6 +77,8 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   resolve: ["pod/a b -f c.yaml", "pod/a kubernetes -f c.yaml"],
   // Its options stand before the command: exec.test.ts.
   exec: [],
+  // With files of a node: doctor.test.ts.
+  doctor: [],
   "vfp ports": ["-f c.yaml"],
   "vfp show": ["pod/a -f c.yaml"],
   "vfp diff": ["pod/a pod/b -f c.yaml"],

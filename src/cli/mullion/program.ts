@@ -161,7 +161,7 @@ interface GetOptions extends TargetOptions {
   readonly output: ListFormat;
 }
 
-const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), stackKindNames: STACK_KINDS.join(", ") })}\n`;
+const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), stackKindNames: wrap(STACK_KINDS.join(", "), 90).join("\n  ") })}\n`;
 
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
   const command = program

@@ -80,6 +80,11 @@ export const LEFT_OUT: readonly LeftOut[] = [
     why: "for a shell with a person, and mullion on its PATH",
     instead: "src/cli/mullion/completion/completion.test.ts",
   },
+  {
+    pattern: /^kubectl get nodes,pods,services,endpointslices -A -o yaml > objects\.yaml$/,
+    why: "needs a real cluster",
+    instead: "src/cli/mullion/doctor.test.ts",
+  },
   { pattern: /\/path\/to\/config/, why: "needs a real cluster", instead: "test/live/kubernetes" },
   {
     pattern: /--config=kube-proxy\.yaml/,
@@ -141,7 +146,7 @@ export function inProcess(line: string): readonly string[] | undefined {
   if (verb === "run" && /^(?:hnsdiag|vfpctrl|pktmon)$/.test(tool ?? "") && line.includes("--mullion-file"))
     return [tool ?? "", ...rest];
   const isAlone =
-    /^npx mullion explain |^npx mullion .*-f examples\/|^npx mullion lint examples|vfp diff examples/.test(
+    /^npx mullion explain |^npx mullion .*-f examples\/|^npx mullion (?:lint|doctor) examples|vfp diff examples/.test(
       line,
     );
   return isAlone && verb !== "up" && verb !== "kube" ? words.slice(1) : undefined;
