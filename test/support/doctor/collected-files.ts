@@ -29,8 +29,7 @@ export function objectsFile({ session }: SessionWorld): string {
 }
 
 /** Both forms that PowerShell and hnsdiag show objects in. */
-export const DIALECTS = ["v1", "v2"] as const;
-export type CollectedDialect = (typeof DIALECTS)[number];
+export type CollectedDialect = "v1" | "v2";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 
