@@ -693,6 +693,8 @@ export interface Doctor {
   readonly collectDynamic: string;
   readonly collectServices: string;
   readonly exitCodes: string;
+  readonly kubeconfig: string;
+  readonly adviceKubeconfig: string;
 }
 export function doctor(): Doctor;
 

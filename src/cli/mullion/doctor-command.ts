@@ -11,6 +11,7 @@ const WORDS = doctorWords();
 interface DoctorOptions {
   readonly output: TextFormat;
   readonly long?: boolean;
+  readonly kubeconfig?: string;
 }
 
 export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], terminal: Terminal): void {
@@ -18,7 +19,8 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
     .command("doctor")
     .summary("find out why a Windows node does not work")
     .description(WORDS.description)
-    .addArgument(new Argument("<path...>", 'files and folders; "-" for standard input'))
+    .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
+    .option("--kubeconfig <file>", WORDS.kubeconfig)
     .addOption(outputOption())
     .option("--long", "name every file, read or not")
     .addHelpText(
@@ -26,10 +28,11 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
       `${WORDS.exitCodes}${examples(
         "mullion doctor collected/",
         "mullion doctor hnsdiag.txt objects.yaml -o json",
+        "mullion doctor collected/ --kubeconfig ~/.kube/config",
         `${WORDS.collectNodes} | mullion doctor - collected/`,
       )}`,
     )
-    .action((paths: readonly string[], { output, long }: DoctorOptions) =>
-      run(() => doctor({ paths, output, isLong: long === true }, terminal)),
+    .action((paths: readonly string[], { output, long, kubeconfig }: DoctorOptions) =>
+      run(() => doctor({ paths, output, kubeconfig, isLong: long === true }, terminal)),
     );
 }

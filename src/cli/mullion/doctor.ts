@@ -99,10 +99,17 @@ async function collect(paths: readonly string[], terminal: Terminal): Promise<Co
 
 /** Examines what the paths name. The exit code is 1 when something is wrong. */
 export async function doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode> {
-  const { paths, output, isLong } = request;
-  if (paths.length === 0) throw usage("no file is given", WORDS.adviceNothingRecognised);
-  const { readings, logs, left } = await collect(paths, terminal);
-  const report = await examineNodes(readings, logs);
+  const { paths, output, isLong, kubeconfig } = request;
+  if (paths.length === 0 && kubeconfig === undefined)
+    throw usage("no file is given", WORDS.adviceNothingRecognised);
+  const files = await collect(paths, terminal);
+  // The client of Kubernetes is loaded only where there is a server.
+  const cluster =
+    kubeconfig === undefined
+      ? { readings: [], left: [] }
+      : await (await import("./doctor-cluster.ts")).readCluster(kubeconfig);
+  const left = [...files.left, ...cluster.left];
+  const report = await examineNodes([...files.readings, ...cluster.readings], files.logs);
   if (report.files.length === 0)
     throw new Failure(
       "input-without-documents",

@@ -114,6 +114,8 @@ export interface DoctorRequest {
   /** Files, folders, `-`. */
   readonly paths: readonly string[];
   readonly output: TextFormat;
+  /** Of a cluster whose objects are listed. */
+  readonly kubeconfig: string | undefined;
   /** Name all files. */
   readonly isLong: boolean;
 }

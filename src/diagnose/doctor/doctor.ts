@@ -85,17 +85,9 @@ class LazyTwin {
 
   async prove({ name }: NodeEvidence, { twin: change }: CheckFinding): Promise<Proof> {
     if (change === undefined) return NO_TWIN;
-    this.twin ??= Twin.open(this.texts());
+    this.twin ??= Twin.open(this.read.manifests.map(({ file, text }) => ({ name: file, text })));
     const twin = await this.twin;
     return typeof twin === "string" ? { isProved: false, says: twin } : twin.prove(name, change);
-  }
-
-  /** The files that objects of Kubernetes stand in. */
-  private texts(): readonly { readonly name: string; readonly text: string }[] {
-    const files = new Set(this.read.objects.map(({ origin }) => origin?.file));
-    return this.read.evidence.sources
-      .filter(({ file }) => files.has(file))
-      .map(({ file, text }) => ({ name: file, text }));
   }
 }
 
@@ -179,7 +171,9 @@ function lacksOf(
   { cluster }: Evidence,
 ): readonly Lack[] {
   return [
-    ...needs.filter((kind) => countOf(kind, node, cluster) === 0).map((kind) => ({ kind, isPartial: false })),
+    ...needs
+      .filter((kind) => countOf(kind, node, cluster) === 0 && !node.none.has(kind))
+      .map((kind) => ({ kind, isPartial: false })),
     ...wholly
       .filter((kind) => countOf(kind, node, cluster) > 0 && isPartial(kind, node, cluster))
       .map((kind) => ({ kind, isPartial: true })),

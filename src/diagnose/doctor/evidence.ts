@@ -87,6 +87,8 @@ export interface RuleListing {
 
 /** What the files of one Windows node show. */
 export interface NodeEvidence {
+  /** Kinds that a list shows to have none, and where. */
+  readonly none: ReadonlyMap<KindOfEvidence, Place>;
   /** What stands in files that were not read to their end: there is more of it than is known. */
   readonly partial: ReadonlySet<KindOfEvidence>;
   /** Of its Node object, or the folder that the files stand in. */

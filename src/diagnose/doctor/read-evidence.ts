@@ -3,7 +3,7 @@ import { addToList } from "#core/base/keyed-lists.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
-import type { KubeKind } from "#contracts/kubernetes/objects.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { dumpItems } from "#hns/dump/dump-items.ts";
 import type { DumpedObject } from "#hns/dump/dumped-object.ts";
 import { readDump } from "#hns/dump/read-dump.ts";
@@ -18,6 +18,7 @@ import {
   type KindOfEvidence,
   type KubeRecord,
   type NodeEvidence,
+  type Place,
   addressesOfNode,
   endpointOf,
   isWindowsNode,
@@ -47,7 +48,8 @@ export interface ScannedLog {
 
 export interface ReadEvidence {
   readonly evidence: Evidence;
-  readonly objects: readonly LoadedObject[];
+  /** What a twin is made of. */
+  readonly manifests: readonly SourceText[];
   readonly files: readonly ReadFile[];
   /** What of a file could not be read, or is cut. */
   readonly problems: readonly Problem[];
@@ -61,9 +63,13 @@ interface Problem {
 
 const KUBERNETES = /^[ \t{[-]*["']?(?:apiVersion|kind)["']?[ \t]*:/mu;
 
+/** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
+const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
+
 /** What one file holds. */
 export class FileReading {
   readonly source: SourceText;
+  private readonly placeOf: ((object: KubeObject) => string) | undefined;
   readonly holds: string[] = [];
   readonly problems: Problem[] = [];
   /** Something of it could not be read: there is more in it than was found. */
@@ -71,15 +77,20 @@ export class FileReading {
   readonly objects: readonly LoadedObject[];
   readonly hns: readonly DumpedObject[];
   readonly listings: NodeEvidence["listings"];
+  /** Where a list of load balancers stands that has none. */
+  readonly emptyList: Place | undefined;
   readonly excludedPorts: NodeEvidence["excludedPorts"];
   readonly dynamicPorts: NodeEvidence["dynamicPorts"];
   readonly services: NodeEvidence["services"];
 
-  constructor(source: SourceText) {
+  /** @param placeOf where an object stands that no file has; else in `source`. */
+  constructor(source: SourceText, placeOf?: (object: KubeObject) => string) {
     this.source = source;
+    this.placeOf = placeOf;
     const { file, text } = source;
     this.objects = KUBERNETES.test(text) ? this.readObjects() : [];
     this.hns = this.objects.length > 0 ? [] : this.readHns();
+    this.emptyList = this.findEmptyList();
     this.listings = parseRules(text).ports.map((port) => ({
       port,
       place: { file, line: port.layers[0]?.groups[0]?.rules[0]?.line ?? 1 },
@@ -89,6 +100,7 @@ export class FileReading {
     this.services = readServices(source);
     this.count(this.objects.length, "objects of Kubernetes");
     this.count(this.hns.length, "objects of HNS");
+    this.count(this.emptyList === undefined ? 0 : 1, "a list without load balancers");
     this.count(this.listings.length, "ports of vfpctrl");
     this.count(this.excludedPorts.length, "excluded ranges of ports");
     this.count(this.dynamicPorts.length, "dynamic ranges of ports");
@@ -98,12 +110,27 @@ export class FileReading {
         if (kind !== "hns") this.count(1, `a document (${kind})`);
   }
 
+  /** The heading of hnsdiag without a row, or the file of a collector without an object. */
+  private findEmptyList(): Place | undefined {
+    const { file, text } = this.source;
+    if (this.objects.length > 0 || this.hns.some(({ kind }) => kind === "LoadBalancer")) return undefined;
+    const heading = text.split("\n").findIndex((line) => /^\s{0,8}LoadBalancers:\s*$/u.test(line));
+    if (heading >= 0) return { file, line: heading + 1 };
+    const isNone = /^(?:\[\s*\])?$/u.test(text.trim());
+    return isNone && LIST_OF_LOAD_BALANCERS.test(file) ? { file, line: 1 } : undefined;
+  }
+
   private readObjects(): readonly LoadedObject[] {
     const { objects, problems } = loadManifests([{ name: this.source.file, text: this.source.text }]);
     if (objects.length === 0) return [];
     this.isPartial ||= problems.length > 0;
     this.problems.push(...problems.map(({ file, line, message }) => ({ file, line, message })));
-    return objects;
+    const { placeOf } = this;
+    if (placeOf === undefined) return objects;
+    return objects.map(({ object }) => ({
+      object,
+      origin: { file: placeOf(object), line: 1, column: 1, fields: {} },
+    }));
   }
 
   private readHns(): readonly DumpedObject[] {
@@ -209,8 +236,9 @@ function mixedNodes(networks: readonly HnsRecord[], { nodes }: ClusterEvidence):
   return [{ ...second.place, message: WORDS.mixedNodes({ names }) }];
 }
 
-function isOfNode({ hns, listings, excludedPorts, dynamicPorts, services }: FileReading): boolean {
-  return [hns, listings, excludedPorts, dynamicPorts, services].some((each) => each.length > 0);
+function isOfNode({ hns, emptyList, listings, excludedPorts, dynamicPorts, services }: FileReading): boolean {
+  const lists = [hns, listings, excludedPorts, dynamicPorts, services];
+  return emptyList !== undefined || lists.some((each) => each.length > 0);
 }
 
 /** Folders that hold objects of HNS are a node each; files of other folders belong to the one node that there is. */
@@ -237,43 +265,78 @@ function groupsOf(readings: readonly FileReading[], logs: readonly ScannedLog[])
   return groups;
 }
 
-/** Puts together what files hold. */
-export function readEvidence(readings: readonly FileReading[], logs: readonly ScannedLog[]): ReadEvidence {
+/** What files of one node show. */
+function evidenceOf(
+  own: readonly FileReading[],
+  { name, node }: Pick<NodeEvidence, "name" | "node">,
+): Omit<NodeEvidence, "logs"> {
+  const hns = own.flatMap((each) => each.hns);
+  return {
+    name,
+    node,
+    partial: partialOf(own),
+    none: new Map(
+      own.flatMap(({ emptyList }) =>
+        emptyList === undefined ? [] : [["load balancers", emptyList] as const],
+      ),
+    ),
+    networks: recordsOf(hns, "Network"),
+    endpoints: recordsOf(hns, "Endpoint").map(endpointOf),
+    namespaces: recordsOf(hns, "Namespace"),
+    loadBalancers: recordsOf(hns, "LoadBalancer").map(loadBalancerOf),
+    listings: own.flatMap((each) => each.listings),
+    excludedPorts: own.flatMap((each) => each.excludedPorts),
+    dynamicPorts: own.flatMap((each) => each.dynamicPorts),
+    services: own.flatMap((each) => each.services),
+  };
+}
+
+function clusterOf(readings: readonly FileReading[]): ClusterEvidence {
   const objects = readings.flatMap((each) => each.objects);
-  const cluster: ClusterEvidence = {
+  return {
     isPartial: readings.some((each) => each.isPartial && each.objects.length > 0),
     nodes: kubeRecords(objects, "Node"),
     pods: kubeRecords(objects, "Pod"),
     services: kubeRecords(objects, "Service"),
     slices: kubeRecords(objects, "EndpointSlice"),
   };
+}
+
+/** Without files of a node what the cluster says of each Windows node is checked. */
+function nodesWithoutFiles({ nodes }: ClusterEvidence): readonly NodeEvidence[] {
+  return nodes
+    .filter(isWindowsNode)
+    .map((node) => ({ ...evidenceOf([], { name: node.object.metadata.name, node }), logs: [] }));
+}
+
+function isBelow(file: string, folder: string): boolean {
+  return `${folderOf(file)}/`.startsWith(`${folder}/`);
+}
+
+/** Puts together what files hold. */
+export function readEvidence(readings: readonly FileReading[], logs: readonly ScannedLog[]): ReadEvidence {
+  const cluster = clusterOf(readings);
   const groups = groupsOf(readings, logs);
   const mixed: Problem[] = [];
   const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
-    const hns = own.flatMap((each) => each.hns);
-    const networks = recordsOf(hns, "Network");
-    const endpoints = recordsOf(hns, "Endpoint").map(endpointOf);
-    mixed.push(...mixedNodes(networks, cluster));
-    const node = nodeOf({ networks, endpoints }, cluster, groups.size === 1);
+    const unnamed = evidenceOf(own, { name: folder, node: undefined });
+    mixed.push(...mixedNodes(unnamed.networks, cluster));
+    const node = nodeOf(unnamed, cluster, groups.size === 1);
     return {
+      ...unnamed,
       name: node?.object.metadata.name ?? (folder === "." ? WORDS.unnamedNode : folder),
       node,
-      partial: partialOf(own),
-      networks,
-      endpoints,
-      namespaces: recordsOf(hns, "Namespace"),
-      loadBalancers: recordsOf(hns, "LoadBalancer").map(loadBalancerOf),
-      listings: own.flatMap((each) => each.listings),
-      excludedPorts: own.flatMap((each) => each.excludedPorts),
-      dynamicPorts: own.flatMap((each) => each.dynamicPorts),
-      services: own.flatMap((each) => each.services),
-      logs: logs.filter(({ file }) => groups.size === 1 || folderOf(file).startsWith(folder)),
+      logs: logs.filter(({ file }) => groups.size === 1 || isBelow(file, folder)),
     };
   });
   const scanned = logs.map(({ file }) => ({ file, holds: ["a log"] }));
   return {
-    evidence: { cluster, nodes, sources: readings.map(({ source }) => source) },
-    objects,
+    evidence: {
+      cluster,
+      nodes: nodes.length === 0 ? nodesWithoutFiles(cluster) : nodes,
+      sources: readings.map(({ source }) => source),
+    },
+    manifests: readings.filter((each) => each.objects.length > 0).map(({ source }) => source),
     files: [...readings.map(({ source, holds }) => ({ file: source.file, holds })), ...scanned],
     problems: [...mixed, ...readings.flatMap((each) => each.problems)],
   };

@@ -11,7 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { collectedFiles } from "#test/support/doctor/collected-files.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { doctor } from "../doctor.ts";
 import { runMullion } from "../program.ts";
 import { serve } from "./serve.ts";
 
@@ -42,6 +45,23 @@ async function serving(argv: readonly string[], use: (kubeconfig: string) => Pro
   }
   expect(await ended).toBe(0);
   return terminal.output;
+}
+
+type Files = Readonly<Record<string, string>>;
+
+function withoutObjects(files: Files): Files {
+  return Object.fromEntries(Object.entries(files).filter(([name]) => !name.endsWith("objects.json")));
+}
+
+async function diagnosed(
+  files: Files,
+  kubeconfig: string,
+  ...paths: readonly string[]
+): Promise<MemoryTerminal> {
+  const terminal = new MemoryTerminal(files);
+  const argv = ["doctor", ...paths, "--kubeconfig", kubeconfig];
+  await runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+  return terminal;
 }
 
 describe("mullion kube serve", () => {
@@ -100,6 +120,27 @@ describe("mullion kube serve", () => {
       /^Kubernetes v1\.\d+\.\d+ of the cluster .+, in memory, at https:\/\/127\.0\.0\.1:\d+$/m,
     );
     expect(output).toContain(`export KUBECONFIG=${join(folder, "config")}`);
+  });
+
+  it("is what mullion doctor reads the cluster's side from, beside files of a node", async () => {
+    await serving(["-f", CLUSTER], async (kubeconfig) => {
+      // The same file, the same cluster: what the node would have printed.
+      const world = await openSessionWorld(readFileSync(CLUSTER, "utf8"));
+      const files = await collectedFiles(world, "win-1");
+      const lost = { ...withoutObjects(files), "collected/policy.txt": "[]" };
+      const sound = await diagnosed(withoutObjects(files), kubeconfig, "collected");
+      expect(sound.output).toMatch(/^Nothing wrong found/u);
+      const { output } = await diagnosed(lost, kubeconfig, "collected");
+      expect(output).toMatch(/^1\. win-1: \w+: load-balancer-missing\n/u);
+      expect(output).toContain(
+        "/api/v1/namespaces/default/services/kubernetes:1: Service default/kubernetes",
+      );
+      const alone = await diagnosed({}, kubeconfig);
+      expect(alone.output).toMatch(/^Nothing wrong found; \d+ checks made; \d+ could not be made/u);
+      expect(alone.output).toContain("hnsdiag list all -d");
+    });
+    const gone = await diagnosed({}, join(folder, "config"));
+    expect(gone.errors).toContain("Name a kubeconfig whose user may list nodes");
   });
 
   it("without -f serves a cluster for nodes that come by themselves", async () => {

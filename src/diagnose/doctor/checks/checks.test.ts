@@ -372,6 +372,33 @@ const CASES: readonly Case[] = [
   },
 ];
 
+// kubernetes/kubernetes#79515: Get-HnsPolicyList is empty, and the node is Ready all the time.
+describe("a node without any load balancer", () => {
+  it.each([
+    ["an empty list", "[]\n"],
+    ["an empty file", ""],
+    [
+      "hnsdiag list all",
+      "Networks:\nName             ID\n\nLoadBalancers:\nID | Virtual IPs | Direct IP IDs\n\n",
+    ],
+  ])("as %s", async (_, text) => {
+    const files = { ...filesOf(healthyNode()), "node/policy.txt": text };
+    const readings = Object.entries(files).map(([name, own]) => new FileReading(new SourceText(name, own)));
+    const { findings } = await examineNodes(readings);
+    expect(findings[0]).toMatchObject({ code: "load-balancer-missing", proof: { isProved: true } });
+    expect(findings[0]?.evidence.at(-1)?.file).toBe("node/policy.txt");
+    expect(findings[0]?.others).toHaveLength(2);
+  });
+
+  it("is not concluded from files that list none of anything", async () => {
+    const { "node/policy.txt": _, ...files } = filesOf(healthyNode());
+    const readings = Object.entries(files).map(([name, own]) => new FileReading(new SourceText(name, own)));
+    const { findings, checksNotMade } = await examineNodes(readings);
+    expect(findings).toEqual([]);
+    expect(checksNotMade.map(({ check }) => check)).toContain("services-have-load-balancers");
+  });
+});
+
 describe("a sound node", () => {
   it("is asked everything, and nothing is wrong", async () => {
     const report = await examine(healthyNode());

@@ -131,12 +131,12 @@ const MISSING: NodeCheck = {
   asks: "each Service with ready endpoints has a load balancer",
   needs: ["services", "endpoint slices", "load balancers"],
   wholly: ["load balancers"],
-  find({ loadBalancers }, cluster) {
+  find({ loadBalancers, none }, cluster) {
     const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
     const missing = wanted.filter((each) => !loadBalancers.some((one) => serves(one, each)));
     const there = wanted.filter((each) => loadBalancers.some((one) => serves(one, each)));
     const youngest = Math.max(...there.map(({ service }) => createdAt(service)).filter(Number.isFinite));
-    const [list] = loadBalancers;
+    const place = loadBalancers[0]?.place ?? none.get("load balancers");
     return together(
       missing.toSorted(byHarm).map((each) => {
         const at = placeText(each);
@@ -153,9 +153,9 @@ const MISSING: NodeCheck = {
               ...(backEnd === undefined
                 ? []
                 : [{ ...backEnd.place, says: `its back end ${formatIp(backEnd.address)} is ready` }]),
-              ...(list === undefined
+              ...(place === undefined
                 ? []
-                : [{ ...list.place, says: WORDS.loadBalancersWithout({ count: loadBalancers.length, at }) }]),
+                : [{ ...place, says: WORDS.loadBalancersWithout({ count: loadBalancers.length, at }) }]),
             ],
             breaks: `pods of this node that ask ${at}`,
             twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
