@@ -695,6 +695,7 @@ export interface Doctor {
   readonly exitCodes: string;
   readonly kubeconfig: string;
   readonly adviceKubeconfig: string;
+  readonly redact: string;
 }
 export function doctor(): Doctor;
 

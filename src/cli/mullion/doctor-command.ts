@@ -12,6 +12,7 @@ interface DoctorOptions {
   readonly output: TextFormat;
   readonly long?: boolean;
   readonly kubeconfig?: string;
+  readonly redact?: boolean;
 }
 
 export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], terminal: Terminal): void {
@@ -21,6 +22,7 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
     .description(WORDS.description)
     .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
     .option("--kubeconfig <file>", WORDS.kubeconfig)
+    .option("--redact", WORDS.redact)
     .addOption(outputOption())
     .option("--long", "name every file, read or not")
     .addHelpText(
@@ -29,10 +31,13 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
         "mullion doctor collected/",
         "mullion doctor hnsdiag.txt objects.yaml -o json",
         "mullion doctor collected/ --kubeconfig ~/.kube/config",
+        "mullion doctor collected/ --redact",
         `${WORDS.collectNodes} | mullion doctor - collected/`,
       )}`,
     )
-    .action((paths: readonly string[], { output, long, kubeconfig }: DoctorOptions) =>
-      run(() => doctor({ paths, output, kubeconfig, isLong: long === true }, terminal)),
+    .action((paths: readonly string[], { output, long, kubeconfig, redact }: DoctorOptions) =>
+      run(() =>
+        doctor({ paths, output, kubeconfig, isLong: long === true, isRedacted: redact === true }, terminal),
+      ),
     );
 }

@@ -172,6 +172,38 @@ it("prints JSON that fits its schema, and YAML of the same value", async () => {
   expect(report.notRead).toHaveLength(1);
 });
 
+describe("--redact", () => {
+  const documents = healthyNode();
+  documents.loadBalancers.splice(0, 1);
+  const files = Object.fromEntries(
+    Object.entries(filesOf(documents)).map(([name, text]) => [`home/jane/${name}`, text]),
+  );
+
+  it("leaves nothing of the cluster, and lines that still belong together", async () => {
+    const { terminal } = await run(files, "home", "--redact");
+    expect(terminal.output).not.toMatch(/10\.96|10\.244|10\.0\.0|win-1|linux-1|web-1|shop|jane/u);
+    expect(terminal.output).toMatch(/^1\. node-1: certain: load-balancer-missing/u);
+    const [, vip = ""] =
+      /no load balancer for ([\d.]+):53\/UDP of Service kube-system\/kube-dns/u.exec(terminal.output) ?? [];
+    expect(vip).toMatch(/^192\.0\.2\.\d+$/u);
+    expect(terminal.output).toContain(`namespace-1/pod-1 → ${vip}:53 arrives`);
+    expect(terminal.output).toContain("policy.txt:2: 2 load balancers, none for");
+  });
+
+  it("finds the same as without it", async () => {
+    const [plain, redacted] = await Promise.all(
+      [[], ["--redact"]].map(async (words) => run(files, "home", "-o", "json", ...words)),
+    );
+    const told = (text: string): readonly unknown[] =>
+      (JSON.parse(text) as DoctorReport).findings.map(({ code, certainty, proof }) => [
+        code,
+        certainty,
+        proof.isProved,
+      ]);
+    expect(told(redacted!.terminal.output)).toEqual(told(plain!.terminal.output));
+  });
+});
+
 describe("what must not be reported (false alarms seen in real dumps)", () => {
   const external = {
     ID: "5181626f-d805-4790-9e19-e0f62386c7a3",

@@ -109,7 +109,10 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
       ? { readings: [], left: [] }
       : await (await import("./doctor-cluster.ts")).readCluster(kubeconfig);
   const left = [...files.left, ...cluster.left];
-  const report = await examineNodes([...files.readings, ...cluster.readings], files.logs);
+  const report = await examineNodes([...files.readings, ...cluster.readings], {
+    logs: files.logs,
+    isRedacted: request.isRedacted,
+  });
   if (report.files.length === 0)
     throw new Failure(
       "input-without-documents",

@@ -116,6 +116,8 @@ export interface DoctorRequest {
   readonly output: TextFormat;
   /** Of a cluster whose objects are listed. */
   readonly kubeconfig: string | undefined;
+  /** Addresses and names of the cluster are replaced. */
+  readonly isRedacted: boolean;
   /** Name all files. */
   readonly isLong: boolean;
 }

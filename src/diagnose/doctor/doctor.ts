@@ -14,6 +14,7 @@ import {
 import { NODE_CHECKS } from "./checks/all-checks.ts";
 import { type Evidence, type KindOfEvidence, type NodeEvidence, countOf, isPartial } from "./evidence.ts";
 import { type FileReading, type ReadEvidence, type ScannedLog, readEvidence } from "./read-evidence.ts";
+import { redact } from "./redact.ts";
 import { Twin } from "./twin.ts";
 import { doctor } from "#data/words.js";
 
@@ -198,20 +199,30 @@ function bySureness(a: NodeFinding, b: NodeFinding): number {
   );
 }
 
+export interface ExamineOptions {
+  readonly logs?: readonly ScannedLog[];
+  /** Addresses and names of the cluster are replaced, the same by the same. */
+  readonly isRedacted?: boolean;
+}
+
 /** Examines what files show. */
 export async function examineNodes(
   readings: readonly FileReading[],
-  logs: readonly ScannedLog[] = [],
-  checks: readonly NodeCheck[] = NODE_CHECKS,
+  { logs = [], isRedacted = false }: ExamineOptions = {},
 ): Promise<DoctorReport> {
   const read = readEvidence(readings, logs);
+  const report = await reportOf(read);
+  return isRedacted ? redact(report, read.evidence.cluster) : report;
+}
+
+async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
   const { evidence, files, problems } = read;
   const twin = new LazyTwin(read);
   const findings: NodeFinding[] = [];
   const checksNotMade: DoctorReport["checksNotMade"][number][] = [];
   let checksMade = 0;
   for (const node of evidence.nodes) {
-    for (const check of checks) {
+    for (const check of NODE_CHECKS) {
       const lacks = lacksOf(check, node, evidence);
       if (lacks.length > 0) {
         const missing = lacks.map((lack) => (lack.isPartial ? `all ${lack.kind}` : lack.kind));

@@ -85,6 +85,11 @@ export const LEFT_OUT: readonly LeftOut[] = [
     why: "needs a real cluster",
     instead: "src/cli/mullion/doctor.test.ts",
   },
+  {
+    pattern: /^npx mullion doctor collected --kubeconfig ~\/\.kube\/config$/,
+    why: "needs a real cluster",
+    instead: "src/cli/mullion/kube/serve.test.ts",
+  },
   { pattern: /\/path\/to\/config/, why: "needs a real cluster", instead: "test/live/kubernetes" },
   {
     pattern: /--config=kube-proxy\.yaml/,
