@@ -124,6 +124,36 @@ describe("what is no evidence, and half of it", () => {
     expect(code).toBe(0);
   });
 
+  it("a log in which nothing is known is no sound node", async () => {
+    const { code, terminal } = await run(
+      { "a/kp.log": "I0101 00:00:00.000000       1 server.go:1] hello\n" },
+      "a",
+    );
+    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 29 could not be made\./u);
+    expect(code).toBe(2);
+  });
+
+  // kubernetes-sigs/sig-windows-tools#168: each line is quoted.
+  it("a paste whose lines are quoted is what it quotes", async () => {
+    const ids = ["865986bc-8a40-4ebc-9916-c2c54e31e011", "1bf1b6f4-c702-4ef3-9da9-eb333e28ae03"];
+    const text = [
+      "Networks:",
+      "Name             ID",
+      "vpcbr06684cbed472 B5A22566-BEBC-400C-ABEF-B6717DE7AF59",
+      "",
+      "Endpoints:",
+      "Name             ID                                   Virtual Network Name",
+      `Ethernet         ${ids[0]!} vpcbr06684cbed472`,
+      "",
+      "LoadBalancers:",
+      "ID                                   | Virtual IPs      | Direct IP IDs",
+      `2ac465b5-ed37-4e87-93aa-ff3034d1c6ed | 10.100.0.10      | ${ids.join(" ")}`,
+    ];
+    const { terminal } = await run({ "a/paste.txt": text.map((line) => `> ${line}`).join("\n") }, "a");
+    expect(terminal.output).toContain(`${ids[1]!}, which HNS does not`);
+    expect(terminal.output).toContain("a/paste.txt:11: load balancer 2ac465b5");
+  });
+
   it("files of two nodes in one folder are told", async () => {
     const documents = healthyNode();
     documents.kubernetes.push(secondNode());

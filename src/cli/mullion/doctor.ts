@@ -123,5 +123,7 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
   terminal.stdout(
     isDocumentFormat(output) ? formatDocument(whole, output) : formatDoctor(whole, terminal, isLong),
   );
-  return whole.findings.length > 0 ? 1 : 0;
+  if (whole.findings.length > 0) return 1;
+  // Without a single check nobody knows that nothing is wrong.
+  return whole.checksMade > 0 ? 0 : 2;
 }

@@ -68,8 +68,9 @@ export function formatDoctor(report: DoctorReport, style: TextStyle, isLong: boo
   const { findings, checksMade, checksNotMade, files, notRead } = report;
   const blocks = findings.map((finding, index) => formatFinding(finding, index + 1, style));
   const made = `${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
-  const nothing =
-    findings.length === 0 ? style.green("Nothing wrong found") : plural(findings.length, "finding");
+  const isChecked = checksMade > 0 || findings.length > 0;
+  const nothing = isChecked ? style.green("Nothing wrong found") : style.yellow("Nothing was checked");
+  const found = findings.length === 0 ? nothing : plural(findings.length, "finding");
   const read = files.map(({ file, holds }) => `  ${file}: ${holds.join(", ")}`);
   const left = notRead.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`);
   const cut = (lines: readonly string[]): readonly string[] =>
@@ -78,7 +79,7 @@ export function formatDoctor(report: DoctorReport, style: TextStyle, isLong: boo
       : [...lines.slice(0, FILES_SHOWN), `  and ${lines.length - FILES_SHOWN} more (--long)`];
   return `${[
     ...blocks,
-    [`${nothing}; ${made}`, ...notMadeLines(report, style)].join("\n"),
+    [`${found}; ${made}`, ...notMadeLines(report, style)].join("\n"),
     ["Read:", ...cut(read)].join("\n"),
     ...(left.length === 0 ? [] : [["Not read:", ...cut(left)].join("\n")]),
   ].join("\n\n")}\n`;

@@ -1,6 +1,6 @@
 /** From files to evidence: each is recognised by what it holds, whatever it is called. */
 import { addToList } from "#core/base/keyed-lists.ts";
-import type { SourceText } from "#core/base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
@@ -66,6 +66,14 @@ const KUBERNETES = /^[ \t{[-]*["']?(?:apiVersion|kind)["']?[ \t]*:/mu;
 /** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
 const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
 
+/** A paste from a thread in which each line is quoted (`> Networks:`): the same lines without the marks. */
+function withoutQuoteMarks(source: SourceText): SourceText {
+  const lines = source.text.split("\n");
+  const written = lines.filter((line) => line.trim() !== "");
+  if (written.length < 2 || !written.every((line) => line.startsWith(">"))) return source;
+  return new SourceText(source.file, lines.map((line) => line.replace(/^> ?/u, "")).join("\n"));
+}
+
 /** What one file holds. */
 export class FileReading {
   readonly source: SourceText;
@@ -84,7 +92,8 @@ export class FileReading {
   readonly services: NodeEvidence["services"];
 
   /** @param placeOf where an object stands that no file has; else in `source`. */
-  constructor(source: SourceText, placeOf?: (object: KubeObject) => string) {
+  constructor(given: SourceText, placeOf?: (object: KubeObject) => string) {
+    const source = withoutQuoteMarks(given);
     this.source = source;
     this.placeOf = placeOf;
     const { file, text } = source;

@@ -1,5 +1,6 @@
 /** Endpoints of HNS beside each other, beside their networks and beside pods. */
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import { plural } from "#core/base/text-layout.ts";
 import { type CheckFinding, type NodeCheck, together } from "../check.ts";
 import {
   type ClusterEvidence,
@@ -347,7 +348,7 @@ const NAMESPACES: NodeCheck = {
                 { ...each.place, says: `namespace ${each.id} holds endpoint ${gone}` },
                 ...endpoints.slice(0, 1).map(({ place }) => ({
                   ...place,
-                  says: `${endpoints.length} endpoints, and not this one`,
+                  says: `${plural(endpoints.length, "endpoint")}, and not this one`,
                 })),
               ],
               breaks: "all traffic of the pod in that namespace",

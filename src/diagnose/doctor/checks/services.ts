@@ -1,6 +1,7 @@
 /** Services and EndpointSlices beside the load balancers of HNS, and what load balancers say of themselves. */
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { plural } from "#core/base/text-layout.ts";
 import { type CheckFinding, type NodeCheck, together } from "../check.ts";
 import type {
   ClusterEvidence,
@@ -272,7 +273,10 @@ const UNKNOWN: NodeCheck = {
             },
             ...endpoints
               .slice(0, 1)
-              .map(({ place }) => ({ ...place, says: `${endpoints.length} endpoints, and not this one` })),
+              .map(({ place }) => ({
+                ...place,
+                says: `${plural(endpoints.length, "endpoint")}, and not this one`,
+              })),
           ],
           breaks: "connections that the load balancer sends there",
         },
