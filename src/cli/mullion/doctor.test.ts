@@ -178,6 +178,11 @@ describe("what is no evidence, and half of it", () => {
     expect((JSON.parse(terminal.output) as DoctorReport).nodes).toEqual(["win-1", "win-2"]);
   });
 
+  it("a pipe gets no line of progress", async () => {
+    const { terminal } = await run(filesOf(healthyNode()), "node");
+    expect(terminal.errors).toBe("");
+  });
+
   it("nothing that is read ends with 2 and says what to collect", async () => {
     const { code, terminal } = await run({ "a/picture.png": "\u0000\u0001" }, "a");
     expect(code).toBe(2);

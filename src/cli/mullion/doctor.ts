@@ -11,6 +11,7 @@ import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts"
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
 import { formatDocument, isDocumentFormat } from "./print-document.ts";
+import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { DoctorRequest } from "./verbs.ts";
@@ -89,11 +90,15 @@ class Collector {
 async function collect(paths: readonly string[], terminal: Terminal): Promise<Collected> {
   const collector = new Collector(terminal);
   const files = await listFiles(paths, terminal);
-  for (const [index, path] of files.entries()) {
-    terminal.status(`reading ${index + 1} of ${files.length}: ${path}`);
-    await collector.read(path, paths.includes(path));
+  const progress = new ProgressLine(terminal);
+  try {
+    for (const [index, path] of files.entries()) {
+      progress.reading(path, index + 1, files.length);
+      await collector.read(path, paths.includes(path));
+    }
+  } finally {
+    progress.end();
   }
-  terminal.status("");
   return collector.collected;
 }
 

@@ -20,6 +20,11 @@ export class ProgressLine {
     this.say(total, () => `Raising the cluster: ${text} (${done} of ${total}) …`);
   }
 
+  /** Of files that are read one after the other. */
+  reading(path: string, done: number, total: number): void {
+    this.say(total, () => `Reading ${path} (${done} of ${total}) …`);
+  }
+
   /** The time that is left is counted from here. */
   begin(): void {
     this.beganMs = performance.now();

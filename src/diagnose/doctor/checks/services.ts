@@ -271,12 +271,10 @@ const UNKNOWN: NodeCheck = {
               ...one.place,
               says: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
             },
-            ...endpoints
-              .slice(0, 1)
-              .map(({ place }) => ({
-                ...place,
-                says: `${plural(endpoints.length, "endpoint")}, and not this one`,
-              })),
+            ...endpoints.slice(0, 1).map(({ place }) => ({
+              ...place,
+              says: `${plural(endpoints.length, "endpoint")}, and not this one`,
+            })),
           ],
           breaks: "connections that the load balancer sends there",
         },
