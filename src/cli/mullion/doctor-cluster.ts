@@ -3,7 +3,7 @@ import { SourceText } from "#core/base/source-text.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
-import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { objectPath, openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { FileReading } from "#diagnose/doctor/read-evidence.ts";
 import { Failure } from "./failure.ts";
 import { doctor as doctorWords } from "#data/words.js";
@@ -19,13 +19,6 @@ export interface ReadCluster {
   readonly readings: readonly FileReading[];
   /** Kinds that could not be listed, with the reason. */
   readonly left: readonly { readonly file: string; readonly line: number; readonly reason: string }[];
-}
-
-/** Where `kubectl get --raw` shows an object. */
-function pathOf({ kind, metadata: { namespace, name } }: KubeObject): string {
-  const { apiVersion, plural, isNamespaced } = KINDS[kind];
-  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  return `${root}${isNamespaced ? `/namespaces/${namespace}` : ""}/${plural}/${name}`;
 }
 
 /**
@@ -44,7 +37,9 @@ export async function readCluster(kubeconfig: string): Promise<ReadCluster> {
         try {
           const { items } = await source.list(kind);
           const text = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-          readings.push(new FileReading(new SourceText(file, text), pathOf));
+          // What `kubectl get --raw` shows an object at.
+          const place = (each: KubeObject): string => objectPath(each.kind, each.metadata);
+          readings.push(new FileReading(new SourceText(file, text), place));
         } catch (error) {
           if (!(error instanceof KubeError) || NEEDED.includes(kind)) throw error;
           left.push({ file, line: 1, reason: error.message });

@@ -6,6 +6,9 @@ import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import type { ReadPort } from "../vfp-text/parse-rules.ts";
 import type { LogFinding } from "../catalogue/log/findings.ts";
+import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import { CUT_FIELD } from "#hns/dump/power-shell.ts";
 
 /** A line of a file. */
@@ -85,6 +88,12 @@ export interface RuleListing {
   readonly place: Place;
 }
 
+/** An endpoint whose port is among those that vfpctrl listed. */
+export interface ListedEndpoint {
+  readonly endpoint: EndpointRecord;
+  readonly listing: RuleListing;
+}
+
 /** What the files of one Windows node show. */
 export interface NodeEvidence {
   /** Kinds that a list shows to have none, and where. */
@@ -98,7 +107,8 @@ export interface NodeEvidence {
   readonly endpoints: readonly EndpointRecord[];
   readonly namespaces: readonly HnsRecord[];
   readonly loadBalancers: readonly LoadBalancerRecord[];
-  readonly listings: readonly RuleListing[];
+  /** A port that no endpoint names says nothing of one. */
+  readonly listed: readonly ListedEndpoint[];
   readonly excludedPorts: readonly ExcludedPorts[];
   readonly dynamicPorts: readonly DynamicPorts[];
   readonly services: readonly WindowsService[];
@@ -123,29 +133,35 @@ export interface Evidence {
 }
 
 /** Families of evidence, as checks ask for them and as a report says what is missing. */
-export const KINDS_OF_EVIDENCE = [
-  "nodes",
-  "pods",
-  "services",
-  "endpoint slices",
-  "networks",
-  "endpoints",
-  "namespaces",
-  "load balancers",
-  "rules",
-  "excluded ports",
-  "dynamic ports",
-  "windows services",
-] as const;
-export type KindOfEvidence = (typeof KINDS_OF_EVIDENCE)[number];
+export type KindOfEvidence =
+  | "nodes"
+  | "pods"
+  | "services"
+  | "endpoint slices"
+  | "networks"
+  | "endpoints"
+  | "namespaces"
+  | "load balancers"
+  | "rules"
+  | "excluded ports"
+  | "dynamic ports"
+  | "windows services";
 
-/** The listing of an endpoint's port: HNS names the port among the endpoint's resources. */
-export function listingOf(
-  endpoint: EndpointRecord,
+/** Local endpoints with the listings of their ports: HNS names a port among the resources of its endpoint. */
+export function listedEndpoints(
+  endpoints: readonly EndpointRecord[],
   listings: readonly RuleListing[],
-): RuleListing | undefined {
-  const said = JSON.stringify([endpoint.v1, endpoint.document]).toLowerCase();
-  return listings.find(({ port }) => port.name !== undefined && said.includes(port.name.toLowerCase()));
+): readonly ListedEndpoint[] {
+  const named = listings.flatMap((listing) =>
+    listing.port.name === undefined ? [] : [{ name: listing.port.name.toLowerCase(), listing }],
+  );
+  if (named.length === 0) return [];
+  return endpoints.flatMap((endpoint) => {
+    if (endpoint.isRemote) return [];
+    const said = JSON.stringify([endpoint.v1, endpoint.document]).toLowerCase();
+    const found = named.find(({ name }) => said.includes(name));
+    return found === undefined ? [] : [{ endpoint, listing: found.listing }];
+  });
 }
 
 const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices"];
@@ -166,8 +182,7 @@ export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: Clust
     endpoints: node.endpoints,
     namespaces: node.namespaces,
     "load balancers": node.loadBalancers,
-    // A port that no endpoint names says nothing of one.
-    rules: node.endpoints.filter((each) => listingOf(each, node.listings) !== undefined),
+    rules: node.listed,
     "excluded ports": node.excludedPorts,
     "dynamic ports": node.dynamicPorts,
     "windows services": node.services,
@@ -195,10 +210,6 @@ function ipsOf(values: readonly unknown[]): readonly Ip[] {
   return values.flatMap((value) => (typeof value === "string" ? (parseIp(value) ?? []) : []));
 }
 
-/** Bits of `Flags` (hcn.md §2.4, §8.1). */
-const REMOTE_ENDPOINT = 1;
-const DSR = 1;
-
 export function recordOf({ id, document, v1 = {} }: DumpItem, place: Place): HnsRecord {
   return { id, name: textOf(document["Name"]), document, v1, place };
 }
@@ -210,7 +221,7 @@ export function endpointOf(record: HnsRecord): EndpointRecord {
     ...record,
     network: textOf(document["HostComputeNetwork"]),
     addresses: ipsOf(configurations.map((each) => each["IpAddress"])),
-    isRemote: (numberOf(document["Flags"]) & REMOTE_ENDPOINT) !== 0,
+    isRemote: (numberOf(document["Flags"]) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
   };
 }
 
@@ -230,7 +241,7 @@ export function loadBalancerOf(record: HnsRecord): LoadBalancerRecord {
           }))
       : undefined,
     backEnds: listOf(document["HostComputeEndpoints"]).map((each) => textOf(each).toLowerCase()),
-    isDsr: (numberOf(document["Flags"]) & DSR) !== 0,
+    isDsr: (numberOf(document["Flags"]) & LOAD_BALANCER_FLAGS.DSR) !== 0,
   };
 }
 
@@ -267,9 +278,7 @@ export function addressesOfNode({ object }: KubeRecord<"Node">, type = "Internal
 }
 
 export function isWindowsNode({ object }: KubeRecord<"Node">): boolean {
-  return (
-    (object.status?.nodeInfo?.operatingSystem ?? object.metadata.labels?.["kubernetes.io/os"]) === "windows"
-  );
+  return nodeOs(object) === "windows";
 }
 
 /** True where the dump does not show all of a field: PowerShell cut it off. */

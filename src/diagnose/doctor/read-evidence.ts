@@ -19,9 +19,11 @@ import {
   type KubeRecord,
   type NodeEvidence,
   type Place,
+  type RuleListing,
   addressesOfNode,
   endpointOf,
   isWindowsNode,
+  listedEndpoints,
   loadBalancerOf,
   managementAddressOf,
   recordOf,
@@ -84,7 +86,7 @@ export class FileReading {
   isPartial = false;
   readonly objects: readonly LoadedObject[];
   readonly hns: readonly DumpedObject[];
-  readonly listings: NodeEvidence["listings"];
+  readonly listings: readonly RuleListing[];
   /** Where a list of load balancers stands that has none. */
   readonly emptyList: Place | undefined;
   readonly excludedPorts: NodeEvidence["excludedPorts"];
@@ -280,6 +282,7 @@ function evidenceOf(
   { name, node }: Pick<NodeEvidence, "name" | "node">,
 ): Omit<NodeEvidence, "logs"> {
   const hns = own.flatMap((each) => each.hns);
+  const endpoints = recordsOf(hns, "Endpoint").map(endpointOf);
   return {
     name,
     node,
@@ -290,10 +293,13 @@ function evidenceOf(
       ),
     ),
     networks: recordsOf(hns, "Network"),
-    endpoints: recordsOf(hns, "Endpoint").map(endpointOf),
+    endpoints,
     namespaces: recordsOf(hns, "Namespace"),
     loadBalancers: recordsOf(hns, "LoadBalancer").map(loadBalancerOf),
-    listings: own.flatMap((each) => each.listings),
+    listed: listedEndpoints(
+      endpoints,
+      own.flatMap((each) => each.listings),
+    ),
     excludedPorts: own.flatMap((each) => each.excludedPorts),
     dynamicPorts: own.flatMap((each) => each.dynamicPorts),
     services: own.flatMap((each) => each.services),

@@ -12,6 +12,7 @@ import type { InputText } from "#cluster/session/session.ts";
 import { type TraceRequest, tracePacket } from "#cluster/trace/trace.ts";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import {
   createEndpointOnly,
@@ -27,8 +28,6 @@ import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
 
-/** A bit of an endpoint's `Flags` (hcn.md §2.4). */
-const REMOTE = 1;
 const NAMES: Readonly<Record<number, "tcp" | "udp">> = { 6: "tcp", 17: "udp" };
 
 class NotDone extends Error {
@@ -73,7 +72,7 @@ async function addRemote(client: HcnClient, address: Ip, nodeAddress: string): P
   return createEndpointOnly(client, network.ID, {
     Name: "Ethernet",
     MacAddress: "02-11-22-33-44-55",
-    Flags: REMOTE,
+    Flags: ENDPOINT_FLAGS.RemoteEndpoint,
     IpConfigurations: [{ IpAddress: formatIp(address), PrefixLength: familyOf(address) === 4 ? 32 : 128 }],
     ...(network.Type === "Overlay" && {
       Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: nodeAddress } }],
@@ -124,7 +123,7 @@ export class Twin {
     const read = readInput(texts);
     if (!("input" in read)) return read.problems[0]?.message ?? WORDS.twinWithoutObjects;
     const { file, objects, limits } = read.input;
-    if (limits.length > 0) return limits[0] === undefined ? "" : WORDS.twinNotJudged;
+    if (limits.length > 0) return WORDS.twinNotJudged;
     try {
       const { session } = await openSession({ file, objects });
       return new Twin(session.cluster);

@@ -65,7 +65,8 @@ function collectionPath(kind: KubeKind, namespace = ""): string {
   return `${rootOf(kind)}${inside}/${plural}`;
 }
 
-function objectPath(kind: KubeKind, { namespace, name }: ObjectName, subresource?: string): string {
+/** Where a server has an object: `/api/v1/namespaces/shop/services/web`. */
+export function objectPath(kind: KubeKind, { namespace, name }: ObjectName, subresource?: string): string {
   const path = `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }

@@ -1,6 +1,7 @@
 /** Services and EndpointSlices beside the load balancers of HNS, and what load balancers say of themselves. */
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { type CheckFinding, type NodeCheck, together } from "../check.ts";
 import type {
@@ -17,7 +18,6 @@ const WORDS = doctor();
 
 const PROTOCOLS: Readonly<Record<string, number>> = { TCP: 6, UDP: 17 };
 const DNS_PORT = 53;
-const SERVICE_NAME = "kubernetes.io/service-name";
 /** Services with these labels are another proxy's, or nobody's. */
 const NOT_OURS = ["service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"];
 
@@ -55,15 +55,12 @@ function placeText({ vip, port, protocol }: Pick<FrontEnd, "vip" | "port" | "pro
 /** Back ends of one port of a Service, from its slices. */
 function backEndsOf(
   slices: readonly KubeRecord<"EndpointSlice">[],
-  service: KubeRecord<"Service">["object"],
   portName: string,
 ): { readonly ready: readonly BackEnd[]; readonly named: ReadonlySet<Ip> } {
   const ready: BackEnd[] = [];
   const named = new Set<Ip>();
   for (const { object, place } of slices) {
-    const { metadata, ports = [], endpoints } = object;
-    if (metadata.namespace !== service.metadata.namespace) continue;
-    if (metadata.labels?.[SERVICE_NAME] !== service.metadata.name) continue;
+    const { ports = [], endpoints } = object;
     if (!ports.some((each) => (each.name ?? "") === portName)) continue;
     for (const { addresses, conditions } of endpoints ?? [])
       for (const text of addresses.slice(0, 1)) {
@@ -82,6 +79,10 @@ function isProxied({ metadata, spec }: KubeRecord<"Service">["object"]): boolean
 
 /** What kube-proxy of a node has to program for cluster addresses. */
 function frontEndsOf({ services, slices }: ClusterEvidence): readonly FrontEnd[] {
+  const byService = Map.groupBy(
+    slices,
+    ({ object: { metadata } }) => `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ""}`,
+  );
   return services.flatMap((service) => {
     const { object } = service;
     const { spec } = object;
@@ -92,7 +93,7 @@ function frontEndsOf({ services, slices }: ClusterEvidence): readonly FrontEnd[]
       (spec.ports ?? []).flatMap(({ name = "", port, protocol = "TCP" }) => {
         const number = PROTOCOLS[protocol];
         if (number === undefined) return [];
-        const all = backEndsOf(slices, object, name);
+        const all = backEndsOf(byService.get(nameOf(object)) ?? [], name);
         const isSame = (address: Ip): boolean => typeof address === typeof vip;
         return {
           service,
@@ -134,8 +135,9 @@ const MISSING: NodeCheck = {
   wholly: ["load balancers"],
   find({ loadBalancers, none }, cluster) {
     const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
-    const missing = wanted.filter((each) => !loadBalancers.some((one) => serves(one, each)));
-    const there = wanted.filter((each) => loadBalancers.some((one) => serves(one, each)));
+    const { missing = [], there = [] } = Object.groupBy(wanted, (each) =>
+      loadBalancers.some((one) => serves(one, each)) ? "there" : "missing",
+    );
     const youngest = Math.max(...there.map(({ service }) => createdAt(service)).filter(Number.isFinite));
     const place = loadBalancers[0]?.place ?? none.get("load balancers");
     return together(
@@ -291,8 +293,8 @@ const WITHOUT_SERVICE: NodeCheck = {
   wholly: ["services"],
   find({ loadBalancers }, { services }) {
     // All namespaces were asked for where the Service of the API server is there.
-    const isWhole = services.some(({ object }) => nameOf(object) === "default/kubernetes");
-    if (!isWhole) return [];
+    const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
+    if (whole === undefined) return [];
     const known = new Set(
       services.flatMap(({ object: { spec, status } }) => [
         ...(spec?.clusterIPs ?? []),
@@ -305,7 +307,6 @@ const WITHOUT_SERVICE: NodeCheck = {
     const stale = loadBalancers.filter(
       ({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(formatIp(vip))),
     );
-    const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
     return together(
       stale.map((one) => {
         const vip = one.vips.map(formatIp).join(", ");
@@ -316,9 +317,7 @@ const WITHOUT_SERVICE: NodeCheck = {
             message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
             evidence: [
               { ...one.place, says: `load balancer ${one.id} has the address ${vip}` },
-              ...(whole === undefined
-                ? []
-                : [{ ...whole.place, says: `${services.length} Services, none with ${vip}` }]),
+              { ...whole.place, says: `${services.length} Services, none with ${vip}` },
             ],
             breaks: WORDS.breaksStaleVip,
           },

@@ -3,13 +3,11 @@ import { formatIp, parseIp } from "#core/net/ip.ts";
 import { type CheckFinding, type NodeCheck, together } from "../check.ts";
 import {
   type ClusterEvidence,
-  type EndpointRecord,
   type ExcludedPorts,
   type LoadBalancerRecord,
   type NodeEvidence,
   type Place,
   type RuleListing,
-  listingOf,
   policiesOf,
 } from "../evidence.ts";
 import type { ReadRule } from "../../vfp-text/parse-rules.ts";
@@ -167,11 +165,10 @@ const OUTBOUND_NAT: NodeCheck = {
   asks: "endpoints with OutBoundNAT have its rules on their ports",
   needs: ["endpoints", "rules"],
   wholly: ["rules"],
-  find: ({ endpoints, listings }) =>
+  find: ({ listed }) =>
     together(
-      endpoints.flatMap((each) => {
-        const listing = listingOf(each, listings);
-        if (listing === undefined || policiesOf(each, "OutBoundNAT").length === 0) return [];
+      listed.flatMap(({ endpoint: each, listing }) => {
+        if (policiesOf(each, "OutBoundNAT").length === 0) return [];
         const rules = rulesOf(listing);
         if (rules.length === 0 || rules.some(({ id, name }) => /OUTBOUNDNAT/iu.test(`${id} ${name}`)))
           return [];
@@ -219,16 +216,6 @@ function frontEndsOf({ vips, ports = [] }: LoadBalancerRecord): readonly string[
   );
 }
 
-function localListings({
-  endpoints,
-  listings,
-}: NodeEvidence): readonly (readonly [EndpointRecord, RuleListing])[] {
-  return endpoints.flatMap((each) => {
-    const listing = each.isRemote ? undefined : listingOf(each, listings);
-    return listing === undefined ? [] : [[each, listing] as const];
-  });
-}
-
 const DSR_RULES: NodeCheck = {
   id: "load-balancers-are-programmed",
   code: "hns-rules-differ",
@@ -237,7 +224,7 @@ const DSR_RULES: NodeCheck = {
   wholly: ["rules"],
   find(node) {
     const found: { readonly name: string; readonly finding: CheckFinding }[] = [];
-    for (const [endpoint, listing] of localListings(node)) {
+    for (const { endpoint, listing } of node.listed) {
       const has = new Set(rulesOf(listing).map(frontEndOf));
       // A port without any is one that the listing does not show these layers of.
       if (![...has].some((each) => each !== undefined)) continue;
@@ -272,7 +259,7 @@ const STALE_RULES: NodeCheck = {
     const known = new Set(node.loadBalancers.flatMap(frontEndsOf));
     if (known.size === 0) return [];
     return together(
-      localListings(node).flatMap(([endpoint, listing]) =>
+      node.listed.flatMap(({ endpoint, listing }) =>
         rulesOf(listing).flatMap((rule) => {
           const frontEnd = frontEndOf(rule);
           if (frontEnd === undefined || known.has(frontEnd)) return [];
@@ -307,7 +294,7 @@ const DOUBLED_RULES: NodeCheck = {
   needs: ["endpoints", "rules"],
   find: (node) =>
     together(
-      localListings(node).flatMap(([endpoint, listing]) =>
+      node.listed.flatMap(({ endpoint, listing }) =>
         listing.port.layers.flatMap(({ groups }) =>
           groups.flatMap(({ rules }) => {
             const [twice] = [...Map.groupBy(rules, frontEndOf)].flatMap(([frontEnd, found]) =>
