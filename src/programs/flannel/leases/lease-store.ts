@@ -38,13 +38,13 @@ export interface Patience {
   readonly timeoutMs: number;
 }
 
-/** Failing calls reject with `FlannelError`. */
 /** MACs of a node's tunnels. */
 export interface StoredMacs {
   readonly ipv4: Mac | undefined;
   readonly ipv6: Mac | undefined;
 }
 
+/** Failing calls reject with `FlannelError`. */
 export interface LeaseStore {
   /** As flanneld prints it at its start. */
   readonly name: string;
