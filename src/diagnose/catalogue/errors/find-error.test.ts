@@ -130,7 +130,7 @@ it.each([
   [
     "flanneld",
     "Error registering network: failed to create HNSNetwork cbr0: hnsCall failed in Win32: A network with this name already exists. (0x803b0010)",
-    ["hcn-e-network-already-exists", "network-create-failed", "flanneld-lease-failed"],
+    ["hcn-e-network-already-exists", "network-create-failed", "flanneld-network-not-registered"],
   ],
   [
     "kube-proxy of 2018",

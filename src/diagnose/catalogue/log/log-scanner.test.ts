@@ -54,7 +54,7 @@ describe("a log of", () => {
         "E0420 10:00:02.000001    2212 main.go:384] Error registering network: invalid VXLAN backend config. VNI [1] must be greater than or equal to 4096 on Windows",
         "E0420 10:00:05.000001    2212 vxlan_network_windows.go:106] VNI is 1 but it is required to be greater than or equal to 4096 on Windows.",
       ],
-      ["flanneld-vni-too-small 2@2", "flanneld-lease-failed 1@2"],
+      ["flanneld-vni-too-small 2@2", "flanneld-network-not-registered 1@2"],
     ],
     [
       "the kubelet",
