@@ -117,3 +117,32 @@ spec: { ports: [{ port: ${port} }] }
   expect(text).toMatch(/^ {4}also {6}input: s\.yaml:9:19\n {14}input: s\.yaml:14:19$/m);
   expect(text).toMatch(/\n4 findings about the input\.\n$/);
 });
+
+describe("an expectation about a pod that did not start", () => {
+  const pod = (name: string, system: string): string => `apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  nodeSelector: { kubernetes.io/os: ${system} }
+  containers: [{ name: c, image: registry.example/c, ports: [{ containerPort: 8080 }] }]
+`;
+  const cluster = `${CLUSTER}nodes:
+  - { name: win-1, os: windows, address: 10.0.0.11 }
+expectations:
+  - { from: pod/late, to: pod/web, port: 8080, expect: works }
+  - { from: pod/web, to: pod/late, port: 8080, expect: denied }
+  - { from: pod/web, to: late, protocol: icmp, expect: denied, code: no-route }
+`;
+  const files = { "c.yaml": cluster, "p.yaml": `${pod("web", "windows")}---\n${pod("late", "linux")}` };
+
+  it("is a finding, also where it should be denied: nothing was sent", async () => {
+    const { report, text } = await both(files);
+    const own = report.cells.filter(({ flow }) => flow === "cluster-file");
+    expect(own.map(({ from, to, verdict, attempts }) => [from, to, verdict, attempts])).toEqual([
+      ["pod/default/late", "pod/web", "finding", 1],
+      ["pod/web", "pod/default/late", "finding", 1],
+      ["pod/web", "pod/default/late", "finding", 1],
+    ]);
+    expect(text).toContain("pod/default/late has no network: it is Pending without a node");
+  });
+});

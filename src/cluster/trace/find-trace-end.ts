@@ -149,7 +149,8 @@ function findPodWithoutNetwork(text: string, cluster: Cluster): Pod | undefined 
   );
 }
 
-function withoutNetwork(pod: Pod): RequestError {
+/** Why a pod has no network, in one clause. */
+function describeWaiting(pod: Pod): string {
   const { metadata, spec, status } = pod;
   const { phase = "Pending", conditions = [], containerStatuses = [] } = status ?? {};
   const reference = `pod/${metadata.namespace}/${metadata.name}`;
@@ -157,11 +158,19 @@ function withoutNetwork(pod: Pod): RequestError {
   const said = conditions.find((each) => each.status === "False" && (each.message ?? "") !== "")?.message;
   const why = isFinished(pod) ? "its containers have ended" : (reason ?? said ?? "it waits");
   const where = spec?.nodeName === undefined ? "without a node" : `on node ${spec.nodeName}`;
-  return new RequestError(
-    "unknown-object",
-    `${reference} has no network: it is ${phase} ${where} (${why.replace(/\.$/, "")})`,
-    WORDS.advicePodNotRunning,
-  );
+  return `${reference} has no network: it is ${phase} ${where} (${why.replace(/\.$/, "")})`;
+}
+
+/** A pod that there is and that has no network: its reference, and why. Undefined for everybody else. */
+export function podWithoutNetwork(
+  cluster: Cluster,
+  text: string,
+): { readonly reference: string; readonly why: string } | undefined {
+  if (isKnownEnd(cluster, text)) return undefined;
+  const pod = findPodWithoutNetwork(text, cluster);
+  if (pod === undefined) return undefined;
+  const { namespace, name } = pod.metadata;
+  return { reference: `pod/${namespace}/${name}`, why: describeWaiting(pod) };
 }
 
 /** The full name, and the short one of namespace `default`. */
@@ -205,7 +214,8 @@ export function findTraceEnd(cluster: Cluster, text: string, asker?: TraceEnd): 
   const named = traceEnds.find(({ names }) => names.includes(text));
   const found = named?.traceEnd ?? findBarePod(text, cluster);
   const waiting = found === undefined ? findPodWithoutNetwork(text, cluster) : undefined;
-  if (waiting !== undefined) throw withoutNetwork(waiting);
+  if (waiting !== undefined)
+    throw new RequestError("unknown-object", describeWaiting(waiting), WORDS.advicePodNotRunning);
   if (found === undefined) throw unknownTraceEnd(text, cluster, traceEnds);
   return found;
 }

@@ -137,14 +137,17 @@ function isTried(cell: Cell): boolean {
   return cell.target.address !== undefined || cell.target.name !== undefined;
 }
 
-/** All cells of the matrix, each question once. `states` are those that are answered by looking. */
+/**
+ * All cells of the matrix, each question once. `states` are those that are answered by looking, `own` those of the cluster
+ * file.
+ */
 export function listCells(
   cluster: Cluster,
   model: VerifyModel,
   limits: CellLimits,
   states: Iterable<Cell>,
+  own: readonly Cell[] = [],
 ): readonly Cell[] {
-  const own = ownCells(cluster, model);
   const replaced = new Set(own.map(questionOf));
   const table = [
     ...podCells(model),
@@ -299,10 +302,12 @@ export function planVerification(
 ): VerifyPlan {
   const limits = new CellLimits(cluster, options.limits ?? []);
   const model = given ?? readModel(cluster, 4, limits);
+  const { troubles = [] } = options;
+  const own = ownCells(cluster, model, troubles);
   const states = new Map(
-    stateCells(model, options.troubles ?? []).map(({ cell, observation }) => [cell, observation]),
+    [...own.states, ...stateCells(model, troubles)].map(({ cell, observation }) => [cell, observation]),
   );
-  const cells = listCells(cluster, model, limits, states.keys());
+  const cells = listCells(cluster, model, limits, states.keys(), own.cells);
   const tried = cells.filter(isTried);
   const resting = restingIn(cluster, model, options, { limits, cells, tried });
   const asked = [...cells.keys()].filter((position) => !resting.on.has(position));

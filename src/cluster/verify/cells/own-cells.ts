@@ -4,9 +4,11 @@ import { defined } from "#core/base/assert.ts";
 import { parseIp } from "#core/net/ip.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { ExpectationSpec } from "../../file/cluster-file.ts";
-import { findTraceEnd } from "../../trace/find-trace-end.ts";
+import { findTraceEnd, podWithoutNetwork } from "../../trace/find-trace-end.ts";
 import { RequestError } from "../../request-error.ts";
+import type { ClusterTrouble } from "../../session/session.ts";
 import { type Cell, type CellTarget, cellId } from "./cell.ts";
+import { type StateCell, attemptOf } from "./state-cells.ts";
 import { nodeOf, relationOf } from "../facts.ts";
 import type { VerifyModel, VerifySender } from "../model.ts";
 import { targetOf } from "./pod-cells.ts";
@@ -88,31 +90,99 @@ function expectationOf(spec: ExpectationSpec): Expectation {
   };
 }
 
+/** The part that all cells of the cluster file share. */
+function ownCell(
+  cluster: Cluster,
+  [spec, index]: readonly [ExpectationSpec, number],
+  {
+    source,
+    sourceReference,
+    target,
+    receiver,
+  }: Pick<Cell, "source" | "sourceReference" | "target"> & {
+    readonly receiver: VerifySender | undefined;
+  },
+): Cell {
+  return {
+    id: cellId(`cluster-file ${index}`, spec.protocol, sourceReference, target),
+    flow: "cluster-file",
+    protocol: spec.protocol,
+    relation: source === undefined || receiver === undefined ? "service" : relationOf(source, receiver),
+    source,
+    sourceReference,
+    sourceOs: (source === undefined ? undefined : nodeOf(source)?.os) ?? "outside",
+    target,
+    targetOs: (receiver === undefined ? undefined : nodeOf(receiver)?.os) ?? "outside",
+    probe: "once",
+    waitS: 0,
+    among: 1,
+    row: `expectations[${index}]`,
+    documentedIn: cluster.file.fileName,
+    page: undefined,
+    expected: expectationOf(spec),
+    standsFor: 1,
+    family: 4,
+  };
+}
+
+/** An expectation about a pod that did not start: nothing can be sent, which proves no denial either. */
+function unanswerable(
+  cluster: Cluster,
+  troubles: readonly ClusterTrouble[],
+  numbered: readonly [ExpectationSpec, number],
+): StateCell | undefined {
+  const [spec] = numbered;
+  const [from, to] = [podWithoutNetwork(cluster, spec.from), podWithoutNetwork(cluster, spec.to)];
+  const waiting = from ?? to;
+  if (waiting === undefined) return undefined;
+  const cell = ownCell(cluster, numbered, {
+    source: undefined,
+    sourceReference: from?.reference ?? spec.from,
+    target: {
+      reference: to?.reference ?? spec.to,
+      address: undefined,
+      name: undefined,
+      port: spec.port ?? 0,
+      answerers: undefined,
+    },
+    receiver: undefined,
+  });
+  const code = troubles.find(({ reference }) => reference === waiting.reference)?.code;
+  const expected =
+    cell.expected.outcome === "denied" ? { ...cell.expected, proof: "drop" as const } : cell.expected;
+  return {
+    cell: { ...cell, expected, probe: "state" },
+    observation: {
+      attempts: [{ ...attemptOf("unreachable", waiting.why), ...(code === undefined ? {} : { code }) }],
+    },
+  };
+}
+
+/** What the cluster file asks: flows to try, and flows of pods that did not start. */
+interface OwnCells {
+  readonly cells: readonly Cell[];
+  readonly states: readonly StateCell[];
+}
+
 /** @throws RequestError when an expectation names somebody who does not exist, or no port. */
-export function ownCells(cluster: Cluster, model: VerifyModel): readonly Cell[] {
-  return cluster.file.expectations.map((spec, index) => {
+export function ownCells(
+  cluster: Cluster,
+  model: VerifyModel,
+  troubles: readonly ClusterTrouble[],
+): OwnCells {
+  const cells: Cell[] = [];
+  const states: StateCell[] = [];
+  for (const [index, spec] of cluster.file.expectations.entries()) {
+    const state = unanswerable(cluster, troubles, [spec, index]);
+    if (state !== undefined) {
+      states.push(state);
+      continue;
+    }
     const source = findSender(cluster, model, spec);
     const target = serviceTarget(model, spec) ?? traceEndTarget(cluster, model, spec);
     const receiver = senderBy(model, target.reference);
-    return {
-      id: cellId(`cluster-file ${index}`, spec.protocol, source.reference, target),
-      flow: "cluster-file",
-      protocol: spec.protocol,
-      relation: receiver === undefined ? "service" : relationOf(source, receiver),
-      source,
-      sourceReference: source.reference,
-      sourceOs: nodeOf(source)?.os ?? "outside",
-      target,
-      targetOs: (receiver === undefined ? undefined : nodeOf(receiver)?.os) ?? "outside",
-      probe: "once",
-      waitS: 0,
-      among: 1,
-      row: `expectations[${index}]`,
-      documentedIn: cluster.file.fileName,
-      page: undefined,
-      expected: expectationOf(spec),
-      standsFor: 1,
-      family: 4,
-    };
-  });
+    const sourceReference = source.reference;
+    cells.push(ownCell(cluster, [spec, index], { source, sourceReference, target, receiver }));
+  }
+  return { cells, states };
 }

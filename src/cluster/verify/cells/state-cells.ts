@@ -19,7 +19,8 @@ function onNode({ reference, address }: VerifyNode): CellTarget {
   return { reference, address, name: undefined, port: 0, answerers: undefined };
 }
 
-function attemptOf(outcome: CellAttempt["outcome"], detail: string): CellAttempt {
+/** An attempt at which nothing was sent. */
+export function attemptOf(outcome: CellAttempt["outcome"], detail: string): CellAttempt {
   return { outcome, answeredBy: undefined, seen: undefined, detail, sourcePort: undefined };
 }
 
