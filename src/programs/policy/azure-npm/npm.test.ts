@@ -1,5 +1,6 @@
 // Azure NPM on a Windows node against HNS in memory: what it writes, row by row (control-planes.md §7.2).
 import { describe, expect, it } from "vitest";
+import { HcnError } from "#contracts/hcn/error.ts";
 import { PolicyNode, input, namespace, pod, policy } from "#test/support/policy/policy-node.ts";
 import { hashedName } from "./ip-sets.ts";
 import { NPM } from "./npm-policy.ts";
@@ -193,6 +194,37 @@ describe("sets of Azure NPM", () => {
     await made.addPod(WEB);
     const { findings } = await made.npm(input([policy("deny", INGRESS)], PODS)).engine.sync();
     expect(findings.map(({ code }) => code)).toEqual(["policy-engine-refused"]);
+    expect(await made.rules(WEB)).toEqual([]);
+  });
+
+  it("sets that HNS does not remove are said, and asked to go again", async () => {
+    const made = await node();
+    const { engine, update } = made.npm(
+      input([policy("p", { ...OF_WEB, ingress: [{ from: [OF_CLIENT] }] })], PODS),
+    );
+    await engine.sync();
+    const { client } = made.hns;
+    const modify = client.modify.bind(client);
+    client.modify = async (kind, id, settings) => {
+      if (settings["RequestType"] === "Remove" && kind === "Network")
+        throw new HcnError("HCN_E_INVALID_POLICY");
+      await modify(kind, id, settings);
+    };
+    update(input([], [pod("web", WEB, { app: "web" })]));
+    expect((await engine.sync()).findings.map(({ code }) => code)).toEqual(["policy-engine-refused"]);
+    client.modify = modify;
+    expect((await engine.sync()).findings).toEqual([]);
+    expect([...(await made.sets()).keys()]).not.toContain("podlabel-app:client");
+  });
+
+  it("a policy that goes with its pods goes from their endpoints", async () => {
+    const made = await node();
+    const { engine, update } = made.npm(
+      input([policy("p", { ...OF_WEB, ingress: [{ from: [OF_CLIENT] }] })], PODS),
+    );
+    await engine.sync();
+    update(input([], []));
+    expect((await engine.sync()).findings).toEqual([]);
     expect(await made.rules(WEB)).toEqual([]);
   });
 

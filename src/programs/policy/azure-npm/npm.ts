@@ -87,6 +87,9 @@ export class Npm implements PolicyEngine {
     const id = await this.findNetwork();
     if (id === undefined) return { networks: [], written: [], findings: [] };
     const { objects } = this.options;
+    const all = new Set(objects.policies.all());
+    const stillThere = (programmed: Programmed | undefined): readonly NpmPolicy[] =>
+      [...(programmed?.policies.values() ?? [])].filter((policy) => all.has(policy));
     const findings: EngineFinding[] = [];
     const wanted = setTable(objects.pods, objects.policies.all());
     const refused = await this.tried(() => this.writeSets(id, wanted), network);
@@ -97,9 +100,12 @@ export class Npm implements PolicyEngine {
     const known = new Set(endpoints.map((endpoint) => endpoint.ID));
     for (const endpoint of this.programmed.keys()) if (!known.has(endpoint)) this.programmed.delete(endpoint);
     for (const { ID, IpConfigurations: [first] = [] } of endpoints) {
-      const pod = byAddress.get(first?.IpAddress ?? "");
+      const before = this.programmed.get(ID);
+      const current = byAddress.get(first?.IpAddress ?? "");
+      const pod = current ?? before?.pod;
       if (pod === undefined) continue;
-      const policies = objects.policies.of(pod);
+      // An endpoint outlives its pod's object; what is no policy any more goes from it all the same.
+      const policies = current === undefined ? stillThere(before) : objects.policies.of(current);
       for (const { findings: own } of policies)
         for (const each of own) if (!findings.includes(each)) findings.push(each);
       const failed = await this.tried(async () => {
@@ -107,7 +113,8 @@ export class Npm implements PolicyEngine {
       }, pod);
       if (failed !== undefined) findings.push(failed);
     }
-    await this.tried(() => this.removeSets(id, wanted), network);
+    const kept = await this.tried(() => this.removeSets(id, wanted), network);
+    if (kept !== undefined) findings.push(kept);
     return { networks: [network], written, findings };
   }
 
