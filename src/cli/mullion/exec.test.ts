@@ -274,9 +274,9 @@ describe("ping", () => {
 });
 
 describe("nslookup and arp", () => {
-  it("a short name is completed by the suffixes, and a server has no name", async () => {
+  it("a short name is completed by the suffixes, and the server says its name", async () => {
     expect(await lines("nslookup web")).toEqual([
-      "Server:  UnKnown",
+      "Server:  kube-dns.kube-system.svc.cluster.local",
       "Address:  10.96.0.10",
       "",
       "Name:    web.shop.svc.cluster.local",
@@ -287,8 +287,10 @@ describe("nslookup and arp", () => {
 
   it("a name that does not exist", async () => {
     const { stdout, stderr } = await report("nslookup gone.");
-    expect(stdout).toBe("Server:  UnKnown\r\nAddress:  10.96.0.10\r\n\r\n");
-    expect(stderr).toBe("*** UnKnown can't find gone.: Non-existent domain\r\n");
+    expect(stdout).toBe("Server:  kube-dns.kube-system.svc.cluster.local\r\nAddress:  10.96.0.10\r\n\r\n");
+    expect(stderr).toBe(
+      "*** kube-dns.kube-system.svc.cluster.local can't find gone.: Non-existent domain\r\n",
+    );
   });
 
   it("arp -a lists what an interface knows", async () => {

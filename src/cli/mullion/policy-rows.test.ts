@@ -1,4 +1,4 @@
-// What the policy engines of Windows do, by packets (control-planes.md §10.5); what they write is beside each engine.
+// What the policy engines of Windows do, by packets (control-planes.md §7.2); what they write is beside each engine.
 import { describe, expect, it } from "vitest";
 import type { ControlClient } from "#cluster/api/client.ts";
 import { CALICO, type Engine, NPM, opened, policy } from "#test/support/policy/policy-cluster.ts";

@@ -1,11 +1,12 @@
 /**
  * `nslookup`. Its form is that of Azure/acs-engine#558 and #2027 (an answer; no server), microsoft/Windows-Containers#216 and of
- * dataplane.md §5.3: a resolver of its own, a server without a name, two seconds for each question. Records of other types, and a
- * server whose name has no address, are as in public transcripts of Windows 10 and Server.
+ * dataplane.md §5.3: a resolver of its own, two seconds for each question. It asks the server for the server's own name first: a
+ * CoreDNS of the cluster knows its Service, and `UnKnown` stands for one that does not answer or does not know. Records of other
+ * types, addresses as names, and a server whose name has no address, are as in public transcripts of Windows 10 and Server.
  */
 import { decodeUtf8 } from "#core/base/encodings.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type DnsRecord, DnsRcode } from "#core/wire/dns/dns.ts";
+import { type DnsMessage, DnsRcode, type DnsRecord } from "#core/wire/dns/dns.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { planNames } from "#dataplane/host/resolver/candidate-names.ts";
 import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
@@ -15,10 +16,7 @@ import { askServers } from "../dns-exchange.ts";
 import type { Machine } from "../machine.ts";
 import { findTarget, isTarget } from "../target.ts";
 
-/**
- * Inferred: the server has no name, since nobody here answers for addresses; with a cluster DNS that does, Windows prints it. The
- * answer is authoritative, as that of CoreDNS for its own zone. The program ends with 0 whatever it found.
- */
+/** Inferred: the answer is authoritative, as that of CoreDNS for its own zone. The program ends with 0 whatever it found. */
 const UNKNOWN = "UnKnown";
 const TIMED_OUT = ["DNS request timed out.", "    timeout was 2 seconds."];
 
@@ -26,7 +24,7 @@ const TIMED_OUT = ["DNS request timed out.", "    timeout was 2 seconds."];
 const BOTH = "A+AAAA";
 const ADDRESS_TYPES: readonly string[] = ["A", "AAAA", BOTH];
 /** Of what the program knows, those whose lines are known (microsoft/Windows-Containers#216; Windows' page of nslookup). */
-const RECORD_TYPES: readonly string[] = ["SRV", "CNAME", "NS", "PTR", "TXT"];
+const RECORD_TYPES: readonly string[] = ["SRV", "CNAME", "NS", "PTR", "TXT", "SOA"];
 const WAIT_MS = 2_000;
 const TRIES = 2;
 
@@ -36,6 +34,14 @@ interface Lookup {
   readonly server: Ip;
   /** What it is called in the first line, and in what goes wrong. */
   readonly serverName: string;
+  /** The question for that name got no answer. */
+  readonly isSilent: boolean;
+}
+
+/** The name under which an address is asked for (RFC 1035 §3.5, RFC 3596 §2.5). */
+function reverseName(ip: Ip): string {
+  if (typeof ip === "number") return `${formatIp(ip).split(".").toReversed().join(".")}.in-addr.arpa`;
+  return `${[...ip.toString(16).padStart(32, "0")].toReversed().join(".")}.ip6.arpa`;
 }
 
 function ask(
@@ -91,8 +97,9 @@ function failureLines(result: NameResult, { name, type, serverName }: Lookup): r
   return [`*** ${serverName} can't find ${name}: ${FAILURE_WORDS[said] ?? "Server failed"}`];
 }
 
-function headOf({ server, serverName }: Lookup): readonly string[] {
-  return [`Server:  ${serverName}`, `Address:  ${formatIp(server)}`, ""];
+/** Inferred: the wait for the server's name stands on stdout, where its name would. */
+function headOf({ server, serverName, isSilent }: Lookup): readonly string[] {
+  return [...(isSilent ? TIMED_OUT : []), `Server:  ${serverName}`, `Address:  ${formatIp(server)}`, ""];
 }
 
 function lookUpAddresses(machine: Machine, lookup: Lookup): CommandOutput {
@@ -115,6 +122,25 @@ function lookUpAddresses(machine: Machine, lookup: Lookup): CommandOutput {
     ],
     exitCode: 0,
   };
+}
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["min", 60],
+  ["sec", 1],
+] as const;
+
+/** `7200 (2 hours)`. */
+function formatSeconds(seconds: number): string {
+  let rest = seconds;
+  const parts: string[] = [];
+  for (const [unit, length] of UNITS) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0) parts.push(`${count} ${unit}${count === 1 ? "" : "s"}`);
+  }
+  return parts.length === 0 ? `${seconds}` : `${seconds} (${parts.join(" ")})`;
 }
 
 /** A record as a line, or several. */
@@ -140,40 +166,95 @@ function recordLines(record: DnsRecord): readonly string[] {
       ];
     case "TXT":
       return [`${record.name}\ttext =`, "", ...record.strings.map((each) => `\t"${decodeUtf8(each)}"`)];
-    case "MX":
     case "SOA":
+      return [
+        record.name,
+        `\tprimary name server = ${record.server}`,
+        `\tresponsible mail addr = ${record.mailbox}`,
+        `\tserial  = ${record.serial}`,
+        `\trefresh = ${formatSeconds(record.refreshSeconds)}`,
+        `\tretry   = ${formatSeconds(record.retrySeconds)}`,
+        `\texpire  = ${formatSeconds(record.expireSeconds)}`,
+        `\tdefault TTL = ${formatSeconds(record.minimumSeconds)}`,
+      ];
+    case "MX":
     case "OPT":
     case "OTHER":
       return [];
   }
 }
 
-function lookUpRecords(machine: Machine, lookup: Lookup): CommandOutput {
-  const { name, type, server, serverName } = lookup;
-  const { cluster, compartment } = machine;
+/** What a server answers; `silent` where it does not, `unreachable` where somebody says that there is none. */
+function reply(
+  { cluster, compartment }: Machine,
+  {
+    server,
+    name,
+    type,
+    tries = TRIES,
+  }: Pick<Lookup, "server" | "name" | "type"> & { readonly tries?: number },
+): DnsMessage | "silent" | "unreachable" {
+  let isReached = true;
+  const answer = askServers(cluster, {
+    compartment,
+    servers: [server],
+    name,
+    type,
+    waitMs: WAIT_MS,
+    tries,
+    isPlain: true,
+    unreachable: () => (isReached = false),
+  });
+  return answer?.message ?? (isReached ? "silent" : "unreachable");
+}
+
+function nameIn({ answers }: DnsMessage): string | undefined {
+  return answers.flatMap((record) => (record.type === "PTR" ? record.target.replace(/\.$/, "") : []))[0];
+}
+
+/** What a server calls itself; undefined where it does not answer in time. */
+function nameOfServer(machine: Machine, server: Ip): string | undefined {
+  const message = reply(machine, { server, name: reverseName(server), type: "PTR", tries: 1 });
+  if (message === "unreachable") return UNKNOWN;
+  return message === "silent" ? undefined : (nameIn(message) ?? UNKNOWN);
+}
+
+/** `nslookup 10.96.0.1`: whose address it is. */
+function lookUpName(machine: Machine, lookup: Lookup, ip: Ip): CommandOutput {
   const head = headOf(lookup);
-  const { candidates } = planNames("windows", name, compartment.dns, "nslookup");
+  const message = reply(machine, { ...lookup, name: reverseName(ip), type: "PTR" });
+  if (message === "silent")
+    return { stdout: head, stderr: timedOutLines(lookup.serverName, TRIES), exitCode: 0 };
+  const name = message === "unreachable" ? undefined : nameIn(message);
+  if (name !== undefined)
+    return { stdout: [...head, `Name:    ${name}`, `Address:  ${formatIp(ip)}`, ""], exitCode: 0 };
+  const said = FAILURE_WORDS[message === "unreachable" ? "unreachable" : "name-error"] ?? "";
+  return {
+    stdout: head,
+    stderr: [`*** ${lookup.serverName} can't find ${formatIp(ip)}: ${said}`],
+    exitCode: 0,
+  };
+}
+
+function lookUpRecords(machine: Machine, lookup: Lookup): CommandOutput {
+  const { name, type, serverName } = lookup;
+  const { compartment } = machine;
+  const head = headOf(lookup);
+  const ip = parseIp(name);
+  const { candidates } =
+    ip === undefined
+      ? planNames("windows", name, compartment.dns, "nslookup")
+      : { candidates: [{ name: reverseName(ip) }] };
   let said = FAILURE_WORDS["name-error"];
   let isEmpty = false;
   for (const candidate of candidates) {
-    let isReached = true;
-    const reply = askServers(cluster, {
-      compartment,
-      servers: [server],
-      name: candidate.name,
-      type,
-      waitMs: WAIT_MS,
-      tries: TRIES,
-      isPlain: true,
-      unreachable: () => (isReached = false),
-    });
-    if (reply === undefined && isReached)
-      return { stdout: head, stderr: timedOutLines(serverName, TRIES), exitCode: 0 };
-    if (reply === undefined) {
+    const message = reply(machine, { ...lookup, name: candidate.name });
+    if (message === "silent") return { stdout: head, stderr: timedOutLines(serverName, TRIES), exitCode: 0 };
+    if (message === "unreachable") {
       said = FAILURE_WORDS["unreachable"];
       break;
     }
-    const { rcode, answers, additionals } = reply.message;
+    const { rcode, answers, additionals } = message;
     const lines = answers.flatMap(recordLines);
     if (lines.length > 0)
       return { stdout: [...head, ...lines, ...additionals.flatMap(recordLines)], exitCode: 0 };
@@ -195,27 +276,37 @@ function typeOf(options: readonly string[], line: string): string {
   return type;
 }
 
+function answerTo(machine: Machine, lookup: Lookup, address: Ip | undefined): CommandOutput {
+  if (address !== undefined) return lookUpName(machine, lookup, address);
+  return ADDRESS_TYPES.includes(lookup.type)
+    ? lookUpAddresses(machine, lookup)
+    : lookUpRecords(machine, lookup);
+}
+
 function run(machine: Machine, args: readonly string[]): CommandOutput {
   const line = args.join(" ");
   const options = args.flatMap((arg) => optionOf(arg) ?? []);
   const [name, server, ...others] = args.filter((arg) => optionOf(arg) === undefined);
   const type = typeOf(options, line);
-  if (name === undefined || others.length > 0 || parseIp(name) !== undefined)
-    return notBuilt(NSLOOKUP, line || "without a name");
+  if (name === undefined || others.length > 0) return notBuilt(NSLOOKUP, line || "without a name");
+  const address = parseIp(name);
+  const isOfAddress = address !== undefined && type === BOTH;
+  if (address !== undefined && !isOfAddress && type !== "PTR") return notBuilt(NSLOOKUP, line);
   const given = server === undefined ? undefined : findTarget(machine, server, false);
   const isFound = given !== undefined && isTarget(given);
   const [own] = machine.compartment.dns.servers;
   const asked = isFound ? given.ip : own;
   if (asked === undefined) return notBuilt(NSLOOKUP, "on a machine without a DNS server");
+  const givenName = isFound ? given.canonicalName : undefined;
+  const said = givenName ?? nameOfServer(machine, asked);
   const lookup: Lookup = {
     name,
     type,
     server: asked,
-    serverName: (isFound ? given.canonicalName : undefined) ?? UNKNOWN,
+    serverName: said ?? UNKNOWN,
+    isSilent: said === undefined,
   };
-  const output = ADDRESS_TYPES.includes(type)
-    ? lookUpAddresses(machine, lookup)
-    : lookUpRecords(machine, lookup);
+  const output = answerTo(machine, lookup, isOfAddress ? address : undefined);
   if (given === undefined || isFound) return output;
   const { stdout, stderr = [] } = output;
   return { ...output, stdout, stderr: [`*** Can't find server address for '${server ?? ""}':`, ...stderr] };
@@ -225,7 +316,7 @@ export const NSLOOKUP: ListedCommand = {
   name: "nslookup",
   os: "windows",
   usages: [
-    "nslookup NAME [SERVER]",
+    "nslookup NAME|ADDRESS [SERVER]",
     `nslookup -type=${["A", "AAAA", ...RECORD_TYPES].join("|")} NAME [SERVER]`,
   ],
   run,
