@@ -6,7 +6,7 @@
  * `ttl 30`), github.com/coredns/coredns, plugin/kubernetes and plugin/backend_lookup.go.
  */
 import { encodeUtf8 } from "#core/base/encodings.ts";
-import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
+import { type Ip, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import { type DnsQuestion, DnsRcode, type DnsRecord } from "#core/wire/dns/dns.ts";
 import { type NameAnswer, comparableName, isInZone, makeAnswer } from "./answer.ts";
 import type { PortRecord, ServiceRecord, SliceRecord } from "./service-record.ts";
@@ -29,6 +29,13 @@ export interface ZoneIndex {
 const V4_ZONE = "in-addr.arpa";
 const V6_ZONE = "ip6.arpa";
 const V6_DIGITS = 32;
+
+/** The name that an address has in its reverse zone. */
+export function reverseName(ip: Ip): string {
+  if (typeof ip === "number") return `${formatIp(ip).split(".").toReversed().join(".")}.${V4_ZONE}`;
+  const digits = ip.toString(16).padStart(V6_DIGITS, "0").split("");
+  return `${digits.toReversed().join(".")}.${V6_ZONE}`;
+}
 
 /** True for names of the reverse zones; `name` is comparable. */
 function isReverseName(name: string): boolean {

@@ -10,6 +10,7 @@ import { type DnsMessage, DnsRcode, type DnsRecord } from "#core/wire/dns/dns.ts
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { planNames } from "#dataplane/host/resolver/candidate-names.ts";
 import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
+import { reverseName } from "#control-plane/dns/cluster-answer.ts";
 import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import { askServers } from "../dns-exchange.ts";
@@ -36,12 +37,6 @@ interface Lookup {
   readonly serverName: string;
   /** The question for that name got no answer. */
   readonly isSilent: boolean;
-}
-
-/** The name under which an address is asked for (RFC 1035 §3.5, RFC 3596 §2.5). */
-function reverseName(ip: Ip): string {
-  if (typeof ip === "number") return `${formatIp(ip).split(".").toReversed().join(".")}.in-addr.arpa`;
-  return `${[...ip.toString(16).padStart(32, "0")].toReversed().join(".")}.ip6.arpa`;
 }
 
 function ask(
