@@ -211,6 +211,16 @@ const GOALS: readonly Goal[] = [
     row: "100 pods",
     most: 10,
   },
+  ...["Calico", "Azure NPM"].map(
+    (engine): Goal => ({
+      label: `one NetworkPolicy of 10 000 changes, ${engine}`,
+      floor: "of 100",
+      bench: "policy-engines",
+      table: `${engine}: one`,
+      row: "10000 policies",
+      most: 1.25,
+    }),
+  ),
   {
     label: "start of win-bridge, VERSION",
     floor: NODE,

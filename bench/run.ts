@@ -16,6 +16,7 @@ const BENCHMARKS = [
   "load-balancer",
   "service-proxy",
   "many-policies",
+  "policy-engines",
   "cni-start-up",
   "cni-add",
   "manifests",

@@ -5,7 +5,7 @@ import { defined } from "#core/base/assert.ts";
 import { formatIp, parseIpv4 } from "#core/net/ip.ts";
 import type { EngineFinding, PolicyEngine, WrittenAcl } from "#programs/policy/policy-engine.ts";
 import { CALICO_NETWORK_DEFAULT, parseNetworkPattern } from "#programs/policy/network-pattern.ts";
-import { calicoObjects, npmObjects } from "#programs/policy/policy-objects.ts";
+import { NpmObjects, calicoObjects } from "#programs/policy/policy-objects.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
@@ -42,7 +42,7 @@ function calicoFleet(pattern: string): Fleet {
 }
 
 function npmFleet(name: NpmNetwork): Fleet {
-  const objects = npmObjects();
+  const objects = NpmObjects.create();
   return {
     update: ({ Pod, Namespace, NetworkPolicy }) =>
       objects.update({ pods: Pod, namespaces: Namespace, policies: NetworkPolicy }),

@@ -1,6 +1,7 @@
 /** What the engines of all nodes share: the objects, read and compiled once. */
 import type { Namespace, NetworkPolicy, Pod } from "#contracts/kubernetes/objects.ts";
 import { type NpmPolicy, compileNpmPolicy } from "./azure-npm/npm-policy.ts";
+import { PolicySets, type SetEntry, setTable } from "./azure-npm/set-table.ts";
 import { type PolicySet, compilePolicySet } from "./calico/policy-set.ts";
 import { PodIndex } from "./objects/pod-index.ts";
 import { PolicyIndex } from "./objects/policy-index.ts";
@@ -33,7 +34,26 @@ export function calicoObjects(): PolicyObjects<PolicySet> {
   return new PolicyObjects(pods, new PolicyIndex(pods, compilePolicySet));
 }
 
-export function npmObjects(): PolicyObjects<NpmPolicy> {
-  const pods = new PodIndex();
-  return new PolicyObjects(pods, new PolicyIndex(pods, compileNpmPolicy));
+/** With the sets, which all nodes have alike. */
+export class NpmObjects extends PolicyObjects<NpmPolicy> {
+  private readonly ofPolicies: PolicySets;
+  private table: ReadonlyMap<string, SetEntry> | undefined;
+
+  private constructor(pods: PodIndex, ofPolicies: PolicySets) {
+    super(pods, new PolicyIndex(pods, compileNpmPolicy, ofPolicies));
+    this.ofPolicies = ofPolicies;
+  }
+
+  static create(): NpmObjects {
+    return new NpmObjects(new PodIndex(), new PolicySets());
+  }
+
+  override update(input: PolicyInput): void {
+    super.update(input);
+    this.table = undefined;
+  }
+
+  sets(): ReadonlyMap<string, SetEntry> {
+    return (this.table ??= setTable(this.pods, this.ofPolicies));
+  }
 }

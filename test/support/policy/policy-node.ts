@@ -15,7 +15,7 @@ import { CALICO_NETWORK_DEFAULT, parseNetworkPattern } from "#programs/policy/ne
 import { Felix } from "#programs/policy/calico/felix.ts";
 import { Npm, type NpmNetwork } from "#programs/policy/azure-npm/npm.ts";
 import type { PolicyEngine } from "#programs/policy/policy-engine.ts";
-import { type PolicyInput, calicoObjects, npmObjects } from "#programs/policy/policy-objects.ts";
+import { type PolicyInput, NpmObjects, calicoObjects } from "#programs/policy/policy-objects.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
 export const NODE_ADDRESS = "10.0.2.15";
@@ -113,7 +113,7 @@ export class PolicyNode {
     given: PolicyInput,
     network: NpmNetwork = "azure",
   ): { readonly engine: Npm; readonly update: (next: PolicyInput) => void } {
-    const objects = npmObjects();
+    const objects = NpmObjects.create();
     objects.update(given);
     const { client } = this.hns;
     const engine = new Npm({ client, objects, network, nodeAddress: NODE_ADDRESS });

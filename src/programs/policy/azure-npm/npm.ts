@@ -15,7 +15,7 @@ import {
   modifyNetworkPolicies,
   queryBy,
 } from "#contracts/hcn/operations.ts";
-import type { PolicyObjects } from "../policy-objects.ts";
+import type { NpmObjects } from "../policy-objects.ts";
 import {
   ATTACHED_STATES,
   type EngineFinding,
@@ -24,7 +24,7 @@ import {
   type WrittenAcl,
 } from "../policy-engine.ts";
 import { NPM, type NpmPolicy, aclId, nodeAcl } from "./npm-policy.ts";
-import { type SetEntry, setPolicy, setTable } from "./set-table.ts";
+import { type SetEntry, setPolicy } from "./set-table.ts";
 import { policyEngines } from "#data/words.js";
 
 const WORDS = policyEngines();
@@ -35,7 +35,7 @@ export type NpmNetwork = (typeof NPM_NETWORKS)[number];
 
 export interface NpmOptions {
   readonly client: HcnClient;
-  readonly objects: PolicyObjects<NpmPolicy>;
+  readonly objects: NpmObjects;
   /** `WindowsNetworkName` of its configuration. */
   readonly network: NpmNetwork;
   readonly nodeAddress: string;
@@ -87,11 +87,10 @@ export class Npm implements PolicyEngine {
     const id = await this.findNetwork();
     if (id === undefined) return { networks: [], written: [], findings: [] };
     const { objects } = this.options;
-    const all = new Set(objects.policies.all());
     const stillThere = (programmed: Programmed | undefined): readonly NpmPolicy[] =>
-      [...(programmed?.policies.values() ?? [])].filter((policy) => all.has(policy));
+      [...(programmed?.policies.values() ?? [])].filter((policy) => objects.policies.has(policy));
     const findings: EngineFinding[] = [];
-    const wanted = setTable(objects.pods, objects.policies.all());
+    const wanted = objects.sets();
     const refused = await this.tried(() => this.writeSets(id, wanted), network);
     if (refused !== undefined) return { networks: [network], written: [], findings: [refused] };
     const written: Guid[] = [];

@@ -1,9 +1,10 @@
 /**
  * All sets that NPM keeps in HNS: those of pods and namespaces, whether a policy names them or not (`ApplyIPSetsOnNeed` is
- * off), and those that policies bring. Worked out once for all nodes.
+ * off), and those that policies bring.
  */
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { PodIndex } from "../objects/pod-index.ts";
+import type { PolicyWatcher } from "../objects/policy-index.ts";
 import {
   ALL_NAMESPACES,
   EMPTY_SET,
@@ -45,7 +46,49 @@ class Members {
   }
 }
 
-export function setTable(pods: PodIndex, policies: Iterable<NpmPolicy>): ReadonlyMap<string, SetEntry> {
+/** A set of policies, how many name it, and how many bring each of its members. */
+interface CountedSet {
+  readonly set: NpmSet;
+  uses: number;
+  readonly members: Map<string, number>;
+}
+
+/** The sets that policies name and bring: one that comes or goes costs its own. */
+export class PolicySets implements PolicyWatcher<NpmPolicy> {
+  private readonly sets = new Map<string, CountedSet>();
+
+  changed({ named, ownSets }: NpmPolicy, by: 1 | -1): void {
+    for (const set of named) this.count(set, [], by);
+    for (const { set, members } of ownSets)
+      if (members.length > 0)
+        this.count(
+          set,
+          members.map((value) => (set.isNested ? hashedName(value) : value)),
+          by,
+        );
+  }
+
+  addTo(members: Members): void {
+    for (const { set, members: values } of this.sets.values()) {
+      members.add(set);
+      for (const value of values.keys()) members.add(set, value);
+    }
+  }
+
+  private count(set: NpmSet, values: readonly string[], by: 1 | -1): void {
+    const counted = this.sets.get(set.name) ?? { set, uses: 0, members: new Map<string, number>() };
+    counted.uses += by;
+    for (const value of values) {
+      const uses = (counted.members.get(value) ?? 0) + by;
+      if (uses === 0) counted.members.delete(value);
+      else counted.members.set(value, uses);
+    }
+    if (counted.uses === 0) this.sets.delete(set.name);
+    else this.sets.set(set.name, counted);
+  }
+}
+
+export function setTable(pods: PodIndex, policies: PolicySets): ReadonlyMap<string, SetEntry> {
   const members = new Members();
   members.add(EMPTY_SET);
   for (const [name, labels] of pods.namespaces()) {
@@ -64,11 +107,7 @@ export function setTable(pods: PodIndex, policies: Iterable<NpmPolicy>): Readonl
       members.add(podLabelSet(key, value), address);
     }
   }
-  for (const { named, ownSets } of policies) {
-    for (const set of named) members.add(set);
-    for (const { set, members: values } of ownSets)
-      for (const value of values) members.add(set, set.isNested ? hashedName(value) : value);
-  }
+  policies.addTo(members);
   return members.entries();
 }
 

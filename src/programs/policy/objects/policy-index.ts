@@ -13,6 +13,11 @@ export interface CompiledPolicy {
   readonly uses: readonly PodGroup[];
 }
 
+/** Is told of each policy that comes and goes, in the form in which it was compiled. */
+export interface PolicyWatcher<Compiled> {
+  changed(compiled: Compiled, by: 1 | -1): void;
+}
+
 interface Entry<Compiled> {
   readonly object: NetworkPolicy;
   readonly stored: StoredPolicy;
@@ -31,9 +36,16 @@ export class PolicyIndex<Compiled extends CompiledPolicy> {
   private readonly byUse = new Map<PodGroup, Set<string>>();
   private readonly lists = new Map<string, readonly Compiled[]>();
 
-  constructor(pods: PodIndex, compile: (stored: StoredPolicy, pods: PodIndex) => Compiled) {
+  private readonly watcher: PolicyWatcher<Compiled> | undefined;
+
+  constructor(
+    pods: PodIndex,
+    compile: (stored: StoredPolicy, pods: PodIndex) => Compiled,
+    watcher?: PolicyWatcher<Compiled>,
+  ) {
     this.pods = pods;
     this.compile = compile;
+    this.watcher = watcher;
   }
 
   /** Takes over the policies as they are now, after the pods. */
@@ -73,8 +85,9 @@ export class PolicyIndex<Compiled extends CompiledPolicy> {
     return list;
   }
 
-  *all(): Iterable<Compiled> {
-    for (const { compiled } of this.entries.values()) yield compiled;
+  /** True for a policy as it is now. */
+  has(compiled: Compiled): boolean {
+    return this.entries.get(compiled.stored.key)?.compiled === compiled;
   }
 
   private add(object: NetworkPolicy): void {
@@ -82,6 +95,7 @@ export class PolicyIndex<Compiled extends CompiledPolicy> {
     const subjects = this.pods.group({ namespace: stored.namespace, pods: stored.pods });
     const compiled = this.compile(stored, this.pods);
     this.entries.set(stored.key, { object, stored, subjects, compiled });
+    this.watcher?.changed(compiled, 1);
     link(this.bySubjects, subjects, stored.key);
     for (const group of compiled.uses) link(this.byUse, group, stored.key);
     this.forgetListsOf(subjects);
@@ -90,6 +104,7 @@ export class PolicyIndex<Compiled extends CompiledPolicy> {
   private remove(key: string): void {
     const entry = this.entries.get(key);
     if (entry === undefined) return;
+    this.watcher?.changed(entry.compiled, -1);
     this.entries.delete(key);
     unlink(this.bySubjects, entry.subjects, key);
     for (const group of entry.compiled.uses) unlink(this.byUse, group, key);
@@ -99,7 +114,9 @@ export class PolicyIndex<Compiled extends CompiledPolicy> {
   private compileAgain(key: string): void {
     const entry = this.entries.get(key);
     if (entry === undefined) return;
+    this.watcher?.changed(entry.compiled, -1);
     entry.compiled = this.compile(entry.stored, this.pods);
+    this.watcher?.changed(entry.compiled, 1);
     this.forgetListsOf(entry.subjects);
   }
 
