@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildShim } from "./build-shim.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
+import { bundleWeb } from "./bundle-web.ts";
 import { finishLibrary } from "./library-types.ts";
 
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
@@ -42,3 +43,4 @@ if (process.argv.includes("--all")) buildShim();
 clear();
 compileLibrary();
 await bundlePrograms(ROOT, PROGRAMS);
+await bundleWeb(join(DIST, "web"));

@@ -1,7 +1,7 @@
 /** The command line of `mullion doctor`. */
 import { Argument, type Command } from "commander";
 import { type Run, examples } from "./options.ts";
-import { type TextFormat, outputOption } from "./print-document.ts";
+import { PAGE_FORMATS, type PageFormat, outputOption } from "./print-document.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 import { doctor as doctorWords } from "#data/words.js";
@@ -9,7 +9,7 @@ import { doctor as doctorWords } from "#data/words.js";
 const WORDS = doctorWords();
 
 interface DoctorOptions {
-  readonly output: TextFormat;
+  readonly output: PageFormat;
   readonly long?: boolean;
   readonly kubeconfig?: string;
   readonly redact?: boolean;
@@ -23,7 +23,7 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
     .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
     .option("--kubeconfig <file>", WORDS.kubeconfig)
     .option("--redact", WORDS.redact)
-    .addOption(outputOption())
+    .addOption(outputOption(PAGE_FORMATS))
     .option("--long", "name every file, read or not")
     .addHelpText(
       "after",
@@ -31,6 +31,7 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
         "mullion doctor collected/",
         "mullion doctor hnsdiag.txt objects.yaml -o json",
         "mullion doctor collected/ --kubeconfig ~/.kube/config",
+        "mullion doctor collected/ -o html > doctor.html",
         "mullion doctor collected/ --redact",
         `${WORDS.collectNodes} | mullion doctor - collected/`,
       )}`,

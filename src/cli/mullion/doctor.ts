@@ -5,12 +5,12 @@ import { errorCode } from "#core/base/thrown.ts";
 import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
 import { readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
-import { examineNodes } from "#diagnose/doctor/doctor.ts";
+import { type DoctorReport, examineNodes } from "#diagnose/doctor/doctor.ts";
 import { formatDoctor } from "#diagnose/doctor/format-text.ts";
 import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
-import { formatDocument, isDocumentFormat } from "./print-document.ts";
+import { type PageFormat, formatDocument, isDocumentFormat } from "./print-document.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -102,6 +102,18 @@ async function collect(paths: readonly string[], terminal: Terminal): Promise<Co
   return collector.collected;
 }
 
+async function formatAs(
+  output: PageFormat,
+  report: DoctorReport,
+  terminal: Terminal,
+  isLong: boolean,
+): Promise<string> {
+  if (isDocumentFormat(output)) return formatDocument(report, output);
+  if (output === "text") return formatDoctor(report, terminal, isLong);
+  const { formatHtml } = await import("./web/pages.ts");
+  return formatHtml(report, `Doctor: ${report.nodes.join(", ")}`, formatDoctor(report, terminal, isLong));
+}
+
 /** Examines what the paths name. The exit code is 1 when something is wrong. */
 export async function doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode> {
   const { paths, output, isLong, kubeconfig } = request;
@@ -125,9 +137,7 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
       WORDS.adviceNothingRecognised,
     );
   const whole = { ...report, notRead: [...report.notRead, ...left] };
-  terminal.stdout(
-    isDocumentFormat(output) ? formatDocument(whole, output) : formatDoctor(whole, terminal, isLong),
-  );
+  terminal.stdout(await formatAs(output, whole, terminal, isLong));
   if (whole.findings.length > 0) return 1;
   // Without a single check nobody knows that nothing is wrong.
   return whole.checksMade > 0 ? 0 : 2;

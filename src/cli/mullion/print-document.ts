@@ -11,9 +11,13 @@ export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 export const TEXT_FORMATS = ["text", "json", "yaml"] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
 
+/** What verbs print whose answer is worth a page. */
+export const PAGE_FORMATS = ["text", "json", "yaml", "html"] as const;
+export type PageFormat = (typeof PAGE_FORMATS)[number];
+
 /** `-o` of a verb with one text for people. */
-export function outputOption(help = "how to print it"): Option {
-  return new Option("-o, --output <format>", help).choices(TEXT_FORMATS).default("text");
+export function outputOption(formats: readonly string[] = TEXT_FORMATS, help = "how to print it"): Option {
+  return new Option("-o, --output <format>", help).choices(formats).default("text");
 }
 
 /** True for a format that is data, not text for people. */

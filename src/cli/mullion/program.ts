@@ -35,7 +35,13 @@ import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
-import { type TextFormat, formatDocument, outputOption } from "./print-document.ts";
+import {
+  PAGE_FORMATS,
+  type PageFormat,
+  type TextFormat,
+  formatDocument,
+  outputOption,
+} from "./print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import {
@@ -81,7 +87,7 @@ function parsePort(text: string): number {
 interface TraceOptions extends TargetOptions, EditionOptions {
   readonly port?: number;
   readonly protocol: Protocol;
-  readonly output: TextFormat;
+  readonly output: PageFormat;
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
@@ -95,6 +101,7 @@ const TRACE_EXAMPLES = examples(
   "mullion trace pod/client kubernetes.default --protocol dns",
   "mullion trace external service/web",
   "mullion trace node/win-1 pod/web -o json",
+  "mullion trace pod/client pod/web -o html > walk.html",
   "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
   'mullion trace pod/client pod/web --pcap port.pcapng --pcap-on "win-1:Container NIC"',
 );
@@ -133,7 +140,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         "ipv6",
       ]),
     )
-    .addOption(outputOption())
+    .addOption(outputOption(PAGE_FORMATS))
     .addOption(editionOption())
     .option("--inject", WORDS.traceInject)
     .option("--pcap <file>", WORDS.tracePcap)
@@ -296,6 +303,7 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
           "mullion verify -o json",
           "mullion verify -o yaml",
           "mullion verify -f cluster.yaml -o junit > verify.xml",
+          "mullion verify -f cluster.yaml -o html > verify.html",
           "mullion verify -f dump.yaml --allow not-judged",
           "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
           "mullion verify -f new.yaml --before old.yaml --fail-on-change",

@@ -1,10 +1,11 @@
 /** `mullion trace`: follows one packet and its answer. `mullion resolve`: a name as pods resolve it. */
 import { formatResolution } from "#cluster/trace/format-resolve.ts";
+import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
 import { explainTrace } from "#diagnose/verify-text/explain-verification.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
-import { formatDocument } from "./print-document.ts";
+import { type PageFormat, formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ResolveVerbRequest, TraceVerbRequest } from "./verbs.ts";
 
@@ -40,6 +41,14 @@ function captureScope(text: string | undefined): { captureNode?: string; capture
   };
 }
 
+async function formatAs(output: PageFormat, report: TraceReport, terminal: Terminal): Promise<string> {
+  if (isDocumentFormat(output)) return formatDocument(report, output);
+  const text = formatTrace(report, traceStyle(terminal));
+  if (output === "text") return text;
+  const { formatHtml } = await import("./web/pages.ts");
+  return formatHtml(report, `${report.from.reference} → ${report.to.reference}`, text);
+}
+
 export async function trace(request: TraceVerbRequest, terminal: Terminal): Promise<ExitCode> {
   const { target, asDocumented, from, to, protocol, port, output, pcap, pcapOn, isInjected, family } =
     request;
@@ -51,14 +60,13 @@ export async function trace(request: TraceVerbRequest, terminal: Terminal): Prom
     ...(port === undefined ? {} : { port }),
     ...(family === undefined ? {} : { family }),
     ...(isInjected ? { inject: true } : {}),
+    ...(output === "html" ? { bytes: true as const } : {}),
     ...(pcap === undefined ? {} : { capture: true, ...captureScope(pcapOn) }),
   });
   const report = explainTrace(traced);
   if (pcap !== undefined)
     await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
-  terminal.stdout(
-    output === "text" ? formatTrace(report, traceStyle(terminal)) : formatDocument(report, output),
-  );
+  terminal.stdout(await formatAs(output, report, terminal));
   if (pcap !== undefined) terminal.stderr(`Packets: ${pcap}\n`);
   return report.verdict === "answered" ? 0 : 1;
 }

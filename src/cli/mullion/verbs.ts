@@ -14,7 +14,7 @@ import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
 import type { ComparisonRequest } from "./verify-comparison-options.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
-import type { TextFormat } from "./print-document.ts";
+import type { PageFormat, TextFormat } from "./print-document.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -33,7 +33,7 @@ export interface TraceVerbRequest {
   readonly family: "ipv4" | "ipv6" | undefined;
   /** 1 to 65535. Undefined: the first port of the receiver; always for ICMP. */
   readonly port: number | undefined;
-  readonly output: TextFormat;
+  readonly output: PageFormat;
   /** Where to write the packets as pcapng. */
   readonly pcap: string | undefined;
   /** Sends the packet through the cluster itself, not through a copy. */
@@ -113,7 +113,7 @@ export interface LintRequest {
 export interface DoctorRequest {
   /** Files, folders, `-`. */
   readonly paths: readonly string[];
-  readonly output: TextFormat;
+  readonly output: PageFormat;
   /** Of a cluster whose objects are listed. */
   readonly kubeconfig: string | undefined;
   /** Addresses and names of the cluster are replaced. */
@@ -122,7 +122,7 @@ export interface DoctorRequest {
   readonly isLong: boolean;
 }
 
-export const VERIFY_FORMATS = ["table", "json", "yaml", "junit"] as const;
+export const VERIFY_FORMATS = ["table", "json", "yaml", "junit", "html"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
 /** What `--allow` calls all flows that are not judged. */

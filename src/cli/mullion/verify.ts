@@ -3,6 +3,7 @@ import { quotePosix, quotePowerShell } from "#core/base/shell-quoting.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
+import type { VerifyComparison } from "#cluster/verify/compare.ts";
 import { type VerifyFinding, type VerifyReport, WHOLE } from "#cluster/verify/report.ts";
 import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
 import { type VerifyShard, reportOf } from "#cluster/verify/shard.ts";
@@ -42,7 +43,7 @@ function traceCommand(
 /** The report in the form that is asked for. @param command traces in the same cluster. */
 export function formatReport(
   report: VerifyReport,
-  output: VerifyFormat,
+  output: Exclude<VerifyFormat, "html">,
   command: string,
   terminal: Terminal,
 ): string {
@@ -55,6 +56,33 @@ export function formatReport(
     case "junit":
       return formatJunit(report, command);
   }
+}
+
+async function presentReport(
+  report: VerifyReport,
+  output: VerifyFormat,
+  command: string,
+  terminal: Terminal,
+): Promise<string> {
+  if (output !== "html") return formatReport(report, output, command, terminal);
+  const { formatHtml } = await import("./web/pages.ts");
+  return formatHtml(
+    report,
+    `Verification of ${report.cluster}`,
+    formatReport(report, "table", command, terminal),
+  );
+}
+
+async function presentComparison(
+  comparison: VerifyComparison,
+  output: VerifyFormat,
+  terminal: Terminal,
+): Promise<string> {
+  if (isDocumentFormat(output)) return formatDocument(comparison, output);
+  const text = formatComparison(comparison, traceStyle(terminal));
+  if (output !== "html") return text;
+  const { formatHtml } = await import("./web/pages.ts");
+  return formatHtml(comparison, `Comparison of ${comparison.cluster}`, text);
 }
 
 /** True for a finding that the user takes: by its code, or as what is not judged. */
@@ -106,7 +134,7 @@ async function verifyFiles(request: VerifyRequest, terminal: Terminal): Promise<
     return isInterrupted ? 130 : hasOwnFindings(part) ? 1 : 0;
   }
   const report = allowFindings(explainVerification(reportOf([part])), allowed);
-  terminal.stdout(formatReport(report, output, command, terminal));
+  terminal.stdout(await presentReport(report, output, command, terminal));
   return isInterrupted ? 130 : report.counts.findings === 0 ? 0 : 1;
 }
 
@@ -130,11 +158,7 @@ export async function verify(request: VerifyRequest, terminal: Terminal): Promis
   const compared = await compareAsAsked(asked, target, terminal);
   if (compared !== undefined) {
     const { comparison, judged } = compared;
-    terminal.stdout(
-      isDocumentFormat(output)
-        ? formatDocument(comparison, output)
-        : formatComparison(comparison, traceStyle(terminal)),
-    );
+    terminal.stdout(await presentComparison(comparison, output, terminal));
     const isChanged = comparison.changes.length + comparison.input.length > 0;
     const hasFindings = judged.some(({ findings }) => findings.some((each) => !isAllowed(each, allowed)));
     return hasFindings || (asked.failsOnChange && isChanged) ? 1 : 0;
@@ -142,6 +166,6 @@ export async function verify(request: VerifyRequest, terminal: Terminal): Promis
   if (target.files.length > 0) return verifyFiles(request, terminal);
   const client = await connectRunning(target);
   const report = allowFindings(await client.verify(request.isWhole), allowed);
-  terminal.stdout(formatReport(report, output, traceCommand(target, asked.asDocumented), terminal));
+  terminal.stdout(await presentReport(report, output, traceCommand(target, asked.asDocumented), terminal));
   return report.counts.findings === 0 ? 0 : 1;
 }

@@ -12,6 +12,7 @@ import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
 import { EXEC_SCHEMA, type ExecReport } from "../exec/exec-report.ts";
 import { changesMachine, execute } from "../exec/exec.ts";
 import { RESOLUTION_SCHEMA, type ResolutionReport } from "../trace/resolve-report.ts";
+import { withBytes } from "../trace/build-trace.ts";
 import { resolveNames } from "../trace/resolve.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
 import { countPackets } from "../views/packet-counters.ts";
@@ -160,7 +161,9 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
     const question = (cluster: Cluster): Trace => tracePacket(cluster, request, held.limits);
     // A packet that changes what it passes is sent once.
     if (request.isInjected) await session.raise();
-    const { report, heard } = request.isInjected ? question(session.cluster) : await session.ask(question);
+    const traced = request.isInjected ? question(session.cluster) : await session.ask(question);
+    const { heard } = traced;
+    const report = asked.bytes === true ? withBytes(traced.report, heard) : traced.report;
     const documentation = pageOfTrace(session.cluster, report);
     const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {

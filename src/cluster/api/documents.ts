@@ -330,6 +330,7 @@ export const TRACE_REQUEST = {
       text: "Absent: the receiver's first port; always for icmp and dns.",
     },
     capture: { is: "boolean", text: "Asks for the packets, too." },
+    bytes: { is: [true], text: "The steps have the bytes of their frames, too." },
     inject: {
       is: "boolean",
       text: (): string => WORDS.traceRequestInject,

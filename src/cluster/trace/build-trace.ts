@@ -1,10 +1,11 @@
 /** Events of a followed packet → the steps of a report. */
 import type { TraceEvent } from "#core/base/recorder.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import { type FieldValue, diffFields, listFields } from "#core/wire/text/fields.ts";
 import { describeFrame } from "#core/wire/text/format.ts";
 import type { HeardEvent } from "./trace-collector.ts";
-import type { TraceLeg, TraceStep } from "./trace-report.ts";
+import type { TraceLeg, TraceReport, TraceStep } from "./trace-report.ts";
 
 /** What an event says beyond what every step has. */
 function detailsOf(event: TraceEvent): Partial<TraceStep> {
@@ -83,4 +84,22 @@ export function buildLeg(heard: readonly HeardEvent[]): TraceLeg {
     };
   });
   return { steps, end: endOf(heard) };
+}
+
+/** The report with the bytes of its frames; `heard` is all that was heard on the way. */
+export function withBytes(report: TraceReport, heard: readonly HeardEvent[]): TraceReport {
+  const { forward, reply } = report;
+  const inLeg = (leg: TraceLeg, tag: 1 | 2): TraceLeg => {
+    const frames = heard.filter((each) => each.tag === tag);
+    const steps = leg.steps.map((step, index) => {
+      const frame = frames[index]?.frame;
+      return frame === undefined ? step : { ...step, bytes: formatHex(frame) };
+    });
+    return { ...leg, steps };
+  };
+  return {
+    ...report,
+    forward: inLeg(forward, 1),
+    ...(reply === undefined ? {} : { reply: inLeg(reply, 2) }),
+  };
 }

@@ -43,6 +43,7 @@ export const TRACE_STEP = {
     frame: { is: "text", text: "The frame after the step, as one line." },
   },
   optional: {
+    bytes: { is: "text", text: "The frame after the step, in hexadecimal, when asked for." },
     port: { is: "text", text: "Id of the switch port." },
     direction: { is: ["out", "in"], text: "out: from the vNIC into the switch." },
     layer: "text",

@@ -1,7 +1,7 @@
 /** The verbs of `mullion hns` that look at objects: `get`, `watch`, `dump`, `restore`. */
 import { Argument, type Command, Option } from "commander";
 import { type Run, collect, examples, usage } from "../options.ts";
-import { type TextFormat, outputOption } from "../print-document.ts";
+import { TEXT_FORMATS, type TextFormat, outputOption } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
@@ -78,7 +78,7 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
     .summary("print the notifications of an HNS as they come")
     .description(WORDS.watchDescription);
   addSocket(command)
-    .addOption(outputOption("how to print them"))
+    .addOption(outputOption(TEXT_FORMATS, "how to print them"))
     .addHelpText("after", examples("mullion hns watch", "mullion hns watch -o json | jq .type"))
     .action((options: WatchOptions) =>
       run(() => watch({ target: targetOf(options), output: options.output }, terminal)),
