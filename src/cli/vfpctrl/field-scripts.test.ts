@@ -151,6 +151,10 @@ describe("cleanup-orphan-rules.ps1: the id with the load balancer's part last", 
       `/get-rule-info /port ${port} /layer LB_DSR /group LB_DSR_IPv4_OUT /rule ${expected} --mullion-lb-dsr tag-last`,
     );
     expect(info.Rules).toEqual([rule]);
+    const byName = await json<{ Rules: readonly JsonRule[] }>(
+      `/get-rule-info /port ${port} /layer LB_DSR /group LB_DSR_IPv4_OUT /rule ${rule?.Name ?? ""} --mullion-lb-dsr tag-last`,
+    );
+    expect(byName.Rules).toContainEqual(rule);
     const conditions = Object.assign({}, ...(rule?.Conditions ?? [])) as Readonly<
       Record<string, readonly unknown[]>
     >;

@@ -213,6 +213,7 @@ describe("answers fit the published schema", () => {
     ["GET /vfp/ports?node=win-9", undefined, 404, "Error", undefined],
     ["GET /vfp/port?name=pod/client", undefined, 200, "VfpPortView", undefined],
     ["GET /vfp/port?name=host&node=win-1", undefined, 200, "VfpPortView", undefined],
+    ["GET /vfp/port?name=router&node=win-1", undefined, 404, "Error", undefined],
     ["GET /vfp/port", undefined, 400, "Error", undefined],
     ["GET /vfp/port?name=nobody", undefined, 404, "Error", undefined],
     ["GET /vfp/counters", undefined, 200, "PacketCounterList", undefined],
@@ -274,6 +275,17 @@ describe("answers fit the published schema", () => {
     expect(await exec("route print -4")).toContain("192.0.2.0    255.255.255.0       10.244.1.2");
     expect(await exec("route delete 192.0.2.0 mask 255.255.255.0")).toContain(" OK!");
     expect(await exec("route print -4")).not.toContain("192.0.2.0");
+  });
+
+  it("a port of a distributed router is called so where there is one, and no other port is", async () => {
+    const { answer } = await ask(world().app, "GET /vfp/port?name=router&node=win-1");
+    expect(JSON.stringify(answer)).toContain("no switch port is called");
+  });
+
+  it("an action that there is not is answered with those that there are", async () => {
+    const { answer } = await ask(world().app, "POST /node", { node: "win-1", do: "explode" });
+    const text = JSON.stringify(answer);
+    for (const action of ["reboot", "restart-hns", "rejoin", "set-clock"]) expect(text).toContain(action);
   });
 
   it("a node that is not there is answered with those that are", async () => {

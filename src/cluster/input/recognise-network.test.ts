@@ -474,6 +474,8 @@ items:
       `$1[hybridoverlay]$1${port}`,
     ]);
     expect(told(read(text), "VXLAN")).toBe("VNI 4097; port 9898");
+    expect(read(text).file.network.vxlanPort).toBe(9_898);
+    expect(read(dumpOf("openshift-hybrid-overlay")).file.network.vxlanPort).toBe(4_789);
   });
 
   it("net-conf.json, with the keys in any case", () => {

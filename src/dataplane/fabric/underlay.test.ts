@@ -1,6 +1,7 @@
 /** Nodes, router, outside hosts and a Linux bridge together: who reaches whom, and who does not. */
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { Host } from "../host/host.ts";
 import { EchoProbe, TcpProbe, UdpProbe, type ProbeResult } from "../host/probes/probe.ts";
 import type { Compartment } from "../host/compartment.ts";
@@ -171,6 +172,11 @@ describe("the underlay", () => {
         `${name} saw 10.0.0.21:`,
       );
     }
+    // The router has the first address of a network, or the second where a host has the first.
+    const addresses = underlay.router.compartment
+      .listInterfaces()
+      .flatMap((each) => each.addresses.map((address) => formatIp(address.ip)));
+    expect(addresses).toEqual(expect.arrayContaining(["203.0.113.1", "198.51.100.1", "192.0.2.2"]));
     expect(underlay.listOutsideHosts().map((host) => host.name)).toEqual([
       "outside",
       "second",

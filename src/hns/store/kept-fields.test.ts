@@ -119,6 +119,12 @@ describe("fields that HNS does not know", () => {
     expect(keptOf({ a: [{ b: 1 }] }, { a: [{ b: 1 }], d: 1 })).toBeUndefined();
   });
 
+  it("give way to a value of another type", () => {
+    const kept = keptOf({ Policies: [{ Type: "acl" }] }, { Policies: [{ Type: "ACL" }] });
+    for (const now of ["none", 7, { Type: "ACL" }])
+      expect(withKept({ Policies: now }, kept)).toEqual({ Policies: now });
+  });
+
   it("give way to what changed since", () => {
     const original = { State: 3, Policies: [{ Type: "acl", Scope: 0 }], Name: "pod" };
     const kept = keptOf(original, { State: 1, Policies: [{ Type: "ACL" }, { Type: "PA" }], Name: "" });

@@ -251,6 +251,19 @@ describe.each(Object.entries(ROWS))("a new field of an endpoint, of kind %s, is"
   });
 });
 
+it("fields that v1 alone has are told on the page, where there are any", () => {
+  const fields = { Planted: { is: "u16", text: "Planted." } } as const;
+  const plain = formatDocument({ text: "A document.", fields });
+  const page = formatDocument({
+    text: "A document.",
+    fields,
+    v1Only: { Old: { is: "boolean", text: "Of old builds." } },
+  });
+  expect(page).toMatch(/^\| `Old` +\| .*Of old builds\./mu);
+  expect(page.startsWith(plain.trimEnd())).toBe(true);
+  expect(plain.match(/^\| /gmu)).toHaveLength(3);
+});
+
 const TYPED = {
   text: "A document.",
   base: (): typeof ENDPOINT => ENDPOINT,

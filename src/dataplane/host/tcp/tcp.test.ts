@@ -631,6 +631,19 @@ describe("ends in the middle", () => {
     pair.client.netInterface.receive(buildTcpFrame({ link, ip: header, tcp }));
   };
 
+  it("a SYN that meets ours is answered with SYN and ACK (RFC 9293 §3.5, figure 7)", () => {
+    const pair = makeRoutedPair();
+    listen(pair, new Door());
+    // The first connection finds the MACs.
+    dial(pair, new Ear("never"));
+    run(pair, 100);
+    const connection = dial(pair, new Ear("never"));
+    pair.client.capture.frames.length = 0;
+    forged(pair, connection, TcpFlag.syn, 1_000);
+    expect(connection.state).toBe("syn-received");
+    expect(conversation(pair)).toContain("client SYN ACK");
+  });
+
   it.each([
     ["a reset beside the expected number", TcpFlag.rst, 10, "established", 1],
     ["a reset outside the window", TcpFlag.rst, 1_000_000, "established", 0],

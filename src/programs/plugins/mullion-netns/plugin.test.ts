@@ -238,6 +238,12 @@ describe("faults", () => {
     },
   );
 
+  it("a delegate that is not ready: STATUS says so", async () => {
+    node.scripted.failures.set("STATUS", new CniError(50, "no network"));
+    const failed = await run(node.make(), "STATUS", { delegate: { type: "scripted" } });
+    expect(errorOf(failed)).toMatchObject({ code: 50, msg: "no network" });
+  });
+
   it("no HNS: STATUS 50, ADD fails before anything is attached", async () => {
     const down = new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail: "nobody" });
     const client = new Proxy(node.client, {
