@@ -3,6 +3,7 @@
  * its own is an answer, everything else that is thrown is a finding.
  */
 import { readFileSync } from "node:fs";
+import { constants, deflateSync } from "node:zlib";
 import { forkCluster } from "#cluster/cluster.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { CniError } from "#contracts/cni/error.ts";
@@ -11,6 +12,14 @@ import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
+import { HeaderReader, headerDictionary } from "#control-plane/http/port-forward/header-reader.node.ts";
+import {
+  FrameReader,
+  SpdyError,
+  writeData,
+  writePing,
+  writeReset,
+} from "#control-plane/http/port-forward/spdy-frames.ts";
 import { decodeProtobuf } from "#control-plane/http/protobuf.ts";
 import { decodeUtf8 } from "#core/base/encodings.ts";
 import { type JsonValue, isJsonObject } from "#core/base/json.ts";
@@ -231,7 +240,51 @@ const PROTOBUF: Target = {
   },
 };
 
+/** A frame of SPDY/3.1 with a head and a body. */
+function spdyFrame(type: number, body: Uint8Array): Uint8Array {
+  const frame = Buffer.alloc(8 + body.length);
+  frame.writeUInt32BE((0x8003_0000 | type) >>> 0, 0);
+  frame.writeUInt32BE(body.length, 4);
+  frame.set(body, 8);
+  return frame;
+}
+
+/** `kubectl port-forward`'s first frame: a stream with two headers. */
+function openingFrame(): Uint8Array {
+  const names = ["streamtype", "data", "port", "8080"];
+  const number = (value: number): Buffer => Buffer.from([0, 0, 0, value]);
+  const block = [number(2), ...names.flatMap((name) => [number(name.length), Buffer.from(name)])];
+  const packed = deflateSync(Buffer.concat(block), {
+    dictionary: headerDictionary(),
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
+  return spdyFrame(1, Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]), packed]));
+}
+
+const SPDY: Target = {
+  name: "spdy",
+  about: "frames and header blocks of kubectl port-forward, in pieces",
+  seeds: [
+    openingFrame(),
+    Buffer.concat([openingFrame(), writeData(1, encoder.encode("GET / HTTP/1.1\r\n\r\n"), false)]),
+    Buffer.concat([writePing(7), writeReset(1), writeData(3, Uint8Array.of(), true)]),
+  ],
+  async run(bytes) {
+    const frames = new FrameReader();
+    const headers = new HeaderReader();
+    const half = bytes.length >> 1;
+    try {
+      for (const piece of [bytes.subarray(0, half), bytes.subarray(half)])
+        for (const frame of frames.push(piece)) if ("block" in frame) await headers.read(frame.block);
+    } catch (error) {
+      if (!(error instanceof SpdyError)) throw error;
+    } finally {
+      headers.close();
+    }
+  },
+};
+
 /** All targets, by name. */
 export async function listTargets(): Promise<readonly Target[]> {
-  return [await frames(), YAML, DUMPS, VFP, LOGS, CNI, HNS, PROTOBUF];
+  return [await frames(), YAML, DUMPS, VFP, LOGS, CNI, HNS, PROTOBUF, SPDY];
 }
