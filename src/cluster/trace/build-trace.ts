@@ -54,8 +54,9 @@ function codeOf(event: TraceEvent): { readonly code?: KnowledgeCode } {
   return event.code !== undefined && isKnowledgeCode(event.code) ? { code: event.code } : {};
 }
 
-/** How a direction ended, seen from its last events. */
-function endOf(heard: readonly HeardEvent[]): TraceLeg["end"] {
+/** How a direction ended, seen from its last events: those after a program has passed it on, if one has. */
+function endOf(all: readonly HeardEvent[]): TraceLeg["end"] {
+  const heard = all.slice(all.findLastIndex(({ event }) => event.kind === "send") + 1);
   if (heard.some(({ event }) => event.kind === "deliver")) return "delivered";
   return heard.some(({ event }) => event.kind === "drop") ? "dropped" : "lost";
 }

@@ -38,12 +38,15 @@ export class TraceCollector implements Recorder {
 
   /**
    * The events of one direction: up to its second `send` (a repetition) or the end. A Linux stack translates a packet
-   * of its own before it is sent, so such steps in front of a `send` belong to it.
+   * of its own before it is sent, so such steps in front of a `send` belong to it. What a program that has taken the packet
+   * sends on is no repetition.
    */
   legOf(tag: 1 | 2): readonly HeardEvent[] {
     const all = this.heard.filter((each) => each.tag === tag);
     const first = all.findIndex(({ event }) => event.kind === "send");
-    let again = all.findIndex(({ event }, index) => index > first && event.kind === "send");
+    let again = all.findIndex(
+      ({ event }, index) => index > first && event.kind === "send" && !isPassedOn(all, first, index),
+    );
     if (first < 0 || again < 0) return all;
     while (isOwnTranslation(all[again - 1], all[again])) again--;
     return all.slice(0, again);
@@ -68,6 +71,14 @@ export class TraceCollector implements Recorder {
     const next = this.heard[at];
     return next?.tag === 1 && next.event.kind === "send" && next.event.node === own.event.node;
   }
+}
+
+/** True where the one who has taken the packet last sends it on, and is not the one who sent it first. */
+function isPassedOn(all: readonly HeardEvent[], first: number, index: number): boolean {
+  const [origin, taken, sent] = [all[first], all[index - 1], all[index]].map((each) => each?.event);
+  if (taken?.kind !== "deliver" || sent === undefined || origin === undefined) return false;
+  const isSame = (a: TraceEvent, b: TraceEvent): boolean => a.node === b.node && a.place === b.place;
+  return isSame(taken, sent) && !isSame(origin, sent);
 }
 
 function isTranslationOn(node: string, heard: HeardEvent | undefined): boolean {

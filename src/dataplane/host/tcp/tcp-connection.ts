@@ -152,6 +152,8 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private nextTag: PacketTag;
   private isCloseAsked = false;
   private isReported = false;
+  /** It was taken with a SYN that a trace follows. */
+  isFollowed = false;
 
   /** Made by `Tcp` only. */
   constructor(tcp: SegmentSender, options: TcpConnectionOptions) {
@@ -247,6 +249,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   accept(listener: Handshakes, segment: TcpSegment): void {
     this.listener = listener;
     this.currentState = "syn-received";
+    this.isFollowed = this.tcp.compartment.answerTag === 2;
     this.takeSyn(segment);
     this.sendSyn();
   }
