@@ -191,6 +191,17 @@ export interface ClusterFile {
   readonly dhcpServersWithoutFirst: string;
   readonly podMacNotTransparent: Template<"driver">;
   readonly dockerWithoutIpv6: string;
+  readonly acsDriver: string;
+  readonly acsShape: string;
+  readonly acsRangeOutside: Template<"leg" | "range">;
+  readonly acsFurtherNetworks: string;
+  readonly acsWithoutPolicies: string;
+  readonly buildBeforeHcn: Template<"build">;
+  readonly adviceBuildBeforeHcn: string;
+  readonly acsKubernetes: Template<"version">;
+  readonly adviceAcsKubernetes: string;
+  readonly kubernetesBeforeCni: Template<"version">;
+  readonly adviceKubernetesBeforeCni: string;
 }
 export function clusterFile(): ClusterFile;
 
@@ -353,6 +364,7 @@ export interface ClusterLife {
   readonly noDhcpServer: string;
   readonly dhcpRangesFull: Template<"servers">;
   readonly nodeWithoutPodCIDR: Template<"range">;
+  readonly acsHostPorts: Template<"ports">;
 }
 export function clusterLife(): ClusterLife;
 

@@ -13,6 +13,7 @@ import type { HnsService } from "#hns/service/hns-service.ts";
 import type { DockerEngine } from "#programs/docker/engine.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Host } from "#dataplane/host/host.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
@@ -28,6 +29,8 @@ export interface ClusterNode {
   readonly hns: HnsService | undefined;
   /** Docker's engine, where it makes the networks. */
   docker?: DockerEngine;
+  /** Of plugin acs-2017: the node's leg in the network of its pods, which has the addresses of Services as well. */
+  forwarder?: Interface;
   /** The node's end of its cable; pulled while the machine is off. */
   readonly uplink: MemoryDevice;
 }

@@ -1,6 +1,7 @@
 /** Nodes that the input tells apart by nothing but what they call their own, and which of their machines are compared. */
 import { Prng } from "#core/base/prng.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
+import { hasDocker } from "../file/driver-traits.ts";
 import { type Difference, compareMachines } from "./compare-machines.ts";
 import { type ProgramMemories, Machines } from "./machine.ts";
 import { NodeMarks } from "./node-marks.ts";
@@ -131,8 +132,7 @@ export interface ComparisonPlan {
 function canBeCompared({ file }: Cluster): boolean {
   const { ipv6, underlay, network, nodes } = file;
   const isAzure = underlay.azure !== undefined || network.plugin === "azure-vnet";
-  const hasDocker = network.plugin === "docker";
-  if (ipv6 !== undefined || underlay.dhcp !== undefined || isAzure || hasDocker) return false;
+  if (ipv6 !== undefined || underlay.dhcp !== undefined || isAzure || hasDocker(network.plugin)) return false;
   return nodes.every(({ os, compat }) => os === "linux" || compat === "upstream");
 }
 

@@ -1,5 +1,7 @@
 /** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
 import { nearestNames } from "#core/base/nearest-name.ts";
+import { formatPrefix, prefixCovers } from "#core/net/ip.ts";
+import { isEarly } from "#core/catalogue/profiles.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
 import type {
   ClusterFile,
@@ -8,10 +10,18 @@ import type {
   PodNetworkPlugin,
   PodNetworkSpec,
 } from "./cluster-file.ts";
-import type { RawCluster } from "./description.ts";
+import { KUBERNETES_MINORS_BEFORE_CNI, type RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
-import { FLANNEL_VNI, driverTraits, hasOtherVni, shapesOf } from "./driver-traits.ts";
+import {
+  ACS_POD_LEG,
+  FLANNEL_VNI,
+  driverTraits,
+  hasDocker,
+  hasOtherVni,
+  needsPodRoutes,
+  shapesOf,
+} from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
@@ -38,6 +48,7 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
       "only Docker has these options",
       "Write plugin: docker, or remove them.",
     );
+  if (plugin.value === "acs-2017") checkAcs(network, reading);
   if (plugin.value === "docker" && driver === "Overlay") {
     const advice = "Write driver: NAT, Transparent or L2Bridge, or plugin: win-overlay.";
     reading.report("cluster-file-driver-mismatch", network.driver.place, WORDS.dockerOverlayIsSwarm, advice);
@@ -51,6 +62,50 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const message = WORDS.winBridgeNeedsL2Bridge({ driver });
   const advice = "Write plugin: hns, or leave the field out.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+}
+
+/** What the scripts of 2017 decide by themselves. */
+function checkAcs({ driver, shape }: LocatedFields<NetworkFields>, reading: Reading): void {
+  if (driver.value !== undefined && driver.value !== "Transparent")
+    reading.report("cluster-file-driver-mismatch", driver.place, WORDS.acsDriver, "Leave the field out.");
+  if (shape.value !== undefined && shape.value !== "own-subnet")
+    reading.report("cluster-file-driver-mismatch", shape.place, WORDS.acsShape, "Leave the field out.");
+}
+
+/** A kubelet that knows CNI has another set-up, and one that does not has no other. */
+function checkKubelet(raw: RawCluster, { network, kubernetes }: ClusterFile, reading: Reading): void {
+  const isAcs = network.plugin === "acs-2017";
+  const isEarlier = KUBERNETES_MINORS_BEFORE_CNI.includes(kubernetes.version.minor);
+  if (isAcs === isEarlier) return;
+  const { place } = isAcs ? raw.network.value.plugin : raw.kubernetes.value.version;
+  const version = `1.${kubernetes.version.minor}`;
+  reading.reportValue(
+    place,
+    isAcs ? WORDS.acsKubernetes({ version }) : WORDS.kubernetesBeforeCni({ version }),
+    isAcs ? WORDS.adviceAcsKubernetes : WORDS.adviceKubernetesBeforeCni,
+  );
+}
+
+function checkAcsCluster(
+  raw: RawCluster,
+  { network, networks, underlay, policy }: ClusterFile,
+  reading: Reading,
+): void {
+  if (network.plugin !== "acs-2017") return;
+  const { clusterCIDR, serviceCIDR } = raw.network.value;
+  for (const [range, { place }] of [
+    [network.clusterCIDR, clusterCIDR],
+    [network.serviceCIDR, serviceCIDR],
+    [underlay.subnet, raw.underlay.value.subnet],
+  ] as const)
+    if (!prefixCovers(ACS_POD_LEG, range)) {
+      const message = WORDS.acsRangeOutside({ range: formatPrefix(range), leg: formatPrefix(ACS_POD_LEG) });
+      reading.reportValue(place, message, `Write a range in ${formatPrefix(ACS_POD_LEG)}.`);
+    }
+  if (networks.length > 0 && raw.networks.value[0] !== undefined)
+    reading.reportValue(raw.networks.value[0].place, WORDS.acsFurtherNetworks, "Remove the list.");
+  if (policy.engine !== undefined && policy.engine !== "none")
+    reading.reportValue(raw.policy.place, WORDS.acsWithoutPolicies, "Write policy: none, or leave it out.");
 }
 
 /** What flanneld decides by itself, and what only flannel has. */
@@ -104,7 +159,7 @@ function checkAzure(
 /** Who leads to the pods of other nodes: the nodes, or what is around them. */
 function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape, reading: Reading): void {
   const { plugin, routes } = network;
-  const { needsRoutes } = driverTraits(driverOf(network));
+  const needsRoutes = needsPodRoutes({ plugin: plugin.value ?? "hns", driver: driverOf(network) });
   const isAzure = plugin.value === "azure-vnet";
   if (routes.value === undefined || routes.value === "none" || plugin.value === "flannel") return;
   if (shape !== "own-subnet") {
@@ -157,7 +212,7 @@ function checkCni(network: LocatedFields<NetworkFields>, reading: Reading): void
   const { conflist, policies } = network.cni.value;
   const plugin = network.plugin.value ?? driverTraits(driverOf(network)).plugin;
   const changed = [conflist, policies].find(({ value }) => value !== undefined && !isEmptyList(value));
-  if ((plugin === "hns" || plugin === "docker") && changed !== undefined) {
+  if ((plugin === "hns" || hasDocker(plugin)) && changed !== undefined) {
     const advice = "Remove it, or write plugin: win-bridge or flannel.";
     reading.reportValue(changed.place, `plugin ${plugin} reads no CNI configuration`, advice);
   }
@@ -440,6 +495,17 @@ export function checkNetwork(network: LocatedFields<NetworkFields>, reading: Rea
   checkOutboundNat(driverOf(network), network.outboundNAT, reading);
 }
 
+/** HNS of before HCN is asked by Docker's engine alone. */
+function checkEarlyBuilds(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  if (hasDocker(cluster.network.plugin)) return;
+  for (const [index, { build }] of cluster.nodes.entries()) {
+    if (build === undefined || !isEarly(build)) continue;
+    const place = raw.nodes.value[index]?.value.build.place ?? raw.network.value.plugin.place;
+    const message = WORDS.buildBeforeHcn({ build: build.profile.title });
+    reading.reportValue(place, message, WORDS.adviceBuildBeforeHcn, "windows-build-unsupported");
+  }
+}
+
 /** All networks together, and with the nodes. */
 export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
   const all = locate(raw, cluster);
@@ -448,10 +514,13 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   for (const each of all) checkVni(each, reading);
   checkVniOfEdition(all, cluster, reading);
   checkIpam(raw, cluster, reading);
+  checkKubelet(raw, cluster, reading);
+  checkAcsCluster(raw, cluster, reading);
   checkNodes(raw, cluster, reading);
   checkNeighbours(all, cluster.network.plugin, reading);
   checkRanges(all, cluster, raw, reading);
   checkBuilds(all, cluster, reading);
+  checkEarlyBuilds(raw, cluster, reading);
   const [rule] = raw.underlay.value.deny.value;
   if (cluster.network.driver !== "L2Tunnel" && rule !== undefined) {
     const message = "rules of the fabric hold for nodes of an L2Tunnel network";

@@ -16,9 +16,17 @@ export type NodeOs = "windows" | "linux";
 
 /**
  * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
- * makes the network, too; with docker its engine does, by calls of HNS v1, and a pod is one container.
+ * makes the network, too; with docker its engine does, by calls of HNS v1, and a pod is one container. `acs-2017`: Docker's
+ * engine for a kubelet of before CNI, which gives a container two endpoints (control-planes.md §9).
  */
-export type PodNetworkPlugin = "win-bridge" | "win-overlay" | "azure-vnet" | "flannel" | "docker" | "hns";
+export type PodNetworkPlugin =
+  | "win-bridge"
+  | "win-overlay"
+  | "azure-vnet"
+  | "flannel"
+  | "docker"
+  | "acs-2017"
+  | "hns";
 
 /** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
 export type FlannelBackend = "vxlan" | "host-gw";

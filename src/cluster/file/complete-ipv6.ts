@@ -21,7 +21,7 @@ import type {
   FileUnderlay,
 } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
-import { driverTraits } from "./driver-traits.ts";
+import { driverTraits, hasDocker } from "./driver-traits.ts";
 import type { NodeIpv6Fields } from "./description-of-nodes.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Reading } from "./reading.ts";
@@ -270,7 +270,7 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     const message = WORDS.driverWithoutIpv6({ driver, reason });
     const advice = WORDS.adviceL2BridgeOrNoIpv6;
     reading.report("cluster-file-driver-mismatch", place, message, advice);
-  } else if (plugin === "docker") {
+  } else if (hasDocker(plugin)) {
     reading.report(
       "cluster-file-driver-mismatch",
       place,

@@ -13,7 +13,7 @@ import type {
 } from "./cluster-file.ts";
 import { DEFAULTS, type NodeFields } from "./description.ts";
 import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
-import { driverTraits, shapesOf } from "./driver-traits.ts";
+import { driverTraits, hasDocker, needsPodRoutes, shapesOf } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { assignPodRanges, cutBlocks, requirePodRanges } from "./pod-ranges.ts";
 import type { Located, Reading } from "./reading.ts";
@@ -30,6 +30,8 @@ const BRIDGE_NAME = "cbr0";
 const OVERLAY_NAME = "vxlan0";
 /** Docker's default network on Windows (control-planes.md §8.1). */
 const DOCKER_NAME = "nat";
+/** As acs-engine calls it (control-planes.md §9). */
+const ACS_NAME = "transparentNet";
 
 /** flannel's backend; undefined with another plugin. */
 export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
@@ -44,12 +46,14 @@ function isOverlayPlugin(raw: LocatedFields<NetworkFields>): boolean {
 /** The driver that the file names, or what the plugin and flannel's backend ask for. */
 export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
   if (raw.plugin.value === "docker") return raw.driver.value ?? "NAT";
+  if (raw.plugin.value === "acs-2017") return "Transparent";
   return raw.driver.value ?? (isOverlayPlugin(raw) ? "Overlay" : "L2Bridge");
 }
 
 function nameOf(raw: LocatedFields<NetworkFields>): string {
   if (raw.name.value !== undefined) return raw.name.value;
   if (raw.plugin.value === "docker") return DOCKER_NAME;
+  if (raw.plugin.value === "acs-2017") return ACS_NAME;
   return isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME;
 }
 
@@ -72,7 +76,7 @@ function completeOutboundNat(
 ): OutboundNatSpec {
   const { hasOutboundNat, translatesToNodes } = driverTraits(driver);
   // Docker's endpoints have the policy where `-o …enable_outboundnat` asks for it (control-planes.md §8.4).
-  if (plugin === "docker")
+  if (hasDocker(plugin))
     return { enabled: nat.enabled.value ?? false, exceptions: valuesOf(nat.exceptions.value ?? []) };
   const { clusterCIDR, serviceCIDR, underlay } = ranges;
   const inside = [clusterCIDR, serviceCIDR, ...(translatesToNodes ? [] : [underlay.subnet])];
@@ -90,6 +94,12 @@ function shapeOf(raw: LocatedFields<NetworkFields>): NetworkShape {
   return shapes.find((each) => each === shape.value) ?? shapes[0] ?? "own-subnet";
 }
 
+/** Who leads to the pods of other nodes, where the file does not say. */
+function routesOf(plugin: PodNetworkPlugin, { azure }: FileUnderlay): NetworkBase["routes"] {
+  if (plugin === "azure-vnet") return "fabric";
+  return plugin === "acs-2017" && azure !== undefined ? "cloud" : "static";
+}
+
 /** The network of the file, without its ranges. */
 export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: FileUnderlay): NetworkBase {
   const driver = driverOf(raw);
@@ -100,8 +110,8 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
   const serviceCIDR = raw.serviceCIDR.value;
   const backend = backendOf(raw);
   const plugin = raw.plugin.value ?? traits.plugin;
-  const ownRoutes = plugin === "azure-vnet" ? "fabric" : "static";
-  const defaultRoutes = shape === "own-subnet" && traits.needsRoutes ? ownRoutes : "none";
+  const defaultRoutes =
+    shape === "own-subnet" && needsPodRoutes({ plugin, driver }) ? routesOf(plugin, underlay) : "none";
   return {
     plugin,
     backend,

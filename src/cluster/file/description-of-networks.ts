@@ -104,9 +104,12 @@ const VXLAN_PORT_FIELD = optional(PORT, WORDS.networkVxlanPort, "4789");
 
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "docker", "hns"], {
-      missing: { antrea: { message: WORDS.antreaNetworkMissing, advice: WORDS.adviceAntreaNetwork } },
-    }),
+    oneOf<PodNetworkPlugin>(
+      ["win-bridge", "win-overlay", "azure-vnet", "flannel", "docker", "acs-2017", "hns"],
+      {
+        missing: { antrea: { message: WORDS.antreaNetworkMissing, advice: WORDS.adviceAntreaNetwork } },
+      },
+    ),
     WORDS.networkPlugin,
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),

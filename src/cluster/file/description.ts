@@ -69,6 +69,8 @@ const BUILD_DEFAULT: ProfileName = "ws2022";
 /** Minor versions of Kubernetes 1 that a cluster can have. */
 export const KUBERNETES_MINOR_MIN = 20;
 export const KUBERNETES_MINOR_MAX = 37;
+/** Those whose kubelet knows Windows, and no CNI plugins there: of plugin acs-2017 (control-planes.md §9). */
+export const KUBERNETES_MINORS_BEFORE_CNI: readonly number[] = Object.freeze([5, 6, 7, 8]);
 
 /** Pods of one file: what Kubernetes is tested with. */
 const PODS_MAX = 150_000;
@@ -196,7 +198,7 @@ const METADATA = mapping<MetadataFields>("a mapping with a name", {
 
 const KUBERNETES = mapping<KubernetesFields>("a mapping", {
   version: withDefault(
-    kubernetesVersion(KUBERNETES_MINOR_MIN, KUBERNETES_MINOR_MAX),
+    kubernetesVersion(KUBERNETES_MINOR_MIN, KUBERNETES_MINOR_MAX, KUBERNETES_MINORS_BEFORE_CNI),
     Object.freeze({ major: 1, minor: KUBERNETES_MINOR_MAX, patch: undefined }),
     `1.${KUBERNETES_MINOR_MAX}`,
     WORDS.kubernetesVersion,

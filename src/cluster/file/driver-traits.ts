@@ -2,7 +2,15 @@
  * What a cluster file may ask of each driver, and what holds when it says nothing (windows-networking-documentation.md
  * §2; dataplane.md §2.3 to §2.7).
  */
-import type { ClusterFile, NetworkDriver, PodNetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import type {
+  ClusterFile,
+  NetworkDriver,
+  NetworkShape,
+  NetworkSpec,
+  PodNetworkPlugin,
+} from "./cluster-file.ts";
+import { defined } from "#core/base/assert.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { clusterFile } from "#data/words.js";
 
 const WORDS = clusterFile();
@@ -102,7 +110,26 @@ export function shapesOf(
   plugin: PodNetworkPlugin | undefined,
   driver: NetworkDriver,
 ): readonly NetworkShape[] {
-  return plugin === "docker" && driver === "L2Bridge" ? ["node-subnet"] : TRAITS[driver].shapes;
+  if (plugin === "docker" && driver === "L2Bridge") return ["node-subnet"];
+  return plugin === "acs-2017" ? ["own-subnet"] : TRAITS[driver].shapes;
+}
+
+/** `VIP_CIDR` of the scripts of 2017: what containers send into the network of pods; all else goes out by the NAT. */
+export const ACS_POD_LEG: Prefix = Object.freeze(defined(parsePrefix("10.0.0.0/8"), "a range is one"));
+
+/** Docker's engine makes the networks, and a pod is one container. */
+export function hasDocker(plugin: PodNetworkPlugin | undefined): boolean {
+  return plugin === "docker" || plugin === "acs-2017";
+}
+
+/** A kube-proxy serves the network: with VFP, or with sockets of its own as in 2017. */
+export function isServedByProxy({ plugin, driver }: Pick<NetworkSpec, "plugin" | "driver">): boolean {
+  return plugin === "acs-2017" || TRAITS[driver].hasServices;
+}
+
+/** Packets to pods of other nodes need a route that leads there. */
+export function needsPodRoutes({ plugin, driver }: Pick<NetworkSpec, "plugin" | "driver">): boolean {
+  return plugin === "acs-2017" || TRAITS[driver].needsRoutes;
 }
 
 /** The only VXLAN network identifier that the Kubernetes page names for flannel (windows-networking-documentation.md §8). */

@@ -8,7 +8,7 @@ import { DURATION_PATTERN, formatDuration, readDuration } from "#core/base/durat
 import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
+import { NODE_PROFILE_NAMES, type WindowsBuild, parseNodeBuild } from "#core/catalogue/profiles.ts";
 import {
   type Ipv4,
   type Ipv6,
@@ -407,15 +407,20 @@ export function oneOf<T extends string>(
   });
 }
 
-/** A Kubernetes version from `minorMin` to `minorMax`: 1.34 or 1.34.2, with or without quotes. */
-export function kubernetesVersion(minorMin: number, minorMax: number): ValueShape<KubernetesRelease> {
+/** A Kubernetes version from `minorMin` to `minorMax`, or one of `early`: 1.34 or 1.34.2, with or without quotes. */
+export function kubernetesVersion(
+  minorMin: number,
+  minorMax: number,
+  early: readonly number[],
+): ValueShape<KubernetesRelease> {
   return Object.freeze({
     noun: "a Kubernetes version",
     read(node: ParsedNode, place: ValuePlace, reading: Reading): KubernetesRelease | undefined {
       const text = sourceText(node);
       const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?$/.exec(text ?? "");
       const minor = Number(match?.[1]);
-      if (match === null || minor < minorMin || minor > minorMax) {
+      const isKnown = early.includes(minor) || (minor >= minorMin && minor <= minorMax);
+      if (match === null || !isKnown) {
         const advice = `Write a version from 1.${minorMin} to 1.${minorMax}, such as "1.${minorMax}".`;
         reading.reportValue(place, `${nameOf(node)} is not a Kubernetes version known here`, advice);
         return undefined;
@@ -445,18 +450,18 @@ export const EDITION: ValueShape<Edition> = Object.freeze({
 
 /** A build of Windows: a profile (`ws2022`), with an update revision (`ws2022.2582`), or its number (`20348.2582`). */
 export const WINDOWS_BUILD: ValueShape<WindowsBuild> = Object.freeze({
-  noun: `a build of Windows: ${PROFILE_NAMES.map((name) => `\`${name}\``).join(", ")}, with or without a revision`,
+  noun: `a build of Windows: ${NODE_PROFILE_NAMES.map((name) => `\`${name}\``).join(", ")}, with or without a revision`,
   read(node: ParsedNode, place: ValuePlace, reading: Reading): WindowsBuild | undefined {
     const text = sourceText(node);
-    const build = text === undefined || text.length > 64 ? undefined : parseProfile(text);
+    const build = text === undefined || text.length > 64 ? undefined : parseNodeBuild(text);
     if (build !== undefined) return build;
-    const [nearest] = text === undefined ? [] : nearestNames(text, PROFILE_NAMES);
-    const known = `Known are ${PROFILE_NAMES.join(", ")}; add a revision as in ws2022.2582.`;
+    const [nearest] = text === undefined ? [] : nearestNames(text, NODE_PROFILE_NAMES);
+    const known = `Known are ${NODE_PROFILE_NAMES.join(", ")}; add a revision as in ws2022.2582.`;
     const advice = nearest === undefined ? known : `Did you mean ${nearest}? ${known}`;
     reading.reportValue(place, `${nameOf(node)} is not a build of Windows that has a profile`, advice);
     return undefined;
   },
-  schema: (): JsonObject => ({ anyOf: [{ enum: PROFILE_NAMES }, { type: ["string", "number"] }] }),
+  schema: (): JsonObject => ({ anyOf: [{ enum: NODE_PROFILE_NAMES }, { type: ["string", "number"] }] }),
   parts: NO_PARTS,
 });
 

@@ -60,6 +60,25 @@ function requestOf(file: ClusterFile, network: PodNetworkSpec, { spec }: Cluster
   };
 }
 
+/** The network that Docker makes when it starts first, where nobody gives it a range (control-planes.md §8.1). */
+export const DEFAULT_NETWORK: DockerNetworkRequest = Object.freeze({
+  name: "nat",
+  driver: "nat",
+  subnet: undefined,
+  gateway: undefined,
+  adapter: undefined,
+  vlan: 0,
+  dnsServers: [],
+  dnsSuffix: "",
+  hasGatewayDns: true,
+  outboundNat: undefined,
+});
+
+function requestsOf(file: ClusterFile, node: ClusterNode): readonly DockerNetworkRequest[] {
+  const own = networksOf(file, node.spec).map((network) => requestOf(file, network, node));
+  return file.network.plugin === "acs-2017" ? [DEFAULT_NETWORK, ...own] : own;
+}
+
 /** The name of a container: Docker has no namespaces. */
 export function containerName({ namespace, name }: FilePodSpec): string {
   return namespace === "default" ? name : `${namespace}.${name}`;
@@ -82,9 +101,13 @@ export class DockerNode {
   async createNetworks(env: Environment, file: ClusterFile): Promise<void> {
     const created = new Date(CAPTURE_EPOCH_MS + env.clock.nowMs).toISOString();
     const client = hcnClientOf(this.node);
-    for (const network of networksOf(file, this.node.spec))
-      await this.engine.createNetwork(client, requestOf(file, network, this.node), created);
+    for (const request of requestsOf(file, this.node))
+      await this.engine.createNetwork(client, request, created);
     this.listen();
+  }
+
+  get networkNames(): readonly string[] {
+    return this.engine.inspect().map(({ Name }) => Name);
   }
 
   /** The machine has come up again. @throws HcnError. */

@@ -23,8 +23,9 @@ import {
 import type { Mac } from "#core/net/mac.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
+import { ACS_POD_LEG } from "../file/driver-traits.ts";
 import { type Kubelet, type PodStart, addHostPod, podReference } from "./kubelet.ts";
-import { flannelRules, hostPortRules, portMapRules } from "../services/linux-masquerade.ts";
+import { flannelRules, hostPortRules, kubenetRules, portMapRules } from "../services/linux-masquerade.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
 import { addressIn, podAddressRanges, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { addSecondFamily } from "./second-family.ts";
@@ -36,6 +37,8 @@ const WORDS = clusterLife();
 const OVERLAY_MTU_BYTES = 1_450;
 /** As flannel's plugin has the bridge plugin make it. */
 const FLANNEL_BRIDGE = "cni0";
+/** Of kubenet. */
+const KUBENET_BRIDGE = "cbr0";
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
@@ -90,7 +93,11 @@ export class LinuxKubelet implements Kubelet {
     this.isRouted = node.spec.podAddresses !== undefined;
     this.gateway = this.isRouted ? ROUTED_GATEWAY : addressIn(podCIDR, BRIDGE_OFFSET);
     this.bridge = new LinuxBridge(env, {
-      name: isFlannel ? FLANNEL_BRIDGE : file.network.name,
+      name: isFlannel
+        ? FLANNEL_BRIDGE
+        : file.network.plugin === "acs-2017"
+          ? KUBENET_BRIDGE
+          : file.network.name,
       compartment: node.host.root,
       mac: macOf(this.gateway),
       ...(!this.isRouted && { address: { ip: this.gateway, length: podCIDR.length } }),
@@ -106,7 +113,8 @@ export class LinuxKubelet implements Kubelet {
       });
     this.rules.set("portmap", portMapRules(name));
     // Where flanneld runs, it writes its rules itself.
-    if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
+    if (file.network.plugin === "acs-2017") this.rules.set(name, kubenetRules(name, ACS_POD_LEG));
+    else if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
     if (second !== undefined && file.ipv6 !== undefined)
       this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);

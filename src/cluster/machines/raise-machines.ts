@@ -17,6 +17,8 @@ import type { AddressRange, ClusterFile, DhcpSpec, NodeSpec } from "../file/clus
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { hasDocker } from "../file/driver-traits.ts";
+import { addForwarder } from "./acs-node.ts";
 import { DockerNode } from "./docker-node.ts";
 import { NodeFiles } from "../flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
@@ -138,8 +140,9 @@ async function bringUpNode(
     addFabricRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
-  const docker = file.network.plugin === "docker" ? new DockerNode(env, file, node) : undefined;
+  const docker = hasDocker(file.network.plugin) ? new DockerNode(env, file, node) : undefined;
   await (docker?.createNetworks(env, file) ?? makeNetworks(file, node));
+  if (file.network.plugin === "acs-2017") addForwarder(env, file, node);
   disk.podRoutes.addTo(node);
   addFabricRoutes(file, node);
   return new WindowsKubelet(file, node, disk, docker);

@@ -35,7 +35,10 @@ import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { type AzureNode, azureNode } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import { connectTwice } from "./acs-node.ts";
 import { type DockerNode, containerName } from "./docker-node.ts";
+import type { DockerContainerRequest } from "#programs/docker/engine.ts";
+import { hasDocker } from "../file/driver-traits.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
@@ -107,7 +110,7 @@ interface PodIps {
  */
 function addressBooks(file: ClusterFile, node: NodeSpec): ReadonlyMap<string, PodAddresses> {
   const isGivenOut = ({ ipam, shape }: PodNetworkSpec): boolean =>
-    ipam === "static" && (file.network.plugin !== "docker" || shape !== "own-subnet");
+    ipam === "static" && (!hasDocker(file.network.plugin) || shape !== "own-subnet");
   return new Map(
     networksOf(file, node)
       .filter(isGivenOut)
@@ -273,7 +276,7 @@ export class WindowsKubelet implements Kubelet {
     docker: DockerNode,
     pod: FilePodSpec,
     namespaceId: string,
-    { containers }: PodStart,
+    { containers, dns }: PodStart,
   ): Promise<PodIps> {
     if (containers.length > 1) {
       const message = WORDS.dockerContainersApart({ names: containers.join(", ") });
@@ -283,7 +286,7 @@ export class WindowsKubelet implements Kubelet {
     const book = this.addresses.get(pod.podNetwork);
     const wanted = book?.take(pod.address) ?? pod.address;
     try {
-      return await this.connectByDocker(docker, pod, namespaceId, wanted);
+      return await this.connectByDocker(docker, pod, { namespaceId, wanted, dns });
     } catch (error) {
       if (book !== undefined && wanted !== undefined) book.release(wanted);
       throw error;
@@ -293,19 +296,30 @@ export class WindowsKubelet implements Kubelet {
   private async connectByDocker(
     docker: DockerNode,
     pod: FilePodSpec,
-    namespaceId: string,
-    wanted: Ipv4 | undefined,
+    sandbox: {
+      readonly namespaceId: string;
+      readonly wanted: Ipv4 | undefined;
+      readonly dns: DnsSettings | undefined;
+    },
   ): Promise<PodIps> {
-    const { hnsId, address } = await docker.engine.connect(this.client, pod.podNetwork, {
+    const { file, node } = this;
+    const { namespaceId, wanted, dns } = sandbox;
+    const container: DockerContainerRequest = {
       name: containerName(pod),
       address: wanted,
       mac: pod.mac,
       ports: pod.ports.flatMap(({ protocol, port, hostPort }) =>
         hostPort === undefined ? [] : [{ protocol: protocol === "TCP" ? "tcp" : "udp", hostPort, port }],
       ),
-    });
-    await addNamespaceEndpoint(this.client, namespaceId, hnsId);
+    };
     const compartment = await this.compartmentOf(namespaceId);
+    if (file.network.plugin === "acs-2017") {
+      const inside = { namespaceId, compartment, dns };
+      const address = await connectTwice({ docker, node, file }, this.client, container, inside);
+      return { address, address6: undefined };
+    }
+    const { hnsId, address } = await docker.engine.connect(this.client, pod.podNetwork, container);
+    await addNamespaceEndpoint(this.client, namespaceId, hnsId);
     // What its engine writes into the container's document for networks of driver nat (windows.go, EndpointOperInfo).
     if (networkNamed(this.file, pod.podNetwork).driver === "NAT")
       compartment.dns = { ...compartment.namesOfMachine, asksSingleLabels: true };
@@ -323,8 +337,11 @@ export class WindowsKubelet implements Kubelet {
 
   private async detach(pod: FilePodSpec, namespaceId: string): Promise<void> {
     const { docker } = this;
-    if (docker !== undefined)
-      return docker.engine.disconnect(this.client, pod.podNetwork, containerName(pod));
+    if (docker !== undefined) {
+      for (const network of docker.networkNames)
+        await docker.engine.disconnect(this.client, network, containerName(pod));
+      return;
+    }
     if (this.isAttachedByHcn(pod)) {
       for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
         await deleteEndpoint(this.client, id);

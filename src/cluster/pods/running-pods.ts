@@ -262,7 +262,11 @@ export class RunningPods {
       const running = await this.addPatiently(kubelet, sandbox, { dns: dns.settings, containers });
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
-      const remarks = [...remarksOf(pod, node, dns), ...containerRemarks(pod, obstacles)];
+      const remarks = [
+        ...remarksOf(pod, node, dns),
+        ...unmappedPorts(sandbox, node, cluster),
+        ...containerRemarks(pod, obstacles),
+      ];
       return { pod, running, remarks, obstacles };
     } catch (error) {
       const remark = refusalOf(error, "its sandbox cannot be set up");
@@ -310,6 +314,18 @@ function missingNetwork(
     code: "pod-sandbox-failed",
     text: `its annotation ${NETWORK_ANNOTATION} names ${JSON.stringify(podNetwork)}; node ${node} has ${usable.join(", ")}`,
   };
+}
+
+/** Docker maps ports of the host in networks of driver nat, and a pod of 2017 is asked for in its other one. */
+function unmappedPorts(
+  { ports }: FilePodSpec,
+  { spec }: ClusterNode,
+  { file }: Cluster,
+): readonly PodRemark[] {
+  const hostPorts = ports.flatMap(({ hostPort }) => hostPort ?? []);
+  if (file.network.plugin !== "acs-2017" || spec.os !== "windows" || hostPorts.length === 0) return [];
+  const text = WORDS.acsHostPorts({ ports: hostPorts.join(", ") });
+  return [{ code: "host-port-ignored", text, isTrouble: true }];
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */

@@ -81,6 +81,21 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
 }
 
 /**
+ * kubenet's rule: what leaves `--non-masquerade-cidr` gets the node's address (kubernetes v1.6,
+ * pkg/kubelet/network/kubenet/kubenet_linux.go, ensureMasqRule).
+ */
+export function kubenetRules(nodeName: string, nonMasqueradeCidr: Prefix): HookRules {
+  const provenance = Object.freeze({ object: "default", id: "kubenet", name: `kubenet on ${nodeName}` });
+  const rule: Rule = {
+    match: { notDestination: nonMasqueradeCidr, isToLocal: false },
+    target: { kind: "masquerade" },
+    name: "SNAT for outbound traffic from cluster",
+    provenance,
+  };
+  return Object.freeze({ "nat-postrouting": freezeAll([rule]) });
+}
+
+/**
  * The rules for the `hostPort`s of a pod; undefined when it has none (plugins/meta/portmap/portmap_iptables.go:
  * CNI-HOSTPORT-DNAT). Clients of the pod's own node that hang on the bridge, and localhost, are masqueraded.
  */

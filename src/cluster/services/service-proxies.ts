@@ -25,8 +25,10 @@ import { serviceKeyOf } from "../cluster-objects.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { HealthServers } from "./health-servers.ts";
 import { LinuxServices } from "./linux-services.ts";
+import { UserSpaceServices } from "./user-space-services.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
 import { type LeftSync, NodeKinds, ORDINARY, hasNothingToSay } from "./proxies-at-rest.ts";
-import { driverTraits } from "../file/driver-traits.ts";
+import { isServedByProxy } from "../file/driver-traits.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { clusterLife } from "#data/words.js";
@@ -119,6 +121,8 @@ export class ServiceProxies {
   private readonly unstarted = new Map<string, Unstarted>();
   /** One for each family. */
   private readonly linux: readonly LinuxServices[];
+  /** Of Windows nodes whose kube-proxy runs in its mode userspace. */
+  private readonly userSpace: UserSpaceServices;
   /** By node, then by family, namespace, name and port; only what is worth telling. */
   private readonly troubles = new Map<string, Map<string, ServiceTrouble[]>>();
   private readonly cluster: Cluster;
@@ -146,6 +150,7 @@ export class ServiceProxies {
     const { network, ipv6 } = cluster.file;
     const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
     this.linux = ranges.map((range) => new LinuxServices(range));
+    this.userSpace = new UserSpaceServices(cluster.file.dns.domain);
   }
 
   /** Follows the objects from now on and starts the proxies. */
@@ -155,8 +160,9 @@ export class ServiceProxies {
     for (const node of nodes) {
       this.serveHealth(node);
       if (node.hns === undefined) this.addLinux(node);
+      else if (node.forwarder !== undefined) this.addUserSpace(node, node.forwarder);
       // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
-      else if (driverTraits(file.network.driver).hasServices) await this.addWindows(node);
+      else if (isServedByProxy(file.network)) await this.addWindows(node);
     }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
@@ -178,16 +184,25 @@ export class ServiceProxies {
     this.troubles.delete(node);
     this.misnamed.delete(node);
     this.health.stopOn(node);
+    this.userSpace.removeNode(node);
   }
 
   /** A kube-proxy begins on a node that had none. */
   async startOn(node: ClusterNode): Promise<void> {
     const { file } = this.cluster;
-    const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
+    const isServed = file.kubeProxy.enabled && isServedByProxy(file.network);
     this.serveHealth(node);
     if (node.hns === undefined || !isServed) return;
+    if (node.forwarder !== undefined) {
+      this.addUserSpace(node, node.forwarder);
+      return;
+    }
     await this.addWindows(node);
     await this.startAndSettle();
+  }
+
+  private addUserSpace({ spec, host }: ClusterNode, addresses: Interface): void {
+    this.userSpace.addNode({ name: spec.name, compartment: host.root, addresses });
   }
 
   private async addWindows(node: ClusterNode): Promise<Unstarted> {
@@ -418,7 +433,8 @@ export class ServiceProxies {
   private serveHealth(node: ClusterNode): void {
     const { kubeProxy, network, ipv6 } = this.cluster.file;
     const isWindows = node.hns !== undefined;
-    if (!kubeProxy.enabled || (isWindows && !driverTraits(network.driver).hasServices)) return;
+    if (!kubeProxy.enabled || (isWindows && (node.forwarder !== undefined || !isServedByProxy(network))))
+      return;
     this.health.startOn(node.spec.name, {
       compartment: node.host.root,
       hostname: isWindows ? this.hostnameOf(node) : node.spec.name,
@@ -465,7 +481,7 @@ export class ServiceProxies {
     for (const key of keys) {
       const [namespace = "", name = ""] = key.split("/");
       const service = this.kube.get("Service", namespace, name);
-      for (const proxy of this.linux) {
+      for (const proxy of [...this.linux, this.userSpace]) {
         if (service === undefined) proxy.remove({ namespace, name });
         else proxy.set(service, [...(this.slices.get(key)?.values() ?? [])]);
       }

@@ -1,7 +1,11 @@
 /** A node of the cluster file as Kubernetes sees it. */
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
+import {
+  KUBERNETES_MINORS_BEFORE_CNI,
+  KUBERNETES_MINOR_MAX,
+  KUBERNETES_MINOR_MIN,
+} from "../file/description.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { ClusterFile, KubernetesRelease, NodeSpec } from "../file/cluster-file.ts";
 
@@ -13,7 +17,9 @@ export function formatKubernetesVersion({ major, minor, patch }: KubernetesRelea
 export function parseReportedVersion(text: string): KubernetesRelease | undefined {
   const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(text);
   if (match === null) return undefined;
-  const minor = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);
+  const isEarly = KUBERNETES_MINORS_BEFORE_CNI.includes(Number(match[1]));
+  const nearest = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);
+  const minor = isEarly ? Number(match[1]) : nearest;
   const isKnown = minor === Number(match[1]);
   return { major: 1, minor, patch: isKnown && match[2] !== undefined ? Number(match[2]) : undefined };
 }

@@ -182,6 +182,7 @@ function commonFacts(
     hasDns: model.dnsZone !== undefined && source.kind === "pod" && source.usesClusterDns,
     isHostProcess: false,
     hasName: true,
+    setUp: model.setUp,
     hasProxy: model.hasProxy,
     isDsr: model.isDsr,
     // Load balancers, and so the defect, are of the network that kube-proxy serves.

@@ -18,7 +18,7 @@ import type {
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
 import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
-import { driverTraits, hasOtherVni } from "../file/driver-traits.ts";
+import { driverTraits, hasOtherVni, isServedByProxy, needsPodRoutes } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { isApiService } from "../services/api-server.ts";
@@ -275,9 +275,8 @@ function withBalancedPorts(
 /** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
 function isDnsReachable({ file }: Cluster): boolean {
   const { network, kubeProxy } = file;
-  const { hasServices, needsRoutes } = driverTraits(network.driver);
-  const isReached = network.routes !== "none" || network.shape !== "own-subnet" || !needsRoutes;
-  return kubeProxy.enabled && hasServices && isReached;
+  const isReached = network.routes !== "none" || network.shape !== "own-subnet" || !needsPodRoutes(network);
+  return kubeProxy.enabled && isServedByProxy(network) && isReached;
 }
 
 const ALL_ALIKE: LimitKinds = Object.freeze({ kindOf: () => "" });
@@ -349,7 +348,8 @@ export function readModel(
     tableRanges: second === undefined ? rangesOfTables(file.underlay) : [],
     clusterRange: (second ?? file.network).clusterCIDR,
     denials: second === undefined ? file.underlay.deny : [],
-    hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
+    setUp: file.network.plugin === "acs-2017" ? "acs-2017" : "present",
+    hasProxy: file.kubeProxy.enabled && isServedByProxy(file.network),
     isDsr: file.kubeProxy.enableDSR,
     asDocumented: file.asDocumented ?? "no",
     dnsZone: isNamed ? view.dnsZone : undefined,

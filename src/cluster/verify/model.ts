@@ -186,6 +186,8 @@ export interface VerifyModel {
   readonly clusterRange: Prefix;
   /** Packets that the fabric's rules drop. */
   readonly denials: readonly { readonly from: Prefix; readonly to: Prefix }[];
+  /** See `FlowFacts.setUp`. */
+  readonly setUp: "present" | "acs-2017";
   readonly hasProxy: boolean;
   readonly isDsr: boolean;
   /** See `FlowFacts.asDocumented`. */

@@ -2,6 +2,7 @@
 import type { ValueOf } from "#core/base/shape.ts";
 import { DOCKER_NETWORK } from "#programs/docker/engine.ts";
 import type { Cluster } from "../cluster.ts";
+import { hasDocker } from "../file/driver-traits.ts";
 import { RequestError } from "../request-error.ts";
 import { selectNodes } from "./inventory.ts";
 import { clusterLife } from "#data/words.js";
@@ -17,7 +18,7 @@ export type DockerNetworkView = ValueOf<typeof DOCKER_NETWORK_VIEW>;
 
 /** @throws RequestError for a cluster without Docker, and for a node that does not exist. */
 export function viewDockerNetworks(cluster: Cluster, name?: string): readonly DockerNetworkView[] {
-  if (cluster.file.network.plugin !== "docker")
+  if (!hasDocker(cluster.file.network.plugin))
     throw new RequestError("unknown-object", WORDS.noDockerNetworks, WORDS.adviceDockerNetworks);
   return selectNodes(cluster, name).flatMap(
     ({ spec, docker }) => docker?.inspect().map((network) => ({ node: spec.name, ...network })) ?? [],

@@ -23,6 +23,8 @@ const CHECKS: readonly SentenceChecks[] = DOCUMENTED_SENTENCES.map((sentence) =>
 }));
 
 function findChecks(facts: FlowFacts): SentenceChecks | undefined {
+  // Of a set-up that had gone when the page was written it says nothing.
+  if (facts.setUp !== "present") return undefined;
   return CHECKS.find(
     ({ sentence, speaksOf }) => sentence.troubles === undefined && speaksOf.some((isMeant) => isMeant(facts)),
   );

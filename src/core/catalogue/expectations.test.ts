@@ -42,6 +42,7 @@ const FACTS: FlowFacts = {
   hasDns: true,
   isHostProcess: false,
   hasName: true,
+  setUp: "present",
   hasProxy: true,
   isDsr: false,
   losesPodsWithDsr: false,
@@ -77,6 +78,7 @@ const SERVICE: Partial<FlowFacts> = {
 };
 const NODE_PORT: Partial<FlowFacts> = { ...SERVICE, flow: "outside-to-node-port", sourceOs: "outside" };
 const LINUX: Partial<FlowFacts> = { sourceOs: "linux", sourceBuild: 0, sourceRevision: 0 };
+const ACS: Partial<FlowFacts> = { setUp: "acs-2017", driver: "Transparent", outboundNat: "none" };
 const WS2019: Partial<FlowFacts> = { sourceBuild: 17_763, targetBuild: 17_763 };
 
 /** What a row promises, in one word or code. */
@@ -89,6 +91,15 @@ type Case = readonly [id: string, facts: Partial<FlowFacts>, expected: string];
 
 /** Read off the documents, row by row. */
 const CASES: readonly Case[] = [
+  // control-planes.md §9: the set-up of 2017.
+  ["ACS-OUTSIDE", { ...OUTSIDE, ...ACS, protocol: "icmp" }, "works, sees client-node"],
+  ["ACS-NAME-DOT", { ...SERVICE, ...ACS, flow: "pod-to-service-partial-name" }, "works, sees any"],
+  ["ACS-NO-BACK-ENDS", { ...SERVICE, ...ACS, backEnds: 0 }, "service-without-back-ends"],
+  ["ACS-SERVICE", { ...SERVICE, ...ACS, backEnds: 2_000 }, "works, sees any"],
+  ["ACS-SERVICE", { ...SERVICE, ...ACS, flow: "node-to-cluster-ip", protocol: "icmp" }, "works, sees any"],
+  ["ACS-TRAFFIC-POLICY", { ...NODE_PORT, ...ACS, externalTrafficPolicy: "Local" }, "not-applicable"],
+  ["ACS-NODEPORT", { ...NODE_PORT, ...ACS, askedHasPods: false }, "works, sees any"],
+  ["ACS-HOST-PORT", { ...ACS, flow: "outside-to-host-port", sourceOs: "outside" }, "host-port-ignored"],
   [
     "NODEPORT-OVERLAY-2022",
     { ...NODE_PORT, driver: "Overlay", losesOverlayNodePorts: true },
@@ -463,6 +474,8 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasDns: [true, false],
   isHostProcess: [true, false],
   hasName: [true, false],
+  // Mostly not of 2017, whose rows look at few facts.
+  setUp: ["present", "present", "present", "acs-2017"],
   hasProxy: [true, false],
   isDsr: [true, false],
   losesPodsWithDsr: [true, false],

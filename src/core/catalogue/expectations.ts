@@ -99,6 +99,8 @@ export const FACTS = {
   isHostProcess: "boolean",
   /** The receiver has a name that the flow could use. */
   hasName: "boolean",
+  /** `acs-2017`: Windows nodes of before CNI, with two endpoints a pod and kube-proxy in its mode userspace. */
+  setUp: ["present", "acs-2017"],
   /** Something programs Services on the nodes. */
   hasProxy: "boolean",
   /** kube-proxy runs with `--enable-dsr`. */

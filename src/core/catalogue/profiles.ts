@@ -22,7 +22,16 @@ export interface WindowsUpdate {
   readonly hns?: ServiceVersion;
 }
 
-export type ProfileName = "ws2019" | "1903" | "2004" | "ws2022" | "win11-21h2" | "23h2" | "ws2025";
+export type ProfileName =
+  | "ws2016"
+  | "1709"
+  | "ws2019"
+  | "1903"
+  | "2004"
+  | "ws2022"
+  | "win11-21h2"
+  | "23h2"
+  | "ws2025";
 
 export interface WindowsProfile {
   readonly name: ProfileName;
@@ -128,6 +137,30 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
   }),
 ]);
 
+/**
+ * Builds of before HCN, whose HNS has the calls of v1 alone: nodes that Docker's engine makes the networks of, and no others.
+ * Oldest first. Inferred: their versions of HNS, below that of 1803, the oldest of which hcsshim knows one (7.2); `schemaMinor`
+ * stands for no schema of theirs.
+ */
+export const EARLY_PROFILES: readonly WindowsProfile[] = Object.freeze([
+  profile({
+    name: "ws2016",
+    title: "Windows Server 2016",
+    build: 14_393,
+    hns: { Major: 5, Minor: 0 },
+    schemaMinor: 0,
+    updates: [],
+  }),
+  profile({
+    name: "1709",
+    title: "Windows Server, version 1709",
+    build: 16_299,
+    hns: { Major: 6, Minor: 0 },
+    schemaMinor: 0,
+    updates: [],
+  }),
+]);
+
 /** A node's Windows: a profile and, when it is known, the update revision. */
 export interface WindowsBuild {
   readonly profile: WindowsProfile;
@@ -146,9 +179,15 @@ export interface WindowsBuild {
 
 export const PROFILE_NAMES: readonly ProfileName[] = Object.freeze(WINDOWS_PROFILES.map(({ name }) => name));
 
+/** The profiles that a node of a cluster file can have. */
+export const NODE_PROFILE_NAMES: readonly ProfileName[] = Object.freeze([
+  ...EARLY_PROFILES.map(({ name }) => name),
+  ...PROFILE_NAMES,
+]);
+
 /** The profile of that name. */
 export function getProfile(name: ProfileName): WindowsProfile {
-  const found = WINDOWS_PROFILES.find((candidate) => candidate.name === name);
+  const found = [...EARLY_PROFILES, ...WINDOWS_PROFILES].find((candidate) => candidate.name === name);
   if (found === undefined) throw new RangeError(`no profile ${name}`);
   return found;
 }
@@ -176,6 +215,20 @@ export function parseProfile(text: string): WindowsBuild | undefined {
   const found = match === null ? undefined : profileOfBuild(Number(match[1]));
   if (match === null || found === undefined) return undefined;
   return match[2] === undefined ? found : { ...found, revision: Number(match[2]) };
+}
+
+/** The same for a node of a cluster file, which can be one of the early builds. */
+export function parseNodeBuild(text: string): WindowsBuild | undefined {
+  const wanted = text.trim().toLowerCase();
+  const early = EARLY_PROFILES.find(({ name, build }) =>
+    [name, `${build}`, `10.0.${build}`].includes(wanted),
+  );
+  return early === undefined ? parseProfile(text) : { profile: early, revision: undefined, note: undefined };
+}
+
+/** True for a build whose HNS has the calls of v1 alone. */
+export function isEarly({ profile: { build } }: WindowsBuild): boolean {
+  return EARLY_PROFILES.some((each) => each.build === build);
 }
 
 /** The version of HNS on `build`: its own, else that of the newest update at or below its revision which names one. */

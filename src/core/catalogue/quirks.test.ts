@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PROFILE_NAMES, parseProfile } from "./profiles.ts";
+import { NODE_PROFILE_NAMES, parseProfile } from "./profiles.ts";
 import { QUIRKS, QUIRK_NAMES, type QuirkName, concernsBuild, isDefaultQuirk, parseQuirk } from "./quirks.ts";
 
 describe("defects by build", () => {
@@ -49,7 +49,7 @@ describe("defects by build", () => {
     for (const name of QUIRK_NAMES) {
       expect(name).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
       expect(QUIRKS[name].sources.length).toBeGreaterThan(0);
-      for (const { profile } of QUIRKS[name].concerns) expect(PROFILE_NAMES).toContain(profile);
+      for (const { profile } of QUIRKS[name].concerns) expect(NODE_PROFILE_NAMES).toContain(profile);
     }
   });
 });

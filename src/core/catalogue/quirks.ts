@@ -11,6 +11,7 @@ import { type Table, quirks } from "#data/facts.js";
 import { CheckedFields } from "./checked-fields.ts";
 import type { KnowledgeCode, QuirkName } from "./codes.ts";
 import {
+  NODE_PROFILE_NAMES,
   PROFILE_NAMES,
   type ProfileName,
   type ServiceVersion,
@@ -57,7 +58,7 @@ const STRIKES = ["always", "sometimes"] as const;
 const UPDATES: readonly string[] = WINDOWS_PROFILES.flatMap(({ updates }) => updates.map(({ kb }) => kb));
 
 function readSpan(fields: CheckedFields): BuildSpan {
-  const profile = fields.word("profile", PROFILE_NAMES);
+  const profile = fields.word("profile", NODE_PROFILE_NAMES);
   const [since, until] = [fields.optionalWord("since", UPDATES), fields.optionalWord("until", UPDATES)];
   const hns = fields.has("hns") ? readVersion(fields.within("hns")) : undefined;
   fields.end();
@@ -81,7 +82,7 @@ function readConcerns(row: CheckedFields): readonly BuildSpan[] {
     .list("concerns")
     .map((each, index) =>
       typeof each === "string"
-        ? Object.freeze({ profile: row.toWord("concerns", each, PROFILE_NAMES) })
+        ? Object.freeze({ profile: row.toWord("concerns", each, NODE_PROFILE_NAMES) })
         : readSpan(row.item("concerns", index)),
     );
   return Object.freeze(spans);
