@@ -35,7 +35,7 @@ export const ROOMS: readonly Room[] = [
   { name: "control-plane", inside: [] },
   { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "policy", "ovn", "azure", "docker"]] },
   { name: "hns", inside: [] },
-  { name: "dataplane", inside: [["fabric"], ["host"], ["ovs"], ["switch"], ["vfp", "device"]] },
+  { name: "dataplane", inside: [["fabric"], ["ovs"], ["host"], ["switch"], ["vfp", "device"]] },
   { name: "contracts", inside: [["hcn", "cni", "kubernetes"]] },
   { name: "core", inside: [["catalogue"], ["wire"], ["net"], ["base"]] },
 ];

@@ -29,6 +29,9 @@ export class Connection {
   /** What decided; undefined when nothing is translated, or only a port that was taken. */
   destinationRule: Rule | undefined;
   sourceRule: Rule | undefined;
+  /** What Open vSwitch writes beside a connection (`ct_mark`, `ct_label`). */
+  mark = 0n;
+  label = 0n;
 
   constructor(original: FiveTuple, nowMs: number) {
     this.original = original;
