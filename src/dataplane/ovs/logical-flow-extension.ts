@@ -1,9 +1,11 @@
 /** Open vSwitch's extension of the Hyper-V switch, as far as OVN uses it: logical flows decide where frames go. */
+import type { Clock } from "#core/base/clock.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { type Decision, type SwitchExtension, drop, toPortAs } from "../switch/decision.ts";
 import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
+import { Chassis } from "./chassis.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
 import { type Ending, runLogicalFlows } from "./logical-pipeline.ts";
 
@@ -19,25 +21,26 @@ export class LogicalFlowExtension implements SwitchExtension {
   /** Names of ports of the switch, and the logical ports bound to them (`external_ids:iface-id`). */
   private readonly bindings: ReadonlyMap<string, string>;
   private readonly switchPorts: ReadonlyMap<string, string>;
-  private readonly residents: ReadonlySet<string>;
+  private readonly chassis: Chassis;
 
-  /** `residents`: ports that this chassis has claimed besides those that are bound, such as `cr-…`. */
+  /** `claimed`: ports that this chassis has besides those that are bound, such as `cr-…`. */
   constructor(
     network: LogicalNetwork,
     bindings: ReadonlyMap<string, string>,
-    residents: ReadonlySet<string> = new Set(),
+    clock: Clock,
+    claimed: ReadonlySet<string> = new Set(),
   ) {
     this.network = network;
     this.bindings = bindings;
     this.switchPorts = new Map([...bindings].map(([switchPort, logical]) => [logical, switchPort]));
-    this.residents = new Set([...bindings.values(), ...residents]);
+    this.chassis = new Chassis(new Set([...bindings.values(), ...claimed]), clock);
   }
 
   /** Frames of ports that are bound to no logical port are left to the switch. */
   decide(tables: SwitchTables, source: SwitchPort, packet: Packet, _headers: Headers): Decision | undefined {
     const inport = this.bindings.get(source.name);
     if (inport === undefined) return undefined;
-    const { endings } = runLogicalFlows(this.network, this.residents, inport, packet);
+    const { endings } = runLogicalFlows(this.network, this.chassis, inport, packet);
     const out = endings.filter((ending) => ending.kind === "output");
     const [first] = out;
     if (first === undefined) return this.fault(endings);

@@ -2,10 +2,17 @@
 import { LIMITS } from "#core/base/limits.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type Action, type Pipeline, parseActions } from "./language/actions.ts";
-import { type Match, parseMatch } from "./language/match.ts";
+import { type Action, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
+import { type Match, parseMatch, withNeeds } from "./language/match.ts";
 import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
-import type { LogicalFlowRow, NamedSet, PortBinding, Southbound } from "./southbound.ts";
+import type {
+  DatapathBinding,
+  LoadBalancer,
+  LogicalFlowRow,
+  NamedSet,
+  PortBinding,
+  Southbound,
+} from "./southbound.ts";
 
 /** A flow, ready to run. */
 export interface CompiledFlow {
@@ -26,25 +33,31 @@ export interface LogicalPort extends PortBinding {
   readonly security: readonly { readonly mac: bigint; readonly ips: readonly Constant[] }[];
 }
 
-const EXECUTED_CALLS: ReadonlySet<string> = new Set([
-  "check_in_port_sec",
-  "check_out_port_sec",
-  "ct_clear",
-  "get_arp",
-  "put_arp",
-  "lookup_arp",
-  "lookup_arp_ip",
-  "set_meter",
-  "log",
+/** Actions that are read and not carried out. */
+const REFUSED: ReadonlySet<string> = new Set([
+  "bfd_msg",
+  "bind_vport",
+  "chk_ecmp_nh",
+  "chk_ecmp_nh_mac",
+  "commit_ecmp_nh",
+  "dns_lookup",
+  "fwd_group",
+  "handle_dhcpv6_reply",
+  "handle_svc_check",
+  "igmp",
+  "pop",
+  "push",
+  "put_dhcp_opts",
+  "put_dhcpv6_opts",
+  "put_nd_ra_opts",
+  "sctp_abort",
 ]);
-const EXECUTED_NESTED: ReadonlySet<string> = new Set(["clone", "arp"]);
 
 /** The first action that is not carried out. */
 function findRefused(actions: readonly Action[]): string | undefined {
   for (const action of actions) {
-    if (action.kind === "call" && !EXECUTED_CALLS.has(action.name)) return action.name;
+    if ((action.kind === "call" || action.kind === "nested") && REFUSED.has(action.name)) return action.name;
     if (action.kind !== "nested") continue;
-    if (!EXECUTED_NESTED.has(action.name)) return action.name;
     const inner = findRefused(action.actions);
     if (inner !== undefined) return inner;
   }
@@ -65,6 +78,7 @@ function compile(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
   }
   try {
     const actions = parseActions(row.actions);
+    match = withNeeds(match, needsOf(actions));
     const refused = findRefused(actions);
     const refusal = refused === undefined ? undefined : `the action ${refused} is not carried out`;
     return Object.freeze({ row, match, actions, refusal });
@@ -110,19 +124,33 @@ export class LogicalNetwork {
   private readonly groups: ReadonlyMap<string, readonly string[]>;
   private readonly addressSets = new Map<string, readonly Constant[]>();
   private readonly portGroups = new Map<string, ReadonlySet<string>>();
-  private readonly datapathKeys: ReadonlyMap<string, number>;
+  readonly datapaths: ReadonlyMap<string, DatapathBinding>;
+  readonly loadBalancers: readonly LoadBalancer[];
   private readonly macBindings = new Map<string, bigint>();
+  /** By datapath and MAC: the port behind which it was met. */
+  private readonly fdb = new Map<string, string>();
 
   constructor(southbound: Southbound) {
     this.ports = new Map(southbound.ports.map((port) => [port.name, toLogicalPort(port)]));
-    this.datapathKeys = new Map(southbound.datapaths.map(({ id, key }) => [id, key]));
+    this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
+    this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
     this.groups = new Map(
       southbound.groups.map(({ datapath, name, members }) => [`${datapath} ${name}`, members]),
     );
     for (const set of southbound.addressSets) this.setAddressSet(set);
     for (const group of southbound.portGroups) this.setPortGroup(group);
     for (const { port, ip, mac } of southbound.macBindings) this.learn(port, ip, BigInt(parseMac(mac) ?? 0));
+    this.readFdb(southbound);
     this.unreadable = Object.freeze(this.addFlows(southbound.flows));
+  }
+
+  private readFdb({ datapaths, ports, fdb }: Southbound): void {
+    for (const { datapathKey, portKey, mac } of fdb) {
+      const datapath = datapaths.find(({ key }) => key === datapathKey)?.id;
+      const port = ports.find((each) => each.datapath === datapath && each.key === portKey);
+      if (datapath !== undefined && port !== undefined)
+        this.learnPort(datapath, BigInt(parseMac(mac) ?? 0), port.name);
+    }
   }
 
   private addFlows(rows: readonly LogicalFlowRow[]): UnreadableFlow[] {
@@ -174,7 +202,7 @@ export class LogicalNetwork {
   /** Groups stand in the southbound database once per datapath, its key in front of the name (ovn-northd). */
   isInGroup(datapath: string, name: string, port: string): boolean {
     const group =
-      this.portGroups.get(`${this.datapathKeys.get(datapath) ?? 0}_${name}`) ?? this.portGroups.get(name);
+      this.portGroups.get(`${this.datapaths.get(datapath)?.key ?? 0}_${name}`) ?? this.portGroups.get(name);
     return group?.has(port) ?? false;
   }
 
@@ -189,5 +217,16 @@ export class LogicalNetwork {
 
   macOf(port: string, ip: string): bigint | undefined {
     return this.macBindings.get(`${port} ${ip}`);
+  }
+
+  /** Remembers behind which port of a switch a MAC was met. */
+  learnPort(datapath: string, mac: bigint, port: string): void {
+    const key = `${datapath} ${mac}`;
+    if (!this.fdb.has(key) && this.fdb.size >= LIMITS.macsPerSwitchMax) return;
+    this.fdb.set(key, port);
+  }
+
+  portOf(datapath: string, mac: bigint): string | undefined {
+    return this.fdb.get(`${datapath} ${mac}`);
   }
 }

@@ -4,23 +4,50 @@
  *
  * Nothing is guessed: a flow whose action is not carried out ends the packet and is named, and so does a loop.
  */
-import { formatIp, type Ip } from "#core/net/ip.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { Action, Argument, Pipeline } from "./language/actions.ts";
+import type { Chassis } from "./chassis.ts";
+import { formatState } from "./connection-tracking.ts";
+import type { Action, Pipeline } from "./language/actions.ts";
+import { keptBackEnd, placeByHash } from "./load-balancing.ts";
+import { callFunction } from "./logical-functions.ts";
 import type { CompiledFlow, LogicalNetwork } from "./logical-network.ts";
+import { makePacket } from "./made-packets.ts";
 import { PacketState, matches } from "./packet-state.ts";
-import { breaksInPortSecurity, breaksOutPortSecurity } from "./port-security.ts";
+import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
 /** Flows that one packet may match, copies included: more is a loop. */
 const STEPS_MAX = 4_096;
 /** Tables that one packet may be in, one from within the other: those of 14 datapaths. */
 const DEPTH_MAX = 512;
 
-/** A flow that a packet matched. */
-export interface FlowStep {
-  readonly datapath: string;
-  readonly flow: CompiledFlow;
-}
+/** What happened to a packet, in order. */
+export type Step =
+  | {
+      readonly kind: "pipeline";
+      readonly pipeline: Pipeline;
+      readonly datapath: string;
+      readonly inport: string;
+      readonly outport: string;
+      /** As it was there. */
+      readonly frame: Uint8Array;
+      /** A flow sent it here, with its registers; else it begins with nothing but its bytes, or comes from the ingress. */
+      readonly isJump: boolean;
+    }
+  | { readonly kind: "flow"; readonly datapath: string; readonly flow: CompiledFlow }
+  /** A new table, with what connection tracking knows of the packet from there on. */
+  | {
+      readonly kind: "tracked";
+      readonly action: string;
+      /** As ovn-trace takes it: `est|trk`. */
+      readonly state: string;
+      readonly mark: bigint;
+      readonly label: bigint;
+      /** Where the packet goes when its connection has a back end. */
+      readonly backEnd: string | undefined;
+    }
+  /** A copy, or a packet that the chassis makes. */
+  | { readonly kind: "made"; readonly name: string }
+  | { readonly kind: "output"; readonly port: string; readonly type: string };
 
 /** A way in which a packet ended. */
 export type Ending =
@@ -31,7 +58,7 @@ export type Ending =
   | { readonly kind: "loop"; readonly text: string };
 
 export interface Passage {
-  readonly steps: readonly FlowStep[];
+  readonly steps: readonly Step[];
   readonly endings: readonly Ending[];
 }
 
@@ -46,15 +73,27 @@ function nameOf({ row }: CompiledFlow): string {
 }
 
 class LogicalRun {
-  readonly steps: FlowStep[] = [];
+  readonly steps: Step[] = [];
   readonly endings: Ending[] = [];
   private readonly network: LogicalNetwork;
-  private readonly residents: ReadonlySet<string>;
+  private readonly chassis: Chassis;
   private isLoop = false;
 
-  constructor(network: LogicalNetwork, residents: ReadonlySet<string>) {
+  constructor(network: LogicalNetwork, chassis: Chassis) {
     this.network = network;
-    this.residents = residents;
+    this.chassis = chassis;
+  }
+
+  /** Begins a pipeline at its first table. */
+  begin(state: PacketState, pipeline: Pipeline, depth: number): void {
+    this.enter(state, pipeline, false);
+    this.table(state, { pipeline, table: 0, depth });
+  }
+
+  private enter(state: PacketState, pipeline: Pipeline, isJump: boolean): void {
+    const { datapath, inport, outport } = state;
+    const frame = state.fields.packet.frame.slice();
+    this.steps.push({ kind: "pipeline", pipeline, datapath, inport, outport, frame, isJump });
   }
 
   private end(kind: "drop" | "refused" | "loop", text: string): void {
@@ -73,18 +112,20 @@ class LogicalRun {
     }
     const flow = this.network
       .flowsOf(state.datapath, run.pipeline, run.table)
-      .find(({ match }) => matches(match, state, this.network, this.residents));
+      .find(({ match }) => matches(match, state, this.network, this.chassis.residents));
     if (flow === undefined) {
       this.end("drop", `no flow of ${run.pipeline} table ${run.table} matches`);
       return;
     }
-    this.steps.push({ datapath: state.datapath, flow });
+    this.steps.push({ kind: "flow", datapath: state.datapath, flow });
     if (flow.refusal !== undefined) {
       this.end("refused", `${nameOf(flow)}: ${flow.refusal}`);
       return;
     }
-    if (flow.actions.length === 0) this.end("drop", nameOf(flow));
+    const { length } = this.endings;
     this.actions(flow.actions, state, run);
+    // Without an output, and without a further table, the packet ends where it is.
+    if (this.endings.length === length) this.end("drop", nameOf(flow));
   }
 
   private actions(actions: readonly Action[], state: PacketState, run: Run): void {
@@ -98,6 +139,8 @@ class LogicalRun {
   private act(action: Exclude<Action, { kind: "decrement-ttl" }>, state: PacketState, run: Run): void {
     switch (action.kind) {
       case "next":
+        if ((action.pipeline ?? run.pipeline) !== run.pipeline)
+          this.enter(state, action.pipeline ?? run.pipeline, true);
         return this.table(state.copy(), {
           pipeline: action.pipeline ?? run.pipeline,
           table: action.table ?? run.table + 1,
@@ -123,52 +166,60 @@ class LogicalRun {
         return undefined;
       }
       case "nested":
-        return this.nested(action.name, action.actions, state.copy(), run);
+        return isTracking(action.name)
+          ? this.track(action, state, run)
+          : this.nested(action.name, action.actions, state.copy(), run);
       case "call":
-        return this.call(action, state);
+        if (isTracking(action.name)) return this.track(action, state, run);
+        if (action.name === "select") return this.select(action, state.copy(), run);
+        return callFunction(action, state, this.network, this.chassis);
     }
   }
 
   private nested(name: string, actions: readonly Action[], state: PacketState, run: Run): void {
-    if (name === "arp") state.becomeArp();
+    if (name !== "clone") {
+      const packet = makePacket(name, state.fields);
+      // Nothing is sent about an error or a reset.
+      if (packet === undefined) return;
+      state.become(packet);
+    }
+    this.steps.push({ kind: "made", name });
     this.actions(actions, state, run);
   }
 
-  private call(action: Extract<Action, { kind: "call" }>, state: PacketState): void {
-    const [port, ip, mac] = action.arguments.map((argument) => valueOf(argument, state));
-    const result = this.result(action.name, state, { port, ip, mac });
-    if (result !== undefined && action.to !== undefined) state.writePlace(action.to, result ? 1n : 0n);
+  private track(action: TrackingAction, state: PacketState, run: Run): void {
+    const planned = planTracking(action, state, this.network, run.pipeline);
+    if (planned === undefined) return;
+    const { request, goesOn, backEnd } = planned;
+    // A packet that goes on in another table is a copy; what stands behind the action is done with the packet itself.
+    const tracked = goesOn ? state.copy() : state;
+    const failure = this.chassis.zones.track(tracked, request, this.chassis.nowMs);
+    if (failure !== undefined) return this.end("drop", `${action.name}: ${failure}`);
+    if (!goesOn) return undefined;
+    tracked.showConnection();
+    this.steps.push({
+      kind: "tracked",
+      action: describeTracking(action, request.translation),
+      state: formatState(tracked.tracking?.bits ?? 0),
+      mark: tracked.tracking?.tracked.connection?.mark ?? 0n,
+      label: tracked.tracking?.tracked.connection?.label ?? 0n,
+      backEnd: backEnd ?? keptBackEnd(tracked),
+    });
+    return this.table(tracked, { ...run, table: run.table + 1, depth: run.depth + 1 });
   }
 
-  private result(
-    name: string,
+  /** Chooses one of several numbers, always the same for a connection, and goes on in the next table. */
+  private select(
+    { arguments: given, to }: Extract<Action, { kind: "call" }>,
     state: PacketState,
-    { port, ip, mac }: Readonly<Record<"port" | "ip" | "mac", bigint | string | undefined>>,
-  ): boolean | undefined {
-    const { network } = this;
-    const known = network.macOf(String(port), ipText(ip));
-    switch (name) {
-      case "check_in_port_sec":
-        return breaksInPortSecurity(state, network.ports.get(state.inport));
-      case "check_out_port_sec":
-        return breaksOutPortSecurity(state, network.ports.get(state.outport));
-      case "get_arp":
-        state.write({ base: "eth.dst", low: 0, width: 48 }, known ?? 0n);
-        return undefined;
-      case "lookup_arp":
-        return known !== undefined && known === mac;
-      case "lookup_arp_ip":
-        return known !== undefined;
-      case "put_arp":
-        if (typeof mac === "bigint") network.learn(String(port), ipText(ip), mac);
-        return undefined;
-      case "ct_clear":
-        state.clearConnection();
-        return undefined;
-      default:
-        // `log` and `set_meter` change no packet.
-        return undefined;
-    }
+    run: Run,
+  ): void {
+    const choices = given.flatMap((each) =>
+      each.kind === "constant" ? [each.value] : each.kind === "option" ? [BigInt(each.name)] : [],
+    );
+    const chosen = choices[placeByHash(state, choices.length || 1)];
+    if (chosen !== undefined && to !== undefined) state.writePlace(to, chosen);
+    return this.table(state, { ...run, table: run.table + 1, depth: run.depth + 1 });
   }
 
   private toEgress(state: PacketState, { depth }: Run): void {
@@ -181,7 +232,7 @@ class LogicalRun {
       if (!this.network.ports.has(copy.outport))
         this.end("drop", `the logical port "${port}" does not exist`);
       else if (copy.outport !== copy.inport || copy.read({ base: "flags", low: 0, width: 1 }) === 1n) {
-        this.table(copy, { pipeline: "egress", table: 0, depth: depth + 1 });
+        this.begin(copy, "egress", depth + 1);
       } else if (group === undefined) this.end("drop", `it would go out where it came in, at ${port}`);
     }
   }
@@ -189,53 +240,35 @@ class LogicalRun {
   /** A `chassisredirect` port stands for the distributed port of its gateway, where the chassis has it. */
   private distributedPort(name: string): string {
     const port = this.network.ports.get(name);
-    if (port?.type !== "chassisredirect" || !this.residents.has(name)) return name;
+    if (port?.type !== "chassisredirect" || !this.chassis.residents.has(name)) return name;
     return port.options.get("distributed-port") ?? name;
   }
 
   private leave(state: PacketState, { depth }: Run): void {
     const port = this.network.ports.get(state.outport);
     const peer = this.network.ports.get(port?.options.get("peer") ?? "");
+    this.steps.push({ kind: "output", port: state.outport, type: port?.type ?? "" });
     if (port === undefined || (port.type !== "patch" && port.type !== "l3gateway") || peer === undefined) {
       this.endings.push({ kind: "output", port: state.outport, packet: state.fields.packet });
       return;
     }
     state.enter(peer.datapath, peer.name);
-    this.table(state, { pipeline: "ingress", table: 0, depth: depth + 1 });
+    this.begin(state, "ingress", depth + 1);
   }
-}
-
-function valueOf(argument: Argument, state: PacketState): bigint | string | undefined {
-  switch (argument.kind) {
-    case "field":
-    case "port":
-      return state.readPlace(argument);
-    case "constant":
-      return argument.value;
-    case "text":
-      return argument.text;
-    case "option":
-      return undefined;
-  }
-}
-
-/** Registers hold IPv4 addresses in 32 bits. */
-function ipText(value: bigint | string | undefined): string {
-  return typeof value === "bigint" && value <= 0xffff_ffffn ? formatIp(Number(value) as Ip) : "";
 }
 
 /** Takes a packet that came in at a logical port through the network. The frame that is given stays as it is. */
 export function runLogicalFlows(
   network: LogicalNetwork,
-  residents: ReadonlySet<string>,
+  chassis: Chassis,
   inport: string,
   packet: Packet,
 ): Passage {
-  const run = new LogicalRun(network, residents);
+  const run = new LogicalRun(network, chassis);
   const port = network.ports.get(inport);
   if (port === undefined)
     return { steps: [], endings: [{ kind: "drop", text: `the logical port "${inport}" does not exist` }] };
   const state = new PacketState(port.datapath, inport, packet.copy());
-  run.table(state, { pipeline: "ingress", table: 0, depth: 0 });
+  run.begin(state, "ingress", 0);
   return run;
 }

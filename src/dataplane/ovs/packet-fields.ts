@@ -2,7 +2,7 @@
  * The fields of OVN in the bytes of a frame. A write updates the checksums that cover it and computes none anew, so that a
  * frame whose checksum was wrong stays wrong.
  */
-import { readU16, readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
+import { readU16, readU8, writeU16 } from "#core/base/bytes.ts";
 import { updateChecksum } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
@@ -36,6 +36,8 @@ const LOCATIONS: Readonly<Record<string, readonly [Start, number, number, number
   "arp.tpa": ["network", 24, 4, 0, 32],
   "icmp4.type": ["transport", 0, 1, 0, 8],
   "icmp4.code": ["transport", 1, 1, 0, 8],
+  "icmp4.frag_mtu": ["transport", 6, 2, 0, 16],
+  "icmp6.frag_mtu": ["transport", 4, 4, 0, 32],
   "icmp6.type": ["transport", 0, 1, 0, 8],
   "icmp6.code": ["transport", 1, 1, 0, 8],
   "nd.target": ["transport", 8, 16, 0, 128],
@@ -66,6 +68,10 @@ const EITHER_FAMILY: Readonly<
   ],
 };
 
+/** Fields that lie in an option of neighbour discovery, with its type. */
+const ND_OPTIONS: Readonly<Record<string, number>> = { "nd.sll": 1, "nd.tll": 2 };
+const ND_OPTIONS_AT = 24;
+
 function maskOf(bits: number): bigint {
   return (1n << BigInt(bits)) - 1n;
 }
@@ -84,7 +90,7 @@ export function replaceBits(whole: bigint, { low, width }: FieldBits, value: big
 /** A frame that logical flows read and rewrite. */
 export class PacketFields {
   readonly packet: Packet;
-  private readonly headers = new Headers();
+  readonly headers: Headers = new Headers();
 
   constructor(packet: Packet) {
     this.packet = packet;
@@ -130,6 +136,8 @@ export class PacketFields {
 
   private locate(name: string): Location | undefined {
     const { headers } = this;
+    const option = ND_OPTIONS[name];
+    if (option !== undefined) return this.locateOption(option);
     const row = LOCATIONS[name] ?? EITHER_FAMILY[name]?.find(([family]) => family === headers.family)?.[1];
     if (row === undefined) return undefined;
     const [start, offset, length, shift, bits] = row;
@@ -137,6 +145,18 @@ export class PacketFields {
     if (base < 0) return undefined;
     const at = base + offset;
     return at + length <= this.packet.end ? { at, length, shift, bits } : undefined;
+  }
+
+  /** The link-layer address in an option of neighbour discovery (RFC 4861 §4.6.1). */
+  private locateOption(type: number): Location | undefined {
+    const { bytes } = this.packet;
+    const { transport, end } = this.headers;
+    if (transport < 0) return undefined;
+    for (let at = transport + ND_OPTIONS_AT; at + 8 <= end; at += readU8(bytes, at + 1) * 8) {
+      if (readU8(bytes, at) === type) return { at: at + 2, length: 6, shift: 0, bits: 48 };
+      if (readU8(bytes, at + 1) === 0) return undefined;
+    }
+    return undefined;
   }
 
   private readBytes(location: Location | undefined): bigint {
@@ -198,23 +218,5 @@ export class PacketFields {
   decrementTtl(): boolean {
     const ttl = this.read("ip.ttl");
     return ttl > 1n && this.write("ip.ttl", ttl - 1n);
-  }
-
-  /** An untagged ARP request from this frame's sender, as the action `arp` makes it. */
-  toArp(make: (length: number) => Packet): PacketFields {
-    const packet = make(42);
-    const { bytes, start } = packet;
-    bytes.set(this.packet.bytes.subarray(this.packet.start, this.packet.start + 12), start);
-    writeU16(bytes, start + 12, 0x0806);
-    writeU16(bytes, start + 14, 1);
-    writeU16(bytes, start + 16, 0x0800);
-    writeU8(bytes, start + 18, 6);
-    writeU8(bytes, start + 19, 4);
-    const arp = new PacketFields(packet);
-    arp.write("arp.op", 1n);
-    arp.write("arp.sha", this.read("eth.src"));
-    arp.write("arp.spa", this.read("ip4.src"));
-    arp.write("arp.tpa", this.read("ip4.dst"));
-    return arp;
   }
 }

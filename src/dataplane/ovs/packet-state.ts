@@ -1,5 +1,6 @@
 /** What a packet carries through the pipelines of a logical network, and how matches read it. */
-import { Packet } from "#core/wire/packet.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { TrackedPacket } from "../host/netfilter/connection-table.ts";
 import type { Place } from "./language/actions.ts";
 import type { FieldBits, Match } from "./language/match.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
@@ -17,12 +18,22 @@ const METADATA: ReadonlySet<string> = new Set([
   "pkt.mark",
 ]);
 
+/** What is known of a packet in the zone where it was looked up last. */
+interface PacketTracking {
+  readonly zone: string;
+  readonly tracked: TrackedPacket;
+  /** `ct_state` as the datapath has it; flows see it from the next table on. */
+  readonly bits: number;
+}
+
 export class PacketState {
   /** Id of the datapath that it is in. */
   datapath: string;
   inport: string;
   outport = "";
   fields: PacketFields;
+  /** What connection tracking found last; flows see what `showConnection` took from it. */
+  tracking: PacketTracking | undefined;
   private readonly metadata = new Map<string, bigint>();
 
   constructor(datapath: string, inport: string, packet: Packet) {
@@ -35,14 +46,25 @@ export class PacketState {
   copy(): PacketState {
     const copy = new PacketState(this.datapath, this.inport, this.fields.packet.copy());
     copy.outport = this.outport;
+    copy.tracking = this.tracking;
     for (const [name, value] of this.metadata) copy.metadata.set(name, value);
     return copy;
   }
 
-  /** Becomes the ARP request that the action `arp` makes of it. */
-  becomeArp(): void {
-    const { tag } = this.fields.packet;
-    this.fields = this.fields.toArp((length) => Packet.ofLength(length, tag));
+  /** Becomes a packet that the chassis made; connection tracking knows nothing of it. */
+  become(packet: Packet): void {
+    packet.tag = this.fields.packet.tag;
+    this.fields = new PacketFields(packet);
+    this.clearConnection();
+  }
+
+  /** Lets flows see what connection tracking found. */
+  showConnection(): void {
+    const { tracking } = this;
+    if (tracking === undefined) return;
+    this.metadata.set("ct_state", BigInt(tracking.bits));
+    this.metadata.set("ct_mark", tracking.tracked.connection?.mark ?? 0n);
+    this.metadata.set("ct_label", tracking.tracked.connection?.label ?? 0n);
   }
 
   /** Registers end with the ingress pipeline; flags, marks and connection state go on. */
@@ -51,12 +73,14 @@ export class PacketState {
   }
 
   clearConnection(): void {
+    this.tracking = undefined;
     for (const name of ["ct_state", "ct_mark", "ct_label"]) this.metadata.delete(name);
   }
 
   /** Goes into another datapath at `port` with nothing of this one's metadata. */
   enter(datapath: string, port: string): void {
     this.metadata.clear();
+    this.tracking = undefined;
     this.datapath = datapath;
     this.inport = port;
     this.outport = "";

@@ -16,6 +16,11 @@ export interface DatapathBinding {
   readonly id: string;
   readonly name: string;
   readonly key: number;
+  readonly kind: "switch" | "router";
+  /** UUID of the northbound switch or router; empty when the row has none. */
+  readonly northbound: string;
+  /** True for a router whose sources have the common zone of its translations (`snat-ct-zone`). */
+  readonly hasSourceZone: boolean;
 }
 
 export interface PortBinding {
@@ -36,6 +41,26 @@ export interface LogicalFlowRow {
   readonly match: string;
   readonly actions: string;
   readonly stage: string;
+  /** First digits of the UUID of the northbound object that the flow was written for; empty for none. */
+  readonly hint: string;
+  /** Where northd writes it: `northd.c:5731`. */
+  readonly source: string;
+}
+
+/** Addresses that stand for back ends. */
+export interface LoadBalancer {
+  readonly name: string;
+  /** `10.96.0.10:53` to its back ends, `10.244.0.3:53,10.244.1.3:53`. */
+  readonly vips: ReadonlyMap<string, string>;
+  readonly protocol: string;
+  readonly options: ReadonlyMap<string, string>;
+}
+
+/** A MAC that was met behind a port of a switch. */
+export interface FdbEntry {
+  readonly datapathKey: number;
+  readonly portKey: number;
+  readonly mac: string;
 }
 
 export interface NamedSet {
@@ -61,6 +86,8 @@ export interface Southbound {
   readonly addressSets: readonly NamedSet[];
   readonly portGroups: readonly NamedSet[];
   readonly macBindings: readonly MacBinding[];
+  readonly loadBalancers: readonly LoadBalancer[];
+  readonly fdb: readonly FdbEntry[];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -135,6 +162,7 @@ function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): Logical
   const pipeline = text(row, "pipeline");
   if (pipeline !== "ingress" && pipeline !== "egress")
     throw new SouthboundError(`pipeline ${pipeline} is not known`);
+  const ids = mapOf(row, "external_ids");
   return {
     id: text(row, "_uuid"),
     datapaths: [
@@ -146,8 +174,34 @@ function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): Logical
     priority: integer(row, "priority", 65_535),
     match: text(row, "match"),
     actions: text(row, "actions"),
-    stage: mapOf(row, "external_ids").get("stage-name") ?? "",
+    stage: ids.get("stage-name") ?? "",
+    hint: ids.get("stage-hint") ?? "",
+    source: ids.get("source") ?? "",
   };
+}
+
+function toDatapath(row: Row): DatapathBinding {
+  const ids = mapOf(row, "external_ids");
+  const router = ids.get("logical-router");
+  return {
+    id: text(row, "_uuid"),
+    name: ids.get("name") ?? "",
+    key: integer(row, "tunnel_key", 0xff_ffff),
+    kind: router === undefined ? "switch" : "router",
+    northbound: router ?? ids.get("logical-switch") ?? "",
+    hasSourceZone: ids.has("snat-ct-zone"),
+  };
+}
+
+function toMacBinding(row: Row): MacBinding {
+  return { port: text(row, "logical_port"), ip: text(row, "ip"), mac: text(row, "mac") };
+}
+
+/** Static bindings stand last, where they win, unless what was learned goes before them. */
+function toMacBindings(learned: readonly Row[], fixed: readonly Row[]): readonly MacBinding[] {
+  const winning = fixed.filter((row) => row.get("override_dynamic_mac") === true);
+  const losing = fixed.filter((row) => row.get("override_dynamic_mac") !== true);
+  return [...losing, ...learned, ...winning].map((row) => toMacBinding(row));
 }
 
 function toPort(row: Row): PortBinding {
@@ -178,11 +232,7 @@ export function readSouthbound(dump: string): Southbound {
     rows("Port_Binding").map((row) => [text(row, "_uuid"), text(row, "logical_port")]),
   );
   return {
-    datapaths: rows("Datapath_Binding").map((row) => ({
-      id: text(row, "_uuid"),
-      name: mapOf(row, "external_ids").get("name") ?? "",
-      key: integer(row, "tunnel_key", 0xff_ffff),
-    })),
+    datapaths: rows("Datapath_Binding").map((row) => toDatapath(row)),
     ports: rows("Port_Binding").map((row) => toPort(row)),
     flows: rows("Logical_Flow").map((row) => toFlow(row, dpGroups)),
     groups: rows("Multicast_Group").map((row) => ({
@@ -192,9 +242,16 @@ export function readSouthbound(dump: string): Southbound {
     })),
     addressSets: rows("Address_Set").map(toNamedSet("addresses")),
     portGroups: rows("Port_Group").map(toNamedSet("ports")),
-    macBindings: rows("MAC_Binding").map((row) => ({
-      port: text(row, "logical_port"),
-      ip: text(row, "ip"),
+    macBindings: toMacBindings(rows("MAC_Binding"), rows("Static_MAC_Binding")),
+    loadBalancers: rows("Load_Balancer").map((row) => ({
+      name: text(row, "name"),
+      vips: mapOf(row, "vips"),
+      protocol: texts(row, "protocol")[0] ?? "tcp",
+      options: mapOf(row, "options"),
+    })),
+    fdb: rows("FDB").map((row) => ({
+      datapathKey: integer(row, "dp_key", 0xff_ffff),
+      portKey: integer(row, "port_key", 0xff_ffff),
       mac: text(row, "mac"),
     })),
   };

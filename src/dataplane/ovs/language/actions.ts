@@ -1,5 +1,5 @@
 /** Actions of logical flows, compiled to data (ovn-sb(5), Logical_Flow, "actions"). */
-import { type FieldBits, bitsOf, checkWidth, readField } from "./match.ts";
+import { type FieldBits, bitsOf, checkWidth, portName, readField } from "./match.ts";
 import type { FieldName } from "./symbols.ts";
 import { LanguageError, TokenReader } from "./tokens.ts";
 
@@ -236,7 +236,7 @@ class ActionParser {
     if (to.kind === "port") {
       if (token.kind !== "text") throw reader.fail("the name of a port in quotes");
       reader.take();
-      return { kind: "load-port", to: to.port, name: token.text };
+      return { kind: "load-port", to: to.port, name: portName(token.text) };
     }
     if (token.kind !== "constant") throw reader.fail("a constant or a field");
     reader.take();
@@ -330,4 +330,32 @@ function widthOf(place: Place): number {
 /** Compiles the text of a flow's actions; an empty list drops. @throws LanguageError */
 export function parseActions(source: string): readonly Action[] {
   return new ActionParser(source).all();
+}
+
+/** What a packet must be for an action to be carried out on it: the flow matches no other (ovn-sb(5), "Prerequisite"). */
+const NEEDS: Readonly<Record<string, string>> = {
+  arp: "ip4",
+  icmp4: "ip4",
+  icmp4_error: "ip4",
+  icmp6: "ip6",
+  icmp6_error: "ip6",
+  nd_na: "nd_ns",
+  nd_na_router: "nd_ns",
+  nd_ns: "ip6",
+  reject: "ip",
+  sctp_abort: "sctp",
+  tcp_reset: "tcp",
+};
+
+/** The matches that all of these need besides that of their flow. */
+export function needsOf(actions: readonly Action[]): ReadonlySet<string> {
+  const needs = new Set<string>();
+  for (const action of actions) {
+    if (action.kind === "decrement-ttl") needs.add("ip");
+    if (action.kind !== "call" && action.kind !== "nested") continue;
+    const need =
+      NEEDS[action.name] ?? (action.name.startsWith("ct_") && action.name !== "ct_clear" ? "ip" : "");
+    if (need !== "") needs.add(need);
+  }
+  return needs;
 }

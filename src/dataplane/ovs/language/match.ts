@@ -252,7 +252,8 @@ class MatchParser {
     if (symbol.kind === "port") {
       if (relation !== "==" && relation !== "!=")
         throw new LanguageError(position, "ports are compared by == or !=");
-      if (item.kind === "text") return { kind: "port", field: symbol.base, name: item.text, isNegated };
+      if (item.kind === "text")
+        return { kind: "port", field: symbol.base, name: portName(item.text), isNegated };
       if (item.kind === "group")
         return { kind: "port-group", field: symbol.base, name: item.text, isNegated };
       throw new LanguageError(position, `${symbol.base} takes a port in quotes or a group`);
@@ -311,6 +312,17 @@ function opposite(match: Match): Match {
     case "resident":
       return { ...match, isNegated: !match.isNegated };
   }
+}
+
+/** The name of no port: its key is 0, which a packet without one has, too. */
+export function portName(text: string): string {
+  return text === "none" ? "" : text;
+}
+
+/** `match` where all of `needs` hold as well. */
+export function withNeeds(match: Match, needs: ReadonlySet<string>): Match {
+  if (needs.size === 0) return match;
+  return { kind: "and", of: [match, ...[...needs].map((each) => expand(each, false))] };
 }
 
 /** Compiles the text of a match. @throws LanguageError */

@@ -31,7 +31,7 @@ export type FieldName = FieldSymbol | PortSymbol | PredicateSymbol;
 
 /** name, bits, what it needs. A `!` in front marks nominal fields. */
 const FIELDS: readonly string[] = [
-  "flags 16",
+  "flags 32",
   "ct_mark 32",
   "ct_label 128",
   "ct_state 16",
@@ -79,8 +79,8 @@ const PARTS: readonly string[] = [
   "flags.loopback flags 0 1",
   "flags.force_snat_for_dnat flags 2 1",
   "flags.force_snat_for_lb flags 3 1",
-  "flags.skip_snat_for_lb flags 5 1",
-  "flags.use_snat_zone flags 7 1",
+  "flags.skip_snat_for_lb flags 9 1",
+  "flags.use_snat_zone flags 11 1",
   "ct_mark.blocked ct_mark 0 1",
   "ct_mark.natted ct_mark 1 1",
   "ct_mark.skip_snat ct_mark 2 1",

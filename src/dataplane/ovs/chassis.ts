@@ -1,0 +1,59 @@
+/** What a chassis remembers while packets pass: connections, sessions that stay with a back end, hairpins. */
+import type { Clock } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { ConnectionZones } from "./connection-tracking.ts";
+
+const MS_PER_SECOND = 1_000;
+
+interface Session {
+  readonly backEnd: string;
+  readonly timeoutMs: number;
+  expiresAtMs: number;
+}
+
+export class Chassis {
+  /** Ports that this chassis has: bound here, or claimed, such as `cr-…`. */
+  readonly residents: ReadonlySet<string>;
+  readonly zones: ConnectionZones = new ConnectionZones();
+  private readonly clock: Clock;
+  /** By client and service: the back end that it stays with. */
+  private readonly sessions = new Map<string, Session>();
+  /** Answers of a back end to itself, which are known by what began them. */
+  private readonly hairpins = new Set<string>();
+
+  constructor(residents: ReadonlySet<string>, clock: Clock) {
+    this.residents = residents;
+    this.clock = clock;
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs;
+  }
+
+  /** Keeps a client at a back end until it was idle for so long. */
+  keepSession(key: string, backEnd: string, timeoutSeconds: number): void {
+    if (this.sessions.size >= LIMITS.trackedConnectionsMax) this.sessions.clear();
+    const timeoutMs = timeoutSeconds * MS_PER_SECOND;
+    this.sessions.set(key, { backEnd, timeoutMs, expiresAtMs: this.nowMs + timeoutMs });
+  }
+
+  /** The back end that a client stays with. */
+  sessionOf(key: string): string | undefined {
+    const session = this.sessions.get(key);
+    if (session === undefined) return undefined;
+    if (session.expiresAtMs <= this.nowMs) {
+      this.sessions.delete(key);
+      return undefined;
+    }
+    session.expiresAtMs = this.nowMs + session.timeoutMs;
+    return session.backEnd;
+  }
+
+  expectHairpin(key: string): void {
+    if (this.hairpins.size < LIMITS.trackedConnectionsMax) this.hairpins.add(key);
+  }
+
+  isHairpin(key: string): boolean {
+    return this.hairpins.has(key);
+  }
+}
