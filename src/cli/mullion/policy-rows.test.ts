@@ -193,3 +193,15 @@ spec: { nodeName: win-1, containers: [{ name: c, image: c, ports: [{ containerPo
     expect(await arrives(open, `${STRANGER} tcp 8080`, "pod/default/late")).toBe(false);
   });
 });
+
+describe.each(BOTH)("$name and the own node", (engine) => {
+  it("a policy with egress stops what goes to it, and verify says whose limit that is", async () => {
+    const codesOf = async (egress: string): Promise<ReadonlySet<string | undefined>> => {
+      const shut = policy(`{ ${OF_WEB}, policyTypes: [Egress], egress: ${egress} }`);
+      const { findings } = await (await opened(cluster(engine), shut)).verify();
+      return new Set(findings.flatMap(({ cell, code }) => (cell === undefined ? [] : [code])));
+    };
+    expect(await codesOf("[]")).toEqual(new Set(["network-policy-own-node"]));
+    expect(await codesOf("[{ to: [{ ipBlock: { cidr: 10.0.0.11/32 } }] }]")).toEqual(new Set());
+  });
+});

@@ -3,7 +3,7 @@
  * what an engine cannot do on Windows is a finding.
  */
 import type { PolicyVerdict, ReadPolicy } from "#contracts/kubernetes/network-policy.ts";
-import { readNetworkPolicy } from "#contracts/kubernetes/network-policy.ts";
+import { readNetworkPolicy, selectsPod } from "#contracts/kubernetes/network-policy.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Cluster } from "../cluster.ts";
 import { PolicyView } from "../limits/network-policies.ts";
@@ -63,19 +63,31 @@ function isSeenAsService(
   return verdict.outcome === "denied" && verdict.direction === "egress";
 }
 
+/** Both engines let a pod's node in, and no pod out to it whose policies do not (control-planes.md §7.2). */
+function isShutInOnNode(
+  { engine }: Enforcement,
+  policies: readonly ReadPolicy[],
+  { source, target }: LimitedFlow,
+): boolean {
+  const { pod, node, os } = source;
+  if (engine === "none" || os !== "windows" || pod === undefined) return false;
+  if (target.kind !== "node" || target.node !== node) return false;
+  return policies.some((policy) => policy.directions.includes("egress") && selectsPod(policy, pod));
+}
+
 /** Cells of a cluster with an engine, or known to have none, as its policies have them. */
 export class PolicyCells {
   private readonly cluster: Cluster;
   private readonly enforcement: Enforcement | undefined;
+  private readonly policies: readonly ReadPolicy[];
   private readonly view: PolicyView;
 
   constructor(cluster: Cluster) {
     const { enforcement, objects } = cluster;
     this.cluster = cluster;
     this.enforcement = objects.NetworkPolicy.length === 0 ? undefined : enforcement;
-    this.view = new PolicyView(
-      this.enforcement === undefined ? [] : objects.NetworkPolicy.map(readNetworkPolicy),
-    );
+    this.policies = this.enforcement === undefined ? [] : objects.NetworkPolicy.map(readNetworkPolicy);
+    this.view = new PolicyView(this.policies);
   }
 
   /** `flowOf`: the cell as limits look at it. What the user expects stays. */
@@ -84,6 +96,8 @@ export class PolicyCells {
     if (enforcement === undefined || cell.flow === "cluster-file" || cell.expected.outcome !== "works")
       return cell;
     const flow = flowOf();
+    if (isShutInOnNode(enforcement, this.policies, flow))
+      return { ...cell, because: "network-policy-own-node" };
     const verdict = this.view.verdict(flow);
     if (verdict === undefined || verdict.outcome === "undefined") return cell;
     if (verdict.outcome === "allowed" && verdict.rules.length === 0) return cell;

@@ -429,6 +429,7 @@ export const KNOWLEDGE_CODES = [
   "network-policy-named-port",
   "network-policy-negated-selector",
   "network-policy-not-enforced",
+  "network-policy-own-node",
   "network-policy-sctp",
   "network-policy-service-address",
   "network-policy-undecided",
