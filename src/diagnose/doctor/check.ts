@@ -3,6 +3,7 @@ import type { ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { ClusterEvidence, KindOfEvidence, NodeEvidence } from "./evidence.ts";
+import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -101,11 +102,20 @@ export interface NodeCheck {
   find(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding>;
 }
 
+/** A finding with the name of the object that it is of. */
+export interface Found {
+  readonly name: string;
+  readonly finding: CheckFinding;
+}
+
 /** The findings of one kind as one: the first, with the others by name. */
-export function together(
-  found: readonly { readonly finding: CheckFinding; readonly name: string }[],
-): readonly CheckFinding[] {
+export function together(found: readonly Found[]): readonly CheckFinding[] {
   const [first, ...others] = found;
   if (first === undefined) return [];
   return [others.length === 0 ? first.finding : { ...first.finding, others: others.map(({ name }) => name) }];
+}
+
+/** A line of evidence. */
+export function shows({ file, line }: Place, says: string): EvidenceLine {
+  return { file, line, says };
 }

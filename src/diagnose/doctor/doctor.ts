@@ -2,6 +2,7 @@
 import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
+import type { ErrorOrigin } from "../catalogue/errors/known-error.ts";
 import { lint } from "../lint/lint.ts";
 import {
   CERTAINTIES,
@@ -13,6 +14,7 @@ import {
 } from "./check.ts";
 import { NODE_CHECKS } from "./checks/all-checks.ts";
 import { type Evidence, type KindOfEvidence, type NodeEvidence, countOf, isPartial } from "./evidence.ts";
+import { HOST_READERS, KINDS_OF_HOST_FACTS, type KindOfHostFact } from "./host-facts.ts";
 import { type FileReading, type ReadEvidence, type ScannedLog, readEvidence } from "./read-evidence.ts";
 import { redact } from "./redact.ts";
 import { Twin } from "./twin.ts";
@@ -57,8 +59,14 @@ export function doctorSchema(): JsonSchema {
   return documentSchema("Mullion doctor report", DOCTOR_REPORT, "draft-07");
 }
 
+function collectHostFacts(): Readonly<Record<KindOfHostFact, string>> {
+  return Object.fromEntries(
+    KINDS_OF_HOST_FACTS.map((kind) => [kind, HOST_READERS[kind].collect]),
+  ) as Readonly<Record<KindOfHostFact, string>>;
+}
+
 /** Which command shows a kind of evidence. */
-const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
+export const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
   nodes: WORDS.collectNodes,
   pods: WORDS.collectNodes,
   services: WORDS.collectNodes,
@@ -68,9 +76,11 @@ const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
   namespaces: WORDS.collectHns,
   "load balancers": WORDS.collectHns,
   rules: WORDS.collectRules,
-  "excluded ports": WORDS.collectExcluded,
-  "dynamic ports": WORDS.collectDynamic,
-  "windows services": WORDS.collectServices,
+  links: "ip -d link",
+  "cni configuration": WORDS.collectCni,
+  "kube-proxy configuration": WORDS.collectKubeProxy,
+  logs: WORDS.collectLogs,
+  ...collectHostFacts(),
 };
 
 const NO_TWIN: Proof = { isProved: false, says: WORDS.notBrought };
@@ -122,11 +132,29 @@ function draft(
   };
 }
 
-/** What logs of the node tell: an error with one cause is likely, for it may be over. */
-function* ofLogs(node: NodeEvidence): Generator<NodeFinding> {
+/** What is asked of logs: an error of whom is in one. All origins of the table stand in one row each. */
+const LOG_QUESTIONS: readonly {
+  readonly id: string;
+  readonly who: string;
+  readonly origins: readonly ErrorOrigin[];
+}[] = [
+  { id: "logs-show-no-error-of-hns", who: "HNS", origins: ["hns", "vfp"] },
+  { id: "events-show-no-error-of-windows", who: "Windows", origins: ["win32", "powershell"] },
+  { id: "logs-show-no-error-of-kube-proxy", who: "kube-proxy", origins: ["kube-proxy"] },
+  { id: "logs-show-no-error-of-flanneld", who: "flanneld", origins: ["flanneld"] },
+  { id: "logs-show-no-error-of-plugins", who: "CNI plugins", origins: ["cni"] },
+  { id: "logs-show-no-error-of-kubelet", who: "kubelet or containerd", origins: ["kubelet", "hcs"] },
+  { id: "logs-show-no-error-of-calico", who: "Calico", origins: ["calico"] },
+  { id: "logs-show-no-error-of-azure", who: "Azure's plugins", origins: ["azure"] },
+  { id: "logs-show-no-error-of-agents", who: "Antrea or OVN", origins: ["antrea", "ovn"] },
+];
+
+/** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */
+function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
   for (const { file, findings } of node.logs)
     for (const { error, standing, firstLine, line } of findings) {
-      if (error.certainty === "unknown" || standing === "wrapper") continue;
+      if (!origins.includes(error.origin) || error.certainty === "unknown" || standing === "wrapper")
+        continue;
       const isSure = error.certainty === "certain" && standing === "root";
       const { related, remedy, cause } = error;
       yield draft(
@@ -222,6 +250,8 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
   const checksNotMade: DoctorReport["checksNotMade"][number][] = [];
   let checksMade = 0;
   for (const node of evidence.nodes) {
+    const before = checksMade;
+    let logsRead = 0;
     for (const check of NODE_CHECKS) {
       const lacks = lacksOf(check, node, evidence);
       if (lacks.length > 0) {
@@ -234,7 +264,15 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
       for (const found of check.find(node, evidence.cluster))
         findings.push(draft(node, byEntry(found.code ?? check.code), found, await twin.prove(node, found)));
     }
-    findings.push(...ofLogs(node));
+    for (const { id, who, origins } of LOG_QUESTIONS) {
+      const asks = `no log shows an error of ${who} with a known cause`;
+      findings.push(...ofLogs(node, origins));
+      if (node.logs.length > 0) logsRead++;
+      else
+        checksNotMade.push({ node: node.name, check: id, asks, missing: ["logs"], collect: [COLLECT.logs] });
+    }
+    // A log alone, in which nothing is known, says nothing of the node.
+    if (checksMade > before) checksMade += logsRead;
   }
   const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
   findings.push(...ofLint(evidence, only?.name ?? "the cluster"));

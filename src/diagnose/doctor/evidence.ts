@@ -10,13 +10,9 @@ import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import { CUT_FIELD } from "#hns/dump/power-shell.ts";
-
-/** A line of a file. */
-export interface Place {
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-}
+import { type HostFacts, KINDS_OF_HOST_FACTS, type KindOfHostFact } from "./host-facts.ts";
+import type { Link } from "./host-addresses.ts";
+import type { Place } from "./place.ts";
 
 /** An object of HNS, in v2 form, and where it stands. */
 export interface HnsRecord {
@@ -57,31 +53,6 @@ export interface KubeRecord<Kind extends KubeKind> {
   readonly place: Place;
 }
 
-/** Ports that Windows keeps from everybody: `netsh int ipv4 show excludedportrange`. */
-export interface ExcludedPorts {
-  readonly protocol: "tcp" | "udp";
-  readonly first: number;
-  readonly last: number;
-  /** Excluded by an administrator, which does not keep programs from them. */
-  readonly isAdministered: boolean;
-  readonly place: Place;
-}
-
-/** Ports that programs get without asking for one: `netsh int ipv4 show dynamicportrange`. */
-export interface DynamicPorts {
-  readonly protocol: "tcp" | "udp";
-  readonly first: number;
-  readonly count: number;
-  readonly place: Place;
-}
-
-/** A service of Windows, as `Get-Service` or `sc queryex` shows it. */
-export interface WindowsService {
-  readonly name: string;
-  readonly isRunning: boolean;
-  readonly place: Place;
-}
-
 /** Ports of a switch with their rules, as vfpctrl lists them. */
 export interface RuleListing {
   readonly port: ReadPort;
@@ -92,6 +63,12 @@ export interface RuleListing {
 export interface ListedEndpoint {
   readonly endpoint: EndpointRecord;
   readonly listing: RuleListing;
+}
+
+/** A configuration of a program of the node. */
+export interface ConfigurationRecord {
+  readonly value: Fields;
+  readonly place: Place;
 }
 
 /** What the files of one Windows node show. */
@@ -109,9 +86,11 @@ export interface NodeEvidence {
   readonly loadBalancers: readonly LoadBalancerRecord[];
   /** A port that no endpoint names says nothing of one. */
   readonly listed: readonly ListedEndpoint[];
-  readonly excludedPorts: readonly ExcludedPorts[];
-  readonly dynamicPorts: readonly DynamicPorts[];
-  readonly services: readonly WindowsService[];
+  /** Files and flags of kube-proxy. */
+  readonly kubeProxy: readonly ConfigurationRecord[];
+  readonly cni: readonly ConfigurationRecord[];
+  /** What commands of the node printed. */
+  readonly host: HostFacts;
   readonly logs: readonly { readonly file: string; readonly findings: readonly LogFinding[] }[];
 }
 
@@ -123,6 +102,8 @@ export interface ClusterEvidence {
   readonly pods: readonly KubeRecord<"Pod">[];
   readonly services: readonly KubeRecord<"Service">[];
   readonly slices: readonly KubeRecord<"EndpointSlice">[];
+  /** Devices of Linux nodes, whichever of them they are of. */
+  readonly links: readonly Link[];
 }
 
 export interface Evidence {
@@ -143,9 +124,11 @@ export type KindOfEvidence =
   | "namespaces"
   | "load balancers"
   | "rules"
-  | "excluded ports"
-  | "dynamic ports"
-  | "windows services";
+  | "links"
+  | "cni configuration"
+  | "kube-proxy configuration"
+  | "logs"
+  | KindOfHostFact;
 
 /** Local endpoints with the listings of their ports: HNS names a port among the resources of its endpoint. */
 export function listedEndpoints(
@@ -164,28 +147,34 @@ export function listedEndpoints(
   });
 }
 
-const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices"];
+const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices", "links"];
 
 /** True where there may be more of a kind than was read. */
 export function isPartial(kind: KindOfEvidence, node: NodeEvidence, cluster: ClusterEvidence): boolean {
   return OF_CLUSTER.includes(kind) ? cluster.isPartial : node.partial.has(kind);
 }
 
+function isHostFact(kind: KindOfEvidence): kind is KindOfHostFact {
+  return KINDS_OF_HOST_FACTS.some((known) => known === kind);
+}
+
 /** How many pieces there are of each kind. */
 export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: ClusterEvidence): number {
-  const lists: Readonly<Record<KindOfEvidence, readonly unknown[]>> = {
+  if (isHostFact(kind)) return node.host[kind].length;
+  const lists: Readonly<Record<Exclude<KindOfEvidence, KindOfHostFact>, readonly unknown[]>> = {
     nodes: cluster.nodes,
     pods: cluster.pods,
     services: cluster.services,
     "endpoint slices": cluster.slices,
+    links: cluster.links,
     networks: node.networks,
     endpoints: node.endpoints,
     namespaces: node.namespaces,
     "load balancers": node.loadBalancers,
     rules: node.listed,
-    "excluded ports": node.excludedPorts,
-    "dynamic ports": node.dynamicPorts,
-    "windows services": node.services,
+    "cni configuration": node.cni,
+    "kube-proxy configuration": node.kubeProxy,
+    logs: node.logs,
   };
   return lists[kind].length;
 }

@@ -2,7 +2,8 @@
 import { plural, wrap } from "#core/base/text-layout.ts";
 import { blocksOf } from "../catalogue/prose.ts";
 import type { NodeFinding } from "./check.ts";
-import type { DoctorReport } from "./doctor.ts";
+import { COLLECT, type DoctorReport } from "./doctor.ts";
+import type { KindOfEvidence } from "./evidence.ts";
 import type { TextStyle } from "../lint/report/format-text.ts";
 
 const INDENT = "    ";
@@ -45,22 +46,26 @@ function formatFinding(finding: NodeFinding, number: number, style: TextStyle): 
   return lines.join("\n");
 }
 
-/** What could not be checked, once for each kind of evidence that is missing. */
+/** What could not be checked, by the command that would show what is missing. */
 function notMadeLines({ checksNotMade }: DoctorReport, style: TextStyle): readonly string[] {
-  const byMissing = new Map<string, { count: number; readonly collect: Set<string> }>();
-  for (const { missing, collect } of checksNotMade) {
-    const key = missing.join(", ");
-    const known = byMissing.get(key) ?? { count: 0, collect: new Set() };
-    known.count++;
-    for (const each of collect) known.collect.add(each);
-    byMissing.set(key, known);
+  const byCommand = new Map<string, { count: number; readonly kinds: Set<string> }>();
+  for (const { missing } of checksNotMade) {
+    const commands = Map.groupBy(missing, (kind) => COLLECT[kind.replace(/^all /u, "") as KindOfEvidence]);
+    for (const [command, kinds] of commands) {
+      const known = byCommand.get(command) ?? { count: 0, kinds: new Set() };
+      known.count++;
+      for (const kind of kinds) known.kinds.add(kind);
+      byCommand.set(command, known);
+    }
   }
-  return [...byMissing].flatMap(([missing, { count, collect }]) => [
-    ...wrap(`${plural(count, "check")} without ${missing}. Collect:`, style.columns - 2).map(
-      (line) => `  ${line}`,
-    ),
-    ...[...collect].map((command) => `    ${command}`),
-  ]);
+  return [...byCommand]
+    .toSorted(([, a], [, b]) => b.count - a.count)
+    .map(([command, { count, kinds }]) => {
+      const text = `${plural(count, "check")} without ${[...kinds].join(", ")}: ${command}`;
+      return wrap(text, style.columns - INDENT.length)
+        .map((line, index) => `${index === 0 ? "  " : INDENT}${line}`)
+        .join("\n");
+    });
 }
 
 /** The whole report. */
@@ -79,7 +84,7 @@ export function formatDoctor(report: DoctorReport, style: TextStyle, isLong: boo
       : [...lines.slice(0, FILES_SHOWN), `  and ${lines.length - FILES_SHOWN} more (--long)`];
   return `${[
     ...blocks,
-    [`${found}; ${made}`, ...notMadeLines(report, style)].join("\n"),
+    [`${found}; ${made}`, ...cut(notMadeLines(report, style))].join("\n"),
     ["Read:", ...cut(read)].join("\n"),
     ...(left.length === 0 ? [] : [["Not read:", ...cut(left)].join("\n")]),
   ].join("\n\n")}\n`;

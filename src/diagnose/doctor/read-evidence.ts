@@ -8,17 +8,18 @@ import { dumpItems } from "#hns/dump/dump-items.ts";
 import type { DumpedObject } from "#hns/dump/dumped-object.ts";
 import { readDump } from "#hns/dump/read-dump.ts";
 import { parseRules } from "../vfp-text/parse-rules.ts";
+import type { LintDocument } from "../lint/input/document.ts";
 import { recognize } from "../lint/input/recognize.ts";
 import type { LogFinding } from "../catalogue/log/findings.ts";
 import {
   type ClusterEvidence,
+  type ConfigurationRecord,
   type EndpointRecord,
   type Evidence,
   type HnsRecord,
   type KindOfEvidence,
   type KubeRecord,
   type NodeEvidence,
-  type Place,
   type RuleListing,
   addressesOfNode,
   endpointOf,
@@ -31,7 +32,15 @@ import {
   textOf,
 } from "./evidence.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { readDynamicPorts, readExcludedPorts, readServices } from "./text-files.ts";
+import { readLinks } from "./host-addresses.ts";
+import {
+  HOST_READERS,
+  type HostFacts,
+  KINDS_OF_HOST_FACTS,
+  joinHostFacts,
+  readHostFacts,
+} from "./host-facts.ts";
+import { type Place, linesOf } from "./place.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -89,9 +98,9 @@ export class FileReading {
   readonly listings: readonly RuleListing[];
   /** Where a list of load balancers stands that has none. */
   readonly emptyList: Place | undefined;
-  readonly excludedPorts: NodeEvidence["excludedPorts"];
-  readonly dynamicPorts: NodeEvidence["dynamicPorts"];
-  readonly services: NodeEvidence["services"];
+  readonly host: HostFacts;
+  readonly links: ClusterEvidence["links"];
+  private readonly documents: readonly LintDocument[];
 
   /** @param placeOf where an object stands that no file has; else in `source`. */
   constructor(given: SourceText, placeOf?: (object: KubeObject) => string) {
@@ -106,19 +115,31 @@ export class FileReading {
       port,
       place: { file, line: port.layers[0]?.groups[0]?.rules[0]?.line ?? 1 },
     }));
-    this.excludedPorts = readExcludedPorts(source);
-    this.dynamicPorts = readDynamicPorts(source);
-    this.services = readServices(source);
+    // A document of objects is nothing else; it may be long.
+    const isDocument = /^\s*[[{]/u.test(text) && this.objects.length + this.hns.length > 0;
+    const lines = isDocument ? [] : linesOf(source);
+    this.host = readHostFacts(lines);
+    this.links = readLinks(lines);
     this.count(this.objects.length, "objects of Kubernetes");
     this.count(this.hns.length, "objects of HNS");
     this.count(this.emptyList === undefined ? 0 : 1, "a list without load balancers");
     this.count(this.listings.length, "ports of vfpctrl");
-    this.count(this.excludedPorts.length, "excluded ranges of ports");
-    this.count(this.dynamicPorts.length, "dynamic ranges of ports");
-    this.count(this.services.length, "services of Windows");
-    if (this.objects.length === 0)
-      for (const { kind } of recognize(source).documents)
-        if (kind !== "hns") this.count(1, `a document (${kind})`);
+    for (const kind of KINDS_OF_HOST_FACTS) this.count(this.host[kind].length, HOST_READERS[kind].holds);
+    this.count(this.links.length, "network devices of Linux");
+    this.documents =
+      this.objects.length > 0 ? [] : recognize(source).documents.filter(({ kind }) => kind !== "hns");
+    for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
+  }
+
+  /** Configurations of programs. */
+  configurations(...kinds: readonly LintDocument["kind"][]): readonly ConfigurationRecord[] {
+    const { file, text } = this.source;
+    return this.documents
+      .filter(({ kind }) => kinds.includes(kind))
+      .map((document) => {
+        const { line } = this.source.positionOf(Math.max(0, text.indexOf(document.text)));
+        return { value: document.value, place: { file, line } };
+      });
   }
 
   /** The heading of hnsdiag without a row, or the file of a collector without an object. */
@@ -247,8 +268,10 @@ function mixedNodes(networks: readonly HnsRecord[], { nodes }: ClusterEvidence):
   return [{ ...second.place, message: WORDS.mixedNodes({ names }) }];
 }
 
-function isOfNode({ hns, emptyList, listings, excludedPorts, dynamicPorts, services }: FileReading): boolean {
-  const lists = [hns, listings, excludedPorts, dynamicPorts, services];
+function isOfNode(reading: FileReading): boolean {
+  const { hns, emptyList, listings, host } = reading;
+  const configurations = reading.configurations("kube-proxy", "kube-proxy-flags", "cni");
+  const lists = [hns, listings, configurations, ...KINDS_OF_HOST_FACTS.map((kind) => host[kind])];
   return emptyList !== undefined || lists.some((each) => each.length > 0);
 }
 
@@ -300,9 +323,9 @@ function evidenceOf(
       endpoints,
       own.flatMap((each) => each.listings),
     ),
-    excludedPorts: own.flatMap((each) => each.excludedPorts),
-    dynamicPorts: own.flatMap((each) => each.dynamicPorts),
-    services: own.flatMap((each) => each.services),
+    kubeProxy: own.flatMap((each) => each.configurations("kube-proxy", "kube-proxy-flags")),
+    cni: own.flatMap((each) => each.configurations("cni")),
+    host: joinHostFacts(own.map((each) => each.host)),
   };
 }
 
@@ -314,6 +337,7 @@ function clusterOf(readings: readonly FileReading[]): ClusterEvidence {
     pods: kubeRecords(objects, "Pod"),
     services: kubeRecords(objects, "Service"),
     slices: kubeRecords(objects, "EndpointSlice"),
+    links: readings.flatMap((each) => each.links),
   };
 }
 

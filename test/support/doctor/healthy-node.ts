@@ -17,6 +17,8 @@ export interface NodeDocuments {
   services: string;
   excluded: string;
   dynamic: string;
+  /** What further commands print, and files that programs keep, by the names of files. */
+  readonly texts: Record<string, string>;
 }
 
 const PORT = "B3C9CB2F-7B32-4B36-9B93-0A1E38AC7C61";
@@ -88,7 +90,12 @@ function service(namespace: string, name: string, address: string, ports: readon
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { namespace, name, creationTimestamp: CREATED[name] ?? "2026-01-01T00:00:00Z" },
+    metadata: {
+      namespace,
+      name,
+      creationTimestamp: CREATED[name] ?? "2026-01-01T00:00:00Z",
+      ...(name === "kube-dns" && { labels: { "k8s-app": "kube-dns" } }),
+    },
     spec: { clusterIP: address, clusterIPs: [address], ports, ...(selector && { selector }) },
   };
 }
@@ -137,7 +144,7 @@ function endpoint(id: string, address: string, fields: Json): Json {
     VirtualNetworkName: "flannel.4096",
     IPAddress: address,
     PrefixLength: 24,
-    MacAddress: "00-15-5D-24-50-01",
+    MacAddress: `00-15-5D-24-50-${id.slice(-2)}`,
     ...fields,
   };
 }
@@ -165,6 +172,9 @@ export const NAT_RULE = "SNAT_TCP_OUTBOUNDNAT_10.244.1.7";
 /** What `vfpctrl /list-rule` prints of the pod's port. */
 export function rulesText(rules: readonly string[]): string {
   return `Policy for port : ${PORT}
+  Enabled : TRUE
+  Blocked : FALSE
+  BlockedOnRestore : FALSE
 
 LAYER : LB_DSR
   Friendly name : LB_DSR
@@ -198,6 +208,116 @@ export function excludedText(ranges: readonly (readonly [number, number])[]): st
   );
   return `\nProtocol tcp Port Exclusion Ranges\n\nStart Port    End Port      \n----------    --------      \n${rows.join("\n")}\n\n* - Administered port exclusions.\n`;
 }
+
+/** In the language of the node, where the commands have one. */
+const TEXTS: Readonly<Record<string, string>> = {
+  "ip.txt": `
+Windows-IP-Konfiguration
+
+   Hostname  . . . . . . . . . . . . : win-1
+   Primäres DNS-Suffix . . . . . . . :
+   Knotentyp . . . . . . . . . . . . : Hybrid
+   IP-Routing aktiviert  . . . . . . : Nein
+
+Ethernet-Adapter vEthernet (Ethernet):
+
+   Verbindungsspezifisches DNS-Suffix:
+   Beschreibung. . . . . . . . . . . : Hyper-V Virtual Ethernet Adapter
+   Physische Adresse . . . . . . . . : 00-15-5D-00-09-7A
+   DHCP aktiviert. . . . . . . . . . : Ja
+   Verbindungslokale IPv6-Adresse  . : fe80::8193:c234:bebb:93db%27(Bevorzugt)
+   IPv4-Adresse  . . . . . . . . . . : 10.0.0.11(Bevorzugt)
+   Subnetzmaske  . . . . . . . . . . : 255.255.255.0
+   Lease erhalten. . . . . . . . . . : Samstag, 28. November 2026 01:00:00
+   Standardgateway . . . . . . . . . : 10.0.0.1
+   DHCP-Server . . . . . . . . . . . : 10.0.0.2
+   DNS-Server  . . . . . . . . . . . : 10.0.0.53
+                                       10.0.0.54
+`,
+  "routes.txt": `
+===========================================================================
+Schnittstellenliste
+ 14...00 15 5d 00 09 7a ......Hyper-V Virtual Ethernet Adapter
+===========================================================================
+
+IPv4-Routentabelle
+===========================================================================
+Aktive Routen:
+     Netzwerkziel    Netzwerkmaske          Gateway    Schnittstelle Metrik
+          0.0.0.0          0.0.0.0         10.0.0.1        10.0.0.11    271
+         10.0.0.0    255.255.255.0   Auf Verbindung        10.0.0.11    271
+       10.244.2.0    255.255.255.0        10.0.0.21        10.0.0.11    271
+===========================================================================
+
+IPv6-Routentabelle
+===========================================================================
+ If Metrik Netzwerkziel             Gateway
+ 14    271 ::/0                     fe80::1234:5678:9abc
+===========================================================================
+`,
+  "netadapter.txt": `
+Name                      InterfaceDescription                    ifIndex Status       MacAddress             LinkSpeed
+----                      --------------------                    ------- ------       ----------             ---------
+vEthernet (Ethernet)      Hyper-V Virtual Ethernet Adapter             14 Up           00-15-5D-00-09-7A        10 Gbps
+Ethernet                  Microsoft Hyper-V Network Adapter             5 Up           00-15-5D-00-09-7A        10 Gbps
+`,
+  "mtu.txt": `
+Idx     Met         MTU          State                Name
+---  ----------  ----------  ------------  ---------------------------
+  1          75  4294967295  connected     Loopback Pseudo-Interface 1
+ 14          25        1500  connected     vEthernet (Ethernet)
+`,
+  "links.txt": `2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    link/ether 02:42:ac:11:00:02 brd ff:ff:ff:ff:ff:ff promiscuity 0
+5: flannel.4096: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1450 qdisc noqueue state UNKNOWN mode DEFAULT group default
+    link/ether ba:c1:6f:91:17:c7 brd ff:ff:ff:ff:ff:ff promiscuity 0
+    vxlan id 4096 local 10.0.0.21 dev eth0 srcport 0 0 dstport 4789 nolearning ttl auto ageing 300
+`,
+  "tcpip6.txt": String.raw`
+HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip6\Parameters
+    DisabledComponents    REG_DWORD    0x20
+
+`,
+  "winver.txt": "Microsoft Windows [Version 10.0.20348.4171]\n",
+  "netstat.txt": `
+  Proto  Lokale Adresse         Remoteadresse          Status           PID
+  TCP    0.0.0.0:10250          0.0.0.0:0              ABHÖREN         3120
+  UDP    0.0.0.0:4789           *:*                                    4
+`,
+  "networks/10.244.1.7": "4a625a2b10a33b0dea96fe8743fb8e13504481ee9f481d179f8e75b8c98611d2\r\neth0",
+  "networks/10.244.1.2": "0123456789abcdef0123456789abcdef\r\neth0",
+  "sourceVip.json": '{"cniVersion":"0.2.0","ip4":{"ip":"10.244.1.2/24","gateway":"10.244.1.1"},"dns":{}}\n',
+  "nodedata.json": JSON.stringify({
+    HNSData: { ProcessId: 2212, MemoryUsage: 60, ThreadInfo: [{ ThreadId: 1, ThreadState: "Wait" }] },
+    AvailableTCPDynamicPortRanges: 210,
+    AvailableUDPDynamicPortRanges: 220,
+  }),
+  "compartments.txt": `
+CompartmentId          : 1
+CompartmentDescription : Default Compartment
+
+CompartmentId          : 3
+CompartmentDescription : \\Container_1
+`,
+  "cni.conflist": JSON.stringify({
+    cniVersion: "0.3.1",
+    name: "flannel.4096",
+    plugins: [
+      { type: "flannel", delegate: { type: "win-overlay", apiVersion: 2 }, capabilities: { dns: true } },
+    ],
+  }),
+  "kube-proxy.conf": `apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: kernelspace
+winkernel:
+  networkName: flannel.4096
+  sourceVip: 10.244.1.2
+  enableDSR: true
+featureGates:
+  WinDSR: true
+  WinOverlay: true
+`,
+};
 
 export function healthyNode(): NodeDocuments {
   const dns = [
@@ -236,6 +356,9 @@ export function healthyNode(): NodeDocuments {
         Name: "flannel.4096",
         Type: "Overlay",
         ManagementIP: "10.0.0.11",
+        NetworkAdapterName: "Ethernet",
+        DrMacAddress: "00-15-5D-FB-CB-0D",
+        Health: { LastErrorCode: 0 },
         Extensions: [
           {
             Id: "F74F241B-440F-4433-BB28-00F89EAD20D8",
@@ -267,7 +390,9 @@ export function healthyNode(): NodeDocuments {
         State: 3,
         Namespace: { ID: NAMESPACE },
         Policies: [{ Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16", "10.96.0.0/12"] }],
-        Resources: { Allocators: [{ EndpointPortGuid: PORT, Tag: "Endpoint Port" }] },
+        Resources: { Allocators: [{ CompartmendId: 3, EndpointPortGuid: PORT, Tag: "Endpoint Port" }] },
+        DNSServerList: "10.96.0.10",
+        DNSSuffix: "shop.svc.cluster.local,svc.cluster.local,cluster.local",
       }),
       endpoint(DNS_POD, "10.244.2.5", { IsRemoteEndpoint: true, State: 1 }),
       endpoint(SOURCE, "10.244.1.2", { State: 1 }),
@@ -290,6 +415,7 @@ export function healthyNode(): NodeDocuments {
     excluded: excludedText([[50_000, 50_059]]),
     dynamic:
       "\nProtocol tcp Dynamic Port Range\n---------------------------------\nStart Port      : 49152\nNumber of Ports : 16384\n",
+    texts: { ...TEXTS },
   };
 }
 
@@ -306,5 +432,6 @@ export function filesOf(documents: NodeDocuments): Readonly<Record<string, strin
     "node/windowsServices.txt": documents.services,
     "node/excludedportrange.txt": documents.excluded,
     "node/dynamicportrange.txt": documents.dynamic,
+    ...Object.fromEntries(Object.entries(documents.texts).map(([name, text]) => [`node/${name}`, text])),
   };
 }

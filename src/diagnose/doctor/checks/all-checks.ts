@@ -1,14 +1,22 @@
 /** All checks. */
 import type { NodeCheck } from "../check.ts";
+import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
+import { HOST_CHECKS } from "./host.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
+import { POLICY_CHECKS } from "./policies.ts";
+import { PROGRAM_CHECKS } from "./programs.ts";
 import { SERVICE_CHECKS } from "./services.ts";
 import { WINDOWS_CHECKS } from "./windows.ts";
 
 /** Of findings that are equally sure the first is told first: what others follow from stands above them. */
 export const NODE_CHECKS: readonly NodeCheck[] = [
+  ...HOST_CHECKS,
   ...WINDOWS_CHECKS,
   ...NETWORK_CHECKS,
+  ...PROGRAM_CHECKS,
   ...ENDPOINT_CHECKS,
+  ...POLICY_CHECKS,
   ...SERVICE_CHECKS,
+  ...CLUSTER_CHECKS,
 ];

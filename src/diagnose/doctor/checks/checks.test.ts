@@ -11,6 +11,7 @@ import {
   rulesText,
   servicesText,
 } from "#test/support/doctor/healthy-node.ts";
+import { type Case, FURTHER_CASES } from "#test/support/doctor/further-cases.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { type DoctorReport, examineNodes } from "../doctor.ts";
 import { FileReading } from "../read-evidence.ts";
@@ -20,7 +21,10 @@ type Json = Record<string, unknown>;
 
 async function examine(documents: NodeDocuments): Promise<DoctorReport> {
   const files = Object.entries(filesOf(documents));
-  return examineNodes(files.map(([name, text]) => new FileReading(new SourceText(name, text))));
+  return examineNodes(
+    files.map(([name, text]) => new FileReading(new SourceText(name, text))),
+    { logs: [{ file: "node/kubeproxy.log", findings: [] }] },
+  );
 }
 
 function byName(documents: NodeDocuments, kind: string, name: string): Json {
@@ -39,19 +43,12 @@ function idOf(id: string): (each: Json) => boolean {
   return (each) => each["ID"] === id;
 }
 
-interface Case {
-  readonly check: string;
-  readonly code: string;
-  /** Where such a node was seen; or that no public one was found. */
-  readonly seen: string;
-  readonly says: RegExp;
-  readonly file: string;
-  readonly change: (documents: NodeDocuments) => void;
-}
-
+/** What is asked of logs: a question for each family of programs. */
+const LOG_QUESTIONS = 9;
 const GONE_LB = "22222222-0000-4000-8000-000000000003";
 
 const CASES: readonly Case[] = [
+  ...FURTHER_CASES,
   {
     check: "services-have-load-balancers",
     code: "load-balancer-missing",
@@ -404,7 +401,7 @@ describe("a sound node", () => {
     const report = await examine(healthyNode());
     expect(report.findings).toEqual([]);
     expect(report.checksNotMade).toEqual([]);
-    expect(report.checksMade).toBe(NODE_CHECKS.length);
+    expect(report.checksMade).toBe(NODE_CHECKS.length + LOG_QUESTIONS);
     expect(report.notRead).toEqual([]);
   });
 

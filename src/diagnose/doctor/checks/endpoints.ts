@@ -41,7 +41,7 @@ function sourceAddresses({ loadBalancers }: NodeEvidence): ReadonlySet<string> {
 }
 
 /** Pods of the node that have addresses of their own and run. */
-function podsOn({ node }: NodeEvidence, { pods }: ClusterEvidence): readonly KubeRecord<"Pod">[] {
+export function podsOn({ node }: NodeEvidence, { pods }: ClusterEvidence): readonly KubeRecord<"Pod">[] {
   const name = node?.object.metadata.name;
   return pods.filter(
     ({ object: { spec, status } }) =>
@@ -52,12 +52,12 @@ function podsOn({ node }: NodeEvidence, { pods }: ClusterEvidence): readonly Kub
   );
 }
 
-function addressesOfPod({ object: { status } }: KubeRecord<"Pod">): readonly Ip[] {
+export function addressesOfPod({ object: { status } }: KubeRecord<"Pod">): readonly Ip[] {
   const texts = [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)];
   return [...new Set(texts.flatMap((text) => (text === undefined ? [] : (parseIp(text) ?? []))))];
 }
 
-function nameOfPod({ object: { metadata } }: KubeRecord<"Pod">): string {
+export function nameOfPod({ object: { metadata } }: KubeRecord<"Pod">): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 

@@ -1,8 +1,8 @@
 /** Networks of HNS beside the Node objects: addresses, the switch extension, tunnels to the other nodes. */
 import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
-import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatIp, parseIp, parsePrefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type CheckFinding, type NodeCheck, together } from "../check.ts";
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
   type HnsRecord,
   type KubeRecord,
@@ -13,9 +13,11 @@ import {
   listOf,
   managementAddressOf,
   policiesOf,
+  subnetsOf,
   textOf,
   typeOfNetwork,
 } from "../evidence.ts";
+import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -311,7 +313,7 @@ const IDENTIFIER_TOO_LOW: NodeCheck = {
   asks: "overlay networks have identifiers of 4096 and more",
   needs: ["networks"],
   find(node) {
-    const found: { readonly name: string; readonly finding: CheckFinding }[] = [];
+    const found: Found[] = [];
     for (const network of ofType(node, "overlay"))
       for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
         for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
@@ -332,7 +334,182 @@ const IDENTIFIER_TOO_LOW: NodeCheck = {
   },
 };
 
+function ownLease({ node }: NodeEvidence): Lease | undefined {
+  return node === undefined ? undefined : leaseOf(node);
+}
+
+/** VXLAN identifiers of the subnets of a network. */
+function identifiersOf({ document }: HnsRecord): readonly number[] {
+  return listOf(document["Ipams"])
+    .flatMap((ipam) => listOf(fieldsOf(ipam)["Subnets"]))
+    .flatMap((subnet) => listOf(fieldsOf(subnet)["Policies"]).map(fieldsOf))
+    .filter((policy) => textOf(policy["Type"]) === "VSID")
+    .flatMap((policy) => fieldsOf(policy["Settings"])["IsolationId"] ?? [])
+    .filter((id) => typeof id === "number");
+}
+
+/** What the node's own network has otherwise than flannel publishes of it: other nodes go by what is published. */
+function publishedOtherwise(
+  node: NodeEvidence,
+  differs: (network: HnsRecord, lease: Lease) => readonly [has: string, published: string] | undefined,
+): readonly CheckFinding[] {
+  const lease = ownLease(node);
+  if (lease === undefined) return [];
+  return together(
+    ofType(node, "overlay")
+      .filter(({ name }) => !EXTERNAL.test(name))
+      .flatMap((network): readonly Found[] => {
+        const [has, published] = differs(network, lease) ?? [];
+        if (has === undefined || published === undefined) return [];
+        return [
+          {
+            name: network.name,
+            finding: {
+              certainty: "certain",
+              message: `network ${network.name} has ${has}, and other nodes are told ${published}`,
+              evidence: [
+                shows(network.place, `network ${network.name}: ${has}`),
+                shows(
+                  lease.node.place,
+                  `annotation of Node ${lease.node.object.metadata.name}: ${published}`,
+                ),
+              ],
+              breaks: "packets of other nodes to pods of this one",
+            },
+          },
+        ];
+      }),
+  );
+}
+
+const OWN_IDENTIFIER: NodeCheck = {
+  id: "own-vni-is-published",
+  code: "vxlan-identifiers-differ",
+  asks: "flannel publishes the VXLAN identifier that the node's network has",
+  needs: ["nodes", "networks"],
+  find: (node) =>
+    publishedOtherwise(node, (network, { vni }) => {
+      const ids = identifiersOf(network);
+      const [id] = ids;
+      if (id === undefined || vni === undefined || ids.includes(vni)) return undefined;
+      return [`VNI ${id}`, `VNI ${vni}`];
+    }),
+};
+
+const OWN_MAC: NodeCheck = {
+  id: "own-router-mac-is-published",
+  code: "remote-subnet-route-differs",
+  asks: "flannel publishes the router MAC that the node's network has",
+  needs: ["nodes", "networks"],
+  find: (node) =>
+    publishedOtherwise(node, (network, { mac }) => {
+      const text =
+        textOf(network.v1["DrMacAddress"]) || textOf(policiesOf(network, "DrMacAddress")[0]?.["Address"]);
+      const [own, wanted] = [parseMac(text), parseMac(mac)];
+      return own === undefined || wanted === undefined || own === wanted
+        ? undefined
+        : [`MAC ${text}`, `MAC ${mac}`];
+    }),
+};
+
+const RANGE: NodeCheck = {
+  id: "networks-have-the-nodes-range",
+  code: "network-range-differs",
+  asks: "flannel's network has a subnet of the node's range of pods",
+  needs: ["nodes", "networks"],
+  find(node) {
+    const lease = ownLease(node);
+    const range = parsePrefix(lease?.range ?? "");
+    if (lease === undefined || range === undefined) return [];
+    return together(
+      ofType(node, "overlay", "l2bridge")
+        .filter(({ name }) => /^(?:flannel|vxlan|cbr)/iu.test(name))
+        .flatMap((network): readonly Found[] => {
+          const texts = subnetsOf(network);
+          const known = texts.flatMap((text) => parsePrefix(text) ?? []);
+          if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) return [];
+          return [
+            {
+              name: network.name,
+              finding: {
+                certainty: "certain",
+                message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
+                evidence: [
+                  shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
+                  shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
+                ],
+                breaks: WORDS.breaksRange,
+              },
+            },
+          ];
+        }),
+    );
+  },
+};
+
+const NETWORK_LOST: NodeCheck = {
+  id: "a-network-for-pods-exists",
+  code: "hns-networks-lost-at-reboot",
+  asks: "HNS has a network for the pods that run",
+  needs: ["nodes", "pods", "networks"],
+  wholly: ["networks"],
+  find(node, cluster) {
+    const own = node.node;
+    const [pod] = podsOn(node, cluster);
+    const [other] = node.networks;
+    const isThere = node.networks.some(
+      (each) =>
+        (NEEDS_VFP.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
+        !EXTERNAL.test(each.name),
+    );
+    if (own === undefined || pod === undefined || other === undefined || isThere) return [];
+    // Pods of a NAT network have its addresses.
+    const prefixes = node.networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
+    const addresses = addressesOfPod(pod);
+    if (addresses.some((address) => prefixes.some((prefix) => prefixContains(prefix, address)))) return [];
+    return [
+      {
+        certainty: "likely",
+        message: `HNS has no network for the pods of node ${own.object.metadata.name}`,
+        evidence: [
+          shows(other.place, `networks: ${node.networks.map(({ name }) => name).join(", ")}`),
+          shows(pod.place, `pod ${nameOfPod(pod)} runs with ${addresses.map(formatIp).join(", ")}`),
+        ],
+        breaks: "all traffic of the node's pods",
+      },
+    ];
+  },
+};
+
+const HEALTH: NodeCheck = {
+  id: "networks-are-sound",
+  code: "hns-object-degraded",
+  asks: "no network has an error in its health",
+  needs: ["networks"],
+  find: ({ networks }) =>
+    together(
+      networks.flatMap((network): readonly Found[] => {
+        const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
+        const code = health["LastErrorCode"];
+        if (typeof code !== "number" || code === 0) return [];
+        const text = `0x${(code >>> 0).toString(16)}`;
+        return [
+          {
+            name: network.name,
+            finding: {
+              certainty: "possible",
+              message: `the last error of network ${network.name} is ${text}`,
+              evidence: [shows(network.place, `Health: LastErrorCode ${code}`)],
+              breaks: WORDS.breaksHealth,
+            },
+          },
+        ];
+      }),
+    ),
+};
+
 export const NETWORK_CHECKS: readonly NodeCheck[] = [
+  NETWORK_LOST,
   LINK_LOCAL_ADDRESS,
   MANAGEMENT_ADDRESS,
   EXTENSION,
@@ -340,4 +517,8 @@ export const NETWORK_CHECKS: readonly NodeCheck[] = [
   ROUTE_DIFFERS,
   IDENTIFIERS,
   IDENTIFIER_TOO_LOW,
+  OWN_IDENTIFIER,
+  OWN_MAC,
+  RANGE,
+  HEALTH,
 ];

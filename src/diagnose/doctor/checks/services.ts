@@ -2,16 +2,20 @@
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { type CheckFinding, type NodeCheck, together } from "../check.ts";
-import type {
-  ClusterEvidence,
-  EndpointRecord,
-  KubeRecord,
-  LoadBalancerRecord,
-  NodeEvidence,
-  Place,
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import {
+  type ClusterEvidence,
+  type EndpointRecord,
+  type KubeRecord,
+  type LoadBalancerRecord,
+  type NodeEvidence,
+  addressesOfNode,
+  isCut,
 } from "../evidence.ts";
+import type { Place } from "../place.ts";
+import { addressesOfPod } from "./endpoints.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -32,6 +36,8 @@ interface FrontEnd {
   readonly ready: readonly BackEnd[];
   /** All that slices name, ready or not. */
   readonly named: ReadonlySet<Ip>;
+  /** Of the slices. */
+  readonly ports: ReadonlySet<number>;
   readonly isLocalOnly: boolean;
 }
 
@@ -56,12 +62,15 @@ function placeText({ vip, port, protocol }: Pick<FrontEnd, "vip" | "port" | "pro
 function backEndsOf(
   slices: readonly KubeRecord<"EndpointSlice">[],
   portName: string,
-): { readonly ready: readonly BackEnd[]; readonly named: ReadonlySet<Ip> } {
+): Pick<FrontEnd, "ready" | "named" | "ports"> {
   const ready: BackEnd[] = [];
   const named = new Set<Ip>();
+  const numbers = new Set<number>();
   for (const { object, place } of slices) {
     const { ports = [], endpoints } = object;
-    if (!ports.some((each) => (each.name ?? "") === portName)) continue;
+    const own = ports.filter((each) => (each.name ?? "") === portName);
+    if (own.length === 0) continue;
+    for (const { port } of own) if (port !== undefined) numbers.add(port);
     for (const { addresses, conditions } of endpoints ?? [])
       for (const text of addresses.slice(0, 1)) {
         const address = parseIp(text);
@@ -70,7 +79,7 @@ function backEndsOf(
         if (conditions?.ready !== false) ready.push({ address, place });
       }
   }
-  return { ready, named };
+  return { ready, named, ports: numbers };
 }
 
 function isProxied({ metadata, spec }: KubeRecord<"Service">["object"]): boolean {
@@ -103,6 +112,7 @@ function frontEndsOf({ services, slices }: ClusterEvidence): readonly FrontEnd[]
           protocol: number,
           ready: all.ready.filter(({ address }) => isSame(address)),
           named: all.named,
+          ports: all.ports,
           isLocalOnly: spec.internalTrafficPolicy === "Local",
         };
       }),
@@ -116,6 +126,13 @@ function serves({ vips, ports }: LoadBalancerRecord, { vip, port, protocol }: Fr
     vips.includes(vip) &&
     (ports === undefined || ports.some((each) => each.external === port && each.protocol === protocol))
   );
+}
+
+/** Load balancers by their addresses: a node has thousands of both. */
+function byVip(loadBalancers: readonly LoadBalancerRecord[]): ReadonlyMap<Ip, readonly LoadBalancerRecord[]> {
+  const lists = new Map<Ip, LoadBalancerRecord[]>();
+  for (const each of loadBalancers) for (const vip of each.vips) addToList(lists, vip, each);
+  return lists;
 }
 
 function createdAt(service: KubeRecord<"Service">): number {
@@ -135,10 +152,14 @@ const MISSING: NodeCheck = {
   wholly: ["load balancers"],
   find({ loadBalancers, none }, cluster) {
     const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
+    const known = byVip(loadBalancers);
     const { missing = [], there = [] } = Object.groupBy(wanted, (each) =>
-      loadBalancers.some((one) => serves(one, each)) ? "there" : "missing",
+      known.get(each.vip)?.some((one) => serves(one, each)) === true ? "there" : "missing",
     );
-    const youngest = Math.max(...there.map(({ service }) => createdAt(service)).filter(Number.isFinite));
+    const youngest = there
+      .map(({ service }) => createdAt(service))
+      .filter(Number.isFinite)
+      .reduce((latest, time) => Math.max(latest, time), Number.NEGATIVE_INFINITY);
     const place = loadBalancers[0]?.place ?? none.get("load balancers");
     return together(
       missing.toSorted(byHarm).map((each) => {
@@ -183,17 +204,12 @@ function byId(endpoints: readonly EndpointRecord[]): ReadonlyMap<string, Endpoin
   return new Map(endpoints.map((each) => [each.id.toLowerCase(), each]));
 }
 
-function* backEndsThatDiffer(
-  node: NodeEvidence,
-  cluster: ClusterEvidence,
-): Iterable<{
-  readonly finding: CheckFinding;
-  readonly name: string;
-}> {
+function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iterable<Found> {
   const endpoints = byId(node.endpoints);
+  const known = byVip(node.loadBalancers.filter(({ ports }) => ports !== undefined));
   for (const each of frontEndsOf(cluster)) {
     if (each.isLocalOnly || each.ready.length === 0) continue;
-    for (const one of node.loadBalancers.filter((load) => serves(load, each) && load.ports !== undefined)) {
+    for (const one of (known.get(each.vip) ?? []).filter((load) => serves(load, each))) {
       const has = addressesOf(one, endpoints);
       if (has === undefined) continue;
       const stale = has.filter((address) => !each.named.has(address));
@@ -334,7 +350,7 @@ const DOUBLED: NodeCheck = {
   needs: ["load balancers"],
   find({ loadBalancers }) {
     const first = new Map<string, LoadBalancerRecord>();
-    const found: { readonly name: string; readonly finding: CheckFinding }[] = [];
+    const found: Found[] = [];
     for (const one of loadBalancers)
       for (const vip of one.vips)
         for (const { external, protocol } of one.ports ?? []) {
@@ -416,12 +432,222 @@ const DEGRADED: NodeCheck = {
     ),
 };
 
+/** An address or a port of a Service beside its cluster address. */
+interface OtherFrontEnd {
+  readonly service: KubeRecord<"Service">;
+  /** Undefined for a node port, which is at the node's addresses. */
+  readonly vip: Ip | undefined;
+  readonly port: number;
+  readonly protocol: number;
+  readonly what: string;
+}
+
+/** Node ports, and addresses that a cloud or a user gave, of Services with a ready back end. */
+function otherFrontEnds(cluster: ClusterEvidence): readonly OtherFrontEnd[] {
+  const served = new Set(
+    frontEndsOf(cluster)
+      .filter(({ ready }) => ready.length > 0)
+      .map(({ name }) => name),
+  );
+  return cluster.services.flatMap((service) => {
+    const { spec, status } = service.object;
+    if (!served.has(nameOf(service.object)) || spec?.externalTrafficPolicy === "Local") return [];
+    const ingress = (status?.loadBalancer?.ingress ?? []).filter(({ ipMode }) => ipMode !== "Proxy");
+    const vips = [...ingress.map(({ ip }) => ip), ...(spec?.externalIPs ?? [])].flatMap(
+      (text) => parseIp(text ?? "") ?? [],
+    );
+    return (spec?.ports ?? []).flatMap(
+      ({ port, nodePort, protocol: name = "TCP" }): readonly OtherFrontEnd[] => {
+        const protocol = PROTOCOLS[name];
+        if (protocol === undefined) return [];
+        return [
+          ...(nodePort === undefined
+            ? []
+            : [{ service, vip: undefined, port: nodePort, protocol, what: `node port ${nodePort}/${name}` }]),
+          ...vips.map((vip) => ({
+            service,
+            vip,
+            port,
+            protocol,
+            what: `${formatSocketAddress(vip, port)}/${name}`,
+          })),
+        ];
+      },
+    );
+  });
+}
+
+/** Of front ends that are not cluster addresses, those without a load balancer. */
+function withoutLoadBalancer(
+  { loadBalancers, none }: NodeEvidence,
+  wanted: readonly OtherFrontEnd[],
+): readonly CheckFinding[] {
+  const key = (vip: Ip | undefined, port: number, protocol: number): string =>
+    `${vip ?? ""} ${port} ${protocol}`;
+  const known = new Set(
+    loadBalancers.flatMap(({ vips, ports = [] }) =>
+      ports.flatMap(({ external, protocol }) =>
+        (vips.length === 0 ? [undefined] : vips).map((vip) => key(vip, external, protocol)),
+      ),
+    ),
+  );
+  const isShown = loadBalancers.every(({ ports }) => ports !== undefined);
+  const place = loadBalancers[0]?.place ?? none.get("load balancers");
+  if (!isShown || place === undefined) return [];
+  return together(
+    wanted
+      .filter(({ vip, port, protocol }) => !known.has(key(vip, port, protocol)))
+      .map(({ service, what }) => ({
+        name: `${nameOf(service.object)} ${what}`,
+        finding: {
+          certainty: "likely",
+          message: `HNS has no load balancer for ${what} of Service ${nameOf(service.object)}`,
+          evidence: [
+            shows(service.place, `Service ${nameOf(service.object)} has ${what}`),
+            shows(place, WORDS.loadBalancersWithout({ count: loadBalancers.length, at: what })),
+          ],
+          breaks: `connections to ${what} by way of this node`,
+        },
+      })),
+  );
+}
+
+const NODE_PORTS: NodeCheck = {
+  id: "node-ports-have-load-balancers",
+  code: "load-balancer-missing",
+  asks: WORDS.asksNodePorts,
+  needs: ["services", "endpoint slices", "load balancers"],
+  wholly: ["load balancers"],
+  find: (node, cluster) =>
+    withoutLoadBalancer(
+      node,
+      otherFrontEnds(cluster).filter(({ vip }) => vip === undefined),
+    ),
+};
+
+const OTHER_ADDRESSES: NodeCheck = {
+  id: "ingress-addresses-have-load-balancers",
+  code: "load-balancer-missing",
+  asks: "addresses that a Service got from outside have load balancers",
+  needs: ["services", "endpoint slices", "load balancers"],
+  wholly: ["load balancers"],
+  find: (node, cluster) =>
+    withoutLoadBalancer(
+      node,
+      otherFrontEnds(cluster).filter(({ vip }) => vip !== undefined),
+    ),
+};
+
+const PORT_DIFFERS: NodeCheck = {
+  id: "load-balancers-lead-to-the-port",
+  code: "load-balancer-port-differs",
+  asks: "load balancers lead to the port of the EndpointSlices",
+  needs: ["services", "endpoint slices", "load balancers"],
+  find({ loadBalancers }, cluster) {
+    const known = byVip(loadBalancers);
+    return together(
+      frontEndsOf(cluster).flatMap((each): readonly Found[] => {
+        const one = known.get(each.vip)?.find((load) => serves(load, each));
+        const internal = one?.ports?.find(
+          ({ external, protocol }) => external === each.port && protocol === each.protocol,
+        )?.internal;
+        const [backEnd] = each.ready;
+        if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) return [];
+        if (each.ports.size === 0 || each.ports.has(internal)) return [];
+        const at = placeText(each);
+        const wanted = [...each.ports].join(", ");
+        return [
+          {
+            name: `${each.name} ${at}`,
+            finding: {
+              certainty: "likely",
+              message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
+              evidence: [
+                shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
+                shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
+              ],
+              breaks: `connections to ${at}`,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+const WITHOUT_BACK_ENDS: NodeCheck = {
+  id: "load-balancers-have-back-ends",
+  code: "hns-load-balancer-without-endpoints",
+  asks: "each load balancer has a back end",
+  needs: ["load balancers"],
+  find: ({ loadBalancers }) =>
+    together(
+      loadBalancers
+        .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
+        .map((one) => ({
+          name: one.id,
+          finding: {
+            certainty: "likely",
+            message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
+            evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
+            breaks: "connections to its addresses",
+          },
+        })),
+    ),
+};
+
+const REMOTE_KNOWN: NodeCheck = {
+  id: "remote-endpoints-are-somebody",
+  code: "hns-remote-endpoint-left",
+  asks: WORDS.asksRemoteKnown,
+  needs: ["pods", "services", "endpoint slices", "nodes", "endpoints"],
+  wholly: ["pods", "services", "endpoint slices"],
+  find({ endpoints }, { pods, services, slices, nodes }) {
+    const known = new Set([
+      // On overlay networks kube-proxy makes an endpoint for the address of a Service, too.
+      ...services.flatMap(({ object: { spec, status } }) =>
+        [
+          ...(spec?.clusterIPs ?? [spec?.clusterIP ?? ""]),
+          ...(spec?.externalIPs ?? []),
+          ...(status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip),
+        ].flatMap((text) => parseIp(text) ?? []),
+      ),
+      ...pods.flatMap(addressesOfPod),
+      ...nodes.flatMap((node) => addressesOfNode(node)),
+      ...slices.flatMap(({ object }) =>
+        (object.endpoints ?? []).flatMap(({ addresses }) => addresses.flatMap((text) => parseIp(text) ?? [])),
+      ),
+    ]);
+    return together(
+      endpoints
+        .filter(
+          ({ isRemote, addresses }) =>
+            isRemote && addresses.length > 0 && !addresses.some((each) => known.has(each)),
+        )
+        .map(({ addresses, name, id, place }) => ({
+          name: addresses.map(formatIp).join(", "),
+          finding: {
+            certainty: "possible",
+            message: `a remote endpoint has ${addresses.map(formatIp).join(", ")}, which nobody has`,
+            evidence: [shows(place, `remote endpoint ${name || id}`)],
+            breaks: WORDS.breaksLeftEndpoint,
+          },
+        })),
+    );
+  },
+};
+
 export const SERVICE_CHECKS: readonly NodeCheck[] = [
   MISSING,
   DNS,
   DIFFER,
+  PORT_DIFFERS,
   UNKNOWN,
+  NODE_PORTS,
+  OTHER_ADDRESSES,
   WITHOUT_SERVICE,
   DOUBLED,
+  WITHOUT_BACK_ENDS,
   DEGRADED,
+  REMOTE_KNOWN,
 ];

@@ -1,15 +1,15 @@
 /** Windows itself: its services, the ports that it keeps, and the rules of its switch. */
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, together } from "../check.ts";
+import { type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
   type ClusterEvidence,
-  type ExcludedPorts,
   type LoadBalancerRecord,
   type NodeEvidence,
-  type Place,
   type RuleListing,
   policiesOf,
 } from "../evidence.ts";
+import type { ExcludedPorts } from "../host-ports.ts";
+import type { Place } from "../place.ts";
 import type { ReadRule } from "../../vfp-text/parse-rules.ts";
 import { doctor } from "#data/words.js";
 
@@ -20,8 +20,8 @@ const SERVICES: NodeCheck = {
   code: "hns-service-not-running",
   asks: "hns, vfpext, kubeproxy and kubelet run",
   needs: ["windows services"],
-  find: ({ services }) =>
-    services
+  find: ({ host }) =>
+    host["windows services"]
       .filter(({ isRunning }) => !isRunning)
       .map(({ name, place }) => ({
         certainty: "certain",
@@ -84,7 +84,7 @@ const EXCLUDED: NodeCheck = {
   needs: ["excluded ports"],
   find(node, cluster) {
     const taken = (wanted: WantedPort): ExcludedPorts | undefined =>
-      node.excludedPorts.find(
+      node.host["excluded ports"].find(
         ({ protocol, first, last, isAdministered }) =>
           protocol === wanted.protocol && first <= wanted.port && wanted.port <= last && !isAdministered,
       );
@@ -130,10 +130,10 @@ const BLOCKS: NodeCheck = {
   code: "load-balancer-ports-exhausted",
   asks: "the dynamic range has free blocks of 64 ports",
   needs: ["excluded ports", "dynamic ports"],
-  find: ({ excludedPorts, dynamicPorts }) =>
+  find: ({ host }) =>
     together(
-      dynamicPorts.flatMap(({ protocol, first, count, place }) => {
-        const excluded = excludedPorts.filter((each) => each.protocol === protocol);
+      host["dynamic ports"].flatMap(({ protocol, first, count, place }) => {
+        const excluded = host["excluded ports"].filter((each) => each.protocol === protocol);
         const free = freeBlocks(first, count, excluded);
         const [one] = excluded;
         if (free >= BLOCKS_MIN || one === undefined) return [];
@@ -223,7 +223,7 @@ const DSR_RULES: NodeCheck = {
   needs: ["endpoints", "load balancers", "rules"],
   wholly: ["rules"],
   find(node) {
-    const found: { readonly name: string; readonly finding: CheckFinding }[] = [];
+    const found: Found[] = [];
     for (const { endpoint, listing } of node.listed) {
       const has = new Set(rulesOf(listing).map(frontEndOf));
       // A port without any is one that the listing does not show these layers of.
@@ -323,11 +323,54 @@ const DOUBLED_RULES: NodeCheck = {
     ),
 };
 
+const DNS_RULES: NodeCheck = {
+  id: "dns-rules-are-on-all-ports",
+  code: "hns-rules-differ",
+  asks: WORDS.asksDnsRules,
+  needs: ["endpoints", "rules"],
+  wholly: ["rules"],
+  find({ listed }) {
+    const ports = listed
+      .map((each) => ({ ...each, has: new Set(rulesOf(each.listing).map(frontEndOf)) }))
+      .filter(({ has }) => [...has].some((each) => each !== undefined));
+    const dns = new Set(
+      ports.flatMap(({ has }) => [...has].filter((each) => / 53 (?:6|17)$/u.test(each ?? ""))),
+    );
+    return together(
+      ports.flatMap(({ endpoint, listing, has }): readonly Found[] => {
+        const missing = [...dns].find((each) => !has.has(each));
+        const other = ports.find((each) => each.has.has(missing));
+        if (missing === undefined || other === undefined) return [];
+        const at = missing.split(" ").slice(0, 2).join(":");
+        const address = endpoint.addresses.map(formatIp).join(", ");
+        return [
+          {
+            name: address,
+            finding: {
+              certainty: "certain",
+              message: WORDS.dsrRuleMissing({ at, address }),
+              evidence: [
+                shows(listing.place, WORDS.frontEndsWithout({ count: has.size, address })),
+                shows(
+                  other.listing.place,
+                  `the port of ${other.endpoint.addresses.map(formatIp).join(", ")} has it`,
+                ),
+              ],
+              breaks: `names in the pod of ${address}`,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
 export const WINDOWS_CHECKS: readonly NodeCheck[] = [
   SERVICES,
   EXCLUDED,
   BLOCKS,
   OUTBOUND_NAT,
+  DNS_RULES,
   DSR_RULES,
   STALE_RULES,
   DOUBLED_RULES,

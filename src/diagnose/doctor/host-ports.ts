@@ -2,8 +2,42 @@
  * What Windows' own commands print about ports and services. Words are those of the system's language, so lines are told
  * by their shape: numbers between blanks, names at the edge.
  */
-import type { SourceText } from "#core/base/source-text.ts";
-import type { DynamicPorts, ExcludedPorts, WindowsService } from "./evidence.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import type { Line, Place } from "./place.ts";
+
+/** Ports that Windows keeps from everybody: `netsh int ipv4 show excludedportrange`. */
+export interface ExcludedPorts {
+  readonly protocol: "tcp" | "udp";
+  readonly first: number;
+  readonly last: number;
+  /** Excluded by an administrator, which does not keep programs from them. */
+  readonly isAdministered: boolean;
+  readonly place: Place;
+}
+
+/** Ports that programs get without asking for one: `netsh int ipv4 show dynamicportrange`. */
+export interface DynamicPorts {
+  readonly protocol: "tcp" | "udp";
+  readonly first: number;
+  readonly count: number;
+  readonly place: Place;
+}
+
+/** A service of Windows, as `Get-Service` or `sc queryex` shows it. */
+export interface WindowsService {
+  readonly name: string;
+  readonly isRunning: boolean;
+  readonly place: Place;
+}
+
+/** A port that a process of the node waits on: `netstat -ano`. */
+export interface Listener {
+  readonly protocol: "tcp" | "udp";
+  readonly address: Ip;
+  readonly port: number;
+  readonly process: number;
+  readonly place: Place;
+}
 
 const PORT_MAX = 65_535;
 /** `     49693       49792     *` */
@@ -12,15 +46,6 @@ const DASHES = /^\s{0,16}-{5,30}\s{1,20}-{5,30}\s*$/u;
 const PROTOCOL = /\b(tcp|udp)\b/iu;
 /** `Start Port      : 49152`: a label, a colon, one number. */
 const LABELLED = /^[^:\d]{1,60}:\s{0,20}(\d{1,5})\s*$/u;
-
-interface Line {
-  readonly text: string;
-  readonly line: number;
-}
-
-function linesOf({ text }: SourceText): readonly Line[] {
-  return text.split("\n").map((each, index) => ({ text: each.replace(/\r$/u, ""), line: index + 1 }));
-}
 
 /** The protocol that the lines above name last; a file's name counts where no line says it. */
 class ProtocolBefore {
@@ -37,11 +62,11 @@ class ProtocolBefore {
 }
 
 /** The ranges of `netsh int ipv4 show excludedportrange`: rows of two numbers below two rows of dashes. */
-export function readExcludedPorts(source: SourceText): readonly ExcludedPorts[] {
+export function readExcludedPorts(lines: readonly Line[]): readonly ExcludedPorts[] {
   const found: ExcludedPorts[] = [];
   const before = new ProtocolBefore();
   let isTable = false;
-  for (const { text, line } of linesOf(source)) {
+  for (const { text, file, line } of lines) {
     const row = isTable ? RANGE_ROW.exec(text) : null;
     if (row !== null) {
       const [first, last] = [Number(row[1]), Number(row[2])];
@@ -51,7 +76,7 @@ export function readExcludedPorts(source: SourceText): readonly ExcludedPorts[] 
           first,
           last,
           isAdministered: row[3] !== undefined,
-          place: { file: source.file, line },
+          place: { file, line },
         });
       continue;
     }
@@ -65,12 +90,12 @@ export function readExcludedPorts(source: SourceText): readonly ExcludedPorts[] 
 }
 
 /** The ranges of `netsh int ipv4 show dynamicportrange`: below a heading of dashes a first port and how many there are. */
-export function readDynamicPorts(source: SourceText): readonly DynamicPorts[] {
+export function readDynamicPorts(lines: readonly Line[]): readonly DynamicPorts[] {
   const found: DynamicPorts[] = [];
   const before = new ProtocolBefore();
   let dashesAt = 0;
   let first: { readonly value: number; readonly line: number } | undefined;
-  for (const { text, line } of linesOf(source)) {
+  for (const { text, file, line } of lines) {
     if (/^-{10,80}\s*$/u.test(text)) {
       dashesAt = line;
       first = undefined;
@@ -87,7 +112,7 @@ export function readDynamicPorts(source: SourceText): readonly DynamicPorts[] {
         protocol: before.protocol,
         first: first.value,
         count: Number(digits),
-        place: { file: source.file, line: first.line },
+        place: { file, line: first.line },
       });
   }
   return found;
@@ -110,21 +135,43 @@ const SC_STATE = /^\s{1,16}\w{3,20}\s{1,40}:\s{0,8}([1-7])\s{1,4}[A-Z_]{4,20}\s*
 const SC_RUNNING = "4";
 
 /** The state of services, from the table of `Get-Service` and the blocks of `sc queryex`. */
-export function readServices(source: SourceText): readonly WindowsService[] {
+export function readServices(lines: readonly Line[]): readonly WindowsService[] {
   const found: WindowsService[] = [];
   let current: string | undefined;
-  for (const { text, line } of linesOf(source)) {
-    const place = { file: source.file, line };
+  for (const { text, file, line } of lines) {
     const [, status = "", name = ""] = SERVICE_ROW.exec(text) ?? [];
     if ((status === "Running" || status === "Stopped") && WATCHED.has(name.toLowerCase()))
-      found.push({ name, isRunning: status === "Running", place });
+      found.push({ name, isRunning: status === "Running", place: { file, line } });
     const [, named] = SC_NAME.exec(text) ?? [];
     if (named !== undefined) current = named;
     const [, state] = SC_STATE.exec(text) ?? [];
     if (state === undefined || current === undefined) continue;
     if (WATCHED.has(current.toLowerCase()))
-      found.push({ name: current, isRunning: state === SC_RUNNING, place });
+      found.push({ name: current, isRunning: state === SC_RUNNING, place: { file, line } });
     current = undefined;
+  }
+  return found;
+}
+
+/** `  UDP    0.0.0.0:4789           *:*                                    4088`; states are words of the language. */
+const SOCKET_ROW =
+  /^\s{0,8}(TCP|UDP)\s{1,12}\[?([\da-fA-F.:]{2,45})\]?:(\d{1,5})\s{1,30}(\S{3,60})\s{1,40}(?:\S{1,20}\s{1,20})?(\d{1,9})\s*$/u;
+const NO_PEER: ReadonlySet<string> = new Set(["*:*", "0.0.0.0:0", "[::]:0"]);
+
+/** What waits for connections and datagrams, from the table of `netstat -ano`. */
+export function readListeners(lines: readonly Line[]): readonly Listener[] {
+  const found: Listener[] = [];
+  for (const { text, file, line } of lines) {
+    const [, name, local = "", port, peer = "", process] = SOCKET_ROW.exec(text) ?? [];
+    const address = parseIp(local);
+    if (name === undefined || address === undefined || !NO_PEER.has(peer)) continue;
+    found.push({
+      protocol: name === "UDP" ? "udp" : "tcp",
+      address,
+      port: Number(port),
+      process: Number(process),
+      place: { file, line },
+    });
   }
   return found;
 }

@@ -1,0 +1,416 @@
+/** What the objects of Kubernetes say of a node by themselves. */
+import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type KubeRecord, type NodeEvidence, addressesOfNode } from "../evidence.ts";
+import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+const FLANNEL = "flannel.alpha.coreos.com/";
+
+type NodeRecord = KubeRecord<"Node">;
+
+function nameOf({ object }: NodeRecord): string {
+  return object.metadata.name;
+}
+
+function annotationOf({ object }: NodeRecord, name: string): string | undefined {
+  return object.metadata.annotations?.[`${FLANNEL}${name}`];
+}
+
+/** The other nodes on which flannel runs. */
+function flannelPeers({ node }: NodeEvidence, nodes: readonly NodeRecord[]): readonly NodeRecord[] {
+  return nodes.filter(
+    (each) => each.object !== node?.object && annotationOf(each, "backend-type") !== undefined,
+  );
+}
+
+/** Findings of conditions that say something bad. */
+function badConditions(
+  { node }: NodeEvidence,
+  bad: Readonly<Record<string, string>>,
+  breaks: string,
+): readonly CheckFinding[] {
+  const found = (node?.object.status?.conditions ?? []).filter(
+    ({ type, status }) => bad[type] !== undefined && (bad[type] === "True") === (status === "True"),
+  );
+  return found.slice(0, 1).flatMap(({ type, status, reason = "", message = "" }): readonly CheckFinding[] =>
+    node === undefined
+      ? []
+      : [
+          {
+            certainty: "certain",
+            message: `node ${nameOf(node)} has the condition ${type} ${status}: ${reason || "no reason is given"}`,
+            evidence: [shows(node.place, `${type} ${status}: ${message || reason || "no message"}`)],
+            breaks,
+          },
+        ],
+  );
+}
+
+const READY: NodeCheck = {
+  id: "node-is-ready",
+  code: "node-not-ready",
+  asks: "the node is Ready and its network is available",
+  needs: ["nodes"],
+  find: (node) => badConditions(node, { Ready: "False", NetworkUnavailable: "True" }, WORDS.breaksNotReady),
+};
+
+const RESOURCES: NodeCheck = {
+  id: "node-has-memory-and-disk",
+  code: "node-not-ready",
+  asks: "the node runs out of neither memory nor disk nor processes",
+  needs: ["nodes"],
+  find: (node) =>
+    badConditions(
+      node,
+      { MemoryPressure: "True", DiskPressure: "True", PIDPressure: "True" },
+      WORDS.breaksResources,
+    ),
+};
+
+const POD_WAITS: NodeCheck = {
+  id: "pods-get-addresses",
+  code: "pod-sandbox-failed",
+  asks: "pods of this node have addresses once younger ones do",
+  needs: ["nodes", "pods"],
+  find({ node }, { pods }) {
+    const own = pods.filter(
+      ({ object: { spec } }) =>
+        node !== undefined && spec?.nodeName === nameOf(node) && spec.hostNetwork !== true,
+    );
+    const createdAt = ({ object }: KubeRecord<"Pod">): string => object.metadata.creationTimestamp ?? "";
+    const served = own
+      .filter(({ object: { status } }) => status?.podIP !== undefined)
+      .toSorted((a, b) => (createdAt(a) < createdAt(b) ? 1 : -1))
+      .at(0);
+    return together(
+      own.flatMap((pod): readonly Found[] => {
+        const { status } = pod.object;
+        const isWaiting = status?.phase === "Pending" && status.podIP === undefined;
+        const isOlder = served !== undefined && createdAt(pod) !== "" && createdAt(pod) < createdAt(served);
+        if (!isWaiting || !isOlder) return [];
+        return [
+          {
+            name: nameOfPod(pod),
+            finding: {
+              certainty: "likely",
+              message: WORDS.podWaitsForAddress({ pod: nameOfPod(pod) }),
+              evidence: [
+                shows(pod.place, `pod ${nameOfPod(pod)} of ${createdAt(pod)} is Pending`),
+                shows(served.place, `pod ${nameOfPod(served)} of ${createdAt(served)} has an address`),
+              ],
+              breaks: `pod ${nameOfPod(pod)}, which does not start`,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+/** A restart now and then is no fault: updates and reboots make some. */
+const RESTARTS_MIN = 10;
+
+const PROGRAMS: NodeCheck = {
+  id: "network-programs-stay-up",
+  code: "network-program-restarts",
+  asks: WORDS.asksPrograms,
+  needs: ["nodes", "pods"],
+  find({ node }, { pods }) {
+    const own = pods.filter(
+      ({ object: { spec } }) =>
+        node !== undefined && spec?.nodeName === nameOf(node) && spec.hostNetwork === true,
+    );
+    return together(
+      own.flatMap((pod): readonly Found[] => {
+        const statuses = pod.object.status?.containerStatuses ?? [];
+        const waits = statuses.find(({ state }) => state?.waiting?.reason === "CrashLoopBackOff");
+        const worst = waits ?? statuses.find(({ restartCount }) => restartCount >= RESTARTS_MIN);
+        if (worst === undefined) return [];
+        const says = `container ${worst.name} was restarted ${worst.restartCount} times`;
+        return [
+          {
+            name: nameOfPod(pod),
+            finding: {
+              certainty: waits === undefined ? "possible" : "certain",
+              message: `${nameOfPod(pod)} restarts again and again on this node`,
+              evidence: [shows(pod.place, waits === undefined ? says : `${says}: CrashLoopBackOff`)],
+              breaks: "what this program keeps up to date on the node",
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+const RANGE: NodeCheck = {
+  id: "node-has-a-range",
+  code: "flannel-node-without-range",
+  asks: "where flannel runs, the node has a range of pods",
+  needs: ["nodes"],
+  find(node, { nodes }) {
+    const [peer] = flannelPeers(node, nodes);
+    if (node.node === undefined || peer === undefined || node.node.object.spec?.podCIDR !== undefined)
+      return [];
+    return [
+      {
+        certainty: "certain",
+        message: WORDS.nodeWithoutRange({ node: nameOf(node.node) }),
+        evidence: [
+          shows(node.node.place, "spec.podCIDR is missing"),
+          shows(peer.place, `flannel runs on node ${nameOf(peer)}`),
+        ],
+        breaks: "all pods of the node: they get no address",
+      },
+    ];
+  },
+};
+
+const PUBLISHED: NodeCheck = {
+  id: "flannel-publishes-the-node",
+  code: "flannel-network-not-ready",
+  asks: "where flannel runs, it has published this node",
+  needs: ["nodes"],
+  find(node, { nodes }) {
+    const [peer] = flannelPeers(node, nodes);
+    const own = node.node;
+    if (own === undefined || peer === undefined || annotationOf(own, "backend-type") !== undefined) return [];
+    return [
+      {
+        certainty: "likely",
+        message: `node ${nameOf(own)} has no annotation of flannel, and other nodes do`,
+        evidence: [
+          shows(own.place, `no annotation ${FLANNEL}backend-type`),
+          shows(peer.place, `node ${nameOf(peer)}: ${annotationOf(peer, "backend-type") ?? ""}`),
+        ],
+        breaks: "packets of other nodes to pods of this one",
+      },
+    ];
+  },
+};
+
+const PUBLIC_ADDRESS: NodeCheck = {
+  id: "published-address-is-the-nodes",
+  code: "flannel-address-differs",
+  asks: "flannel publishes an address that the node has",
+  needs: ["nodes"],
+  find({ node }) {
+    const text = node === undefined ? undefined : annotationOf(node, "public-ip");
+    if (node === undefined || text === undefined) return [];
+    const own = [...addressesOfNode(node), ...addressesOfNode(node, "ExternalIP")];
+    const address = parseIp(text);
+    const isMeant = annotationOf(node, "public-ip-overwrite") !== undefined;
+    if (address === undefined || own.length === 0 || own.includes(address) || isMeant) return [];
+    return [
+      {
+        certainty: "likely",
+        message: `flannel publishes ${text} for node ${nameOf(node)}, which has ${own.map(formatIp).join(", ")}`,
+        evidence: [
+          shows(node.place, `${FLANNEL}public-ip: ${text}`),
+          shows(node.place, `addresses of the node: ${own.map(formatIp).join(", ")}`),
+        ],
+        breaks: "packets of other nodes to pods of this one",
+      },
+    ];
+  },
+};
+
+const BACKENDS: NodeCheck = {
+  id: "nodes-have-one-backend",
+  code: "network-signs-contradict",
+  asks: "flannel has the same backend on all nodes",
+  needs: ["nodes"],
+  find(node, { nodes }) {
+    const own = node.node === undefined ? undefined : annotationOf(node.node, "backend-type");
+    const others = flannelPeers(node, nodes).filter((each) => annotationOf(each, "backend-type") !== own);
+    const { node: self } = node;
+    if (own === undefined || self === undefined) return [];
+    return together(
+      others.map((other) => ({
+        name: nameOf(other),
+        finding: {
+          certainty: "certain",
+          message: `this node uses the backend ${own}, and ${nameOf(other)} ${annotationOf(other, "backend-type") ?? ""}`,
+          evidence: [self, other].map((each) =>
+            shows(each.place, `Node ${nameOf(each)}: ${annotationOf(each, "backend-type") ?? ""}`),
+          ),
+          breaks: `packets between pods of this node and pods of ${nameOf(other)}`,
+        },
+      })),
+    );
+  },
+};
+
+/** Pods with addresses of their own that run, on any node. */
+function isRunning({ object: { spec, status } }: KubeRecord<"Pod">): boolean {
+  return status?.phase === "Running" && spec?.hostNetwork !== true;
+}
+
+const POD_ADDRESSES: NodeCheck = {
+  id: "pod-addresses-are-single",
+  code: "pod-addresses-equal",
+  asks: WORDS.asksPodAddresses,
+  needs: ["nodes", "pods"],
+  find(node, cluster) {
+    const own = podsOn(node, cluster);
+    const all = Map.groupBy(
+      cluster.pods
+        .filter(isRunning)
+        .flatMap((pod) => addressesOfPod(pod).map((address) => ({ address, pod }))),
+      ({ address }) => address,
+    );
+    return together(
+      own.flatMap((pod) =>
+        addressesOfPod(pod).flatMap((address): readonly Found[] => {
+          const other = all.get(address)?.find((each) => each.pod.object !== pod.object)?.pod;
+          if (other === undefined) return [];
+          return [
+            {
+              name: formatIp(address),
+              finding: {
+                certainty: "certain",
+                message: `pods ${nameOfPod(pod)} and ${nameOfPod(other)} have the address ${formatIp(address)}`,
+                evidence: [pod, other].map((each) =>
+                  shows(each.place, `pod ${nameOfPod(each)} runs with ${formatIp(address)}`),
+                ),
+                breaks: `packets to ${formatIp(address)}: either of the two may get them`,
+              },
+            },
+          ];
+        }),
+      ),
+    );
+  },
+};
+
+const POD_RANGE: NodeCheck = {
+  id: "pod-addresses-are-in-the-range",
+  code: "pod-address-outside-range",
+  asks: "where flannel runs, pods have addresses of the node's range",
+  needs: ["nodes", "pods"],
+  find(node, cluster) {
+    const self = node.node;
+    const ranges = self?.object.spec?.podCIDRs ?? [self?.object.spec?.podCIDR ?? ""];
+    const prefixes = ranges.flatMap((text) => parsePrefix(text) ?? []);
+    if (self === undefined || annotationOf(self, "backend-type") === undefined || prefixes.length === 0)
+      return [];
+    return together(
+      podsOn(node, cluster).flatMap((pod): readonly Found[] => {
+        const outside = addressesOfPod(pod).find(
+          (address) =>
+            prefixes.some((prefix) => typeof prefix.address === typeof address) &&
+            !prefixes.some((prefix) => prefixContains(prefix, address)),
+        );
+        if (outside === undefined) return [];
+        return [
+          {
+            name: nameOfPod(pod),
+            finding: {
+              certainty: "likely",
+              message: WORDS.podOutsideRange({
+                pod: nameOfPod(pod),
+                address: formatIp(outside),
+                range: ranges.join(", "),
+              }),
+              evidence: [
+                shows(pod.place, `pod ${nameOfPod(pod)} runs with ${formatIp(outside)}`),
+                shows(self.place, `Node ${nameOf(self)} has the range ${ranges.join(", ")}`),
+              ],
+              breaks: `packets of other nodes to pod ${nameOfPod(pod)}`,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+const DNS_PODS: NodeCheck = {
+  id: "dns-has-back-ends",
+  code: "service-without-back-ends",
+  asks: "the Service of the cluster's DNS has a ready back end",
+  needs: ["services", "endpoint slices"],
+  wholly: ["endpoint slices"],
+  find(_, { services, slices }) {
+    const dns = services.find(
+      ({ object: { metadata } }) =>
+        metadata.namespace === "kube-system" && ["kube-dns", "coredns"].includes(metadata.name),
+    );
+    const own = slices.filter(
+      ({ object: { metadata } }) =>
+        metadata.namespace === "kube-system" &&
+        metadata.labels?.[SERVICE_NAME_LABEL] === dns?.object.metadata.name,
+    );
+    const [slice] = own;
+    const isServed = own.some(({ object: { endpoints } }) =>
+      endpoints?.some(({ conditions }) => conditions?.ready !== false),
+    );
+    if (dns === undefined || slice === undefined || isServed) return [];
+    return [
+      {
+        certainty: "certain",
+        message: `no back end of Service kube-system/${dns.object.metadata.name} is ready`,
+        evidence: [
+          shows(dns.place, `Service kube-system/${dns.object.metadata.name}`),
+          shows(slice.place, `${own.length} slices of it, and no endpoint that is ready`),
+        ],
+        breaks: "names, on all nodes",
+      },
+    ];
+  },
+};
+
+const CONTROL_PLANE = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/** `1.31` as a number. */
+function minorOf({ object }: NodeRecord): number | undefined {
+  const [, minor] = /^v?1\.(\d{1,3})\./u.exec(object.status?.nodeInfo?.kubeletVersion ?? "") ?? [];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+const VERSIONS: NodeCheck = {
+  id: "versions-fit",
+  code: "kubelet-newer-than-server",
+  asks: "the kubelet is not newer than the control plane",
+  needs: ["nodes"],
+  find({ node }, { nodes }) {
+    const masters = nodes.filter(({ object }) =>
+      CONTROL_PLANE.some((label) => object.metadata.labels?.[label] !== undefined),
+    );
+    const own = node === undefined ? undefined : minorOf(node);
+    const minors = masters.flatMap((each) => minorOf(each) ?? []);
+    const [master] = masters;
+    if (node === undefined || own === undefined || master === undefined || minors.length < masters.length)
+      return [];
+    if (own <= Math.max(...minors)) return [];
+    return [
+      {
+        certainty: "likely",
+        message: WORDS.kubeletNewer({ node: nameOf(node), own, minors: Math.max(...minors) }),
+        evidence: [node, master].map((each) =>
+          shows(each.place, `Node ${nameOf(each)}: ${each.object.status?.nodeInfo?.kubeletVersion ?? ""}`),
+        ),
+        breaks: WORDS.breaksKubeletNewer,
+      },
+    ];
+  },
+};
+
+export const CLUSTER_CHECKS: readonly NodeCheck[] = [
+  READY,
+  RESOURCES,
+  PROGRAMS,
+  POD_WAITS,
+  RANGE,
+  PUBLISHED,
+  PUBLIC_ADDRESS,
+  BACKENDS,
+  POD_ADDRESSES,
+  POD_RANGE,
+  DNS_PODS,
+  VERSIONS,
+];

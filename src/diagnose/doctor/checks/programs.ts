@@ -1,0 +1,135 @@
+/** What programs of the node are told, beside what HNS has. */
+import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import {
+  type ConfigurationRecord,
+  type LoadBalancerRecord,
+  type NodeEvidence,
+  fieldsOf,
+  listOf,
+  textOf,
+} from "../evidence.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/** A value that is still to be filled in: `$network`, `{{ .name }}`, `KUBE_NETWORK`. */
+const OPEN = /[${<%]|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/u;
+
+/** An option of kube-proxy, from its flags or from its file. */
+function optionOf({ value }: ConfigurationRecord, flag: string, field: string): string {
+  const text = fieldsOf(value["flags"])[flag] ?? fieldsOf(value["winkernel"])[field];
+  const plain = typeof text === "string" || typeof text === "boolean" ? `${text}` : "";
+  return OPEN.test(plain) ? "" : plain.trim();
+}
+
+function networksText({ networks }: NodeEvidence): string {
+  return networks.map(({ name }) => name).join(", ");
+}
+
+const PROXY_NETWORK: NodeCheck = {
+  id: "kube-proxys-network-exists",
+  code: "kube-proxy-network-missing",
+  asks: "HNS has the network that kube-proxy is told",
+  needs: ["networks", "kube-proxy configuration"],
+  wholly: ["networks"],
+  find: (node) =>
+    together(
+      node.kubeProxy.flatMap((each): readonly Found[] => {
+        const name = optionOf(each, "network-name", "networkName");
+        const known = node.networks.some((network) => network.name.toLowerCase() === name.toLowerCase());
+        const [network] = node.networks;
+        if (name === "" || known || network === undefined) return [];
+        return [
+          {
+            name,
+            finding: {
+              certainty: "likely",
+              message: WORDS.proxyNetworkMissing({ name }),
+              evidence: [
+                shows(each.place, `network name ${name}`),
+                shows(network.place, `networks: ${networksText(node)}`),
+              ],
+              breaks: "Services on this node: kube-proxy waits for the network",
+            },
+          },
+        ];
+      }),
+    ),
+};
+
+/** Load balancers of cluster addresses: those of node ports have no address. */
+function ofClusterAddresses({ loadBalancers }: NodeEvidence): readonly LoadBalancerRecord[] {
+  return loadBalancers.filter(({ vips, ports }) => vips.length > 0 && ports !== undefined);
+}
+
+const DSR: NodeCheck = {
+  id: "direct-server-return-is-programmed",
+  code: "kube-proxy-dsr-without-support",
+  asks: "load balancers have Direct Server Return where kube-proxy is told so",
+  needs: ["load balancers", "kube-proxy configuration"],
+  find: (node) =>
+    together(
+      node.kubeProxy.flatMap((each): readonly Found[] => {
+        const isWanted = /^(?:true|1)$/iu.test(optionOf(each, "enable-dsr", "enableDSR"));
+        const without = ofClusterAddresses(node).filter(({ isDsr }) => !isDsr);
+        const [one] = without;
+        if (!isWanted || one === undefined) return [];
+        return [
+          {
+            name: one.id,
+            finding: {
+              certainty: "likely",
+              message: WORDS.dsrMissing({ count: without.length }),
+              evidence: [
+                shows(each.place, "Direct Server Return is on"),
+                shows(one.place, `load balancer ${one.id} without DSR`),
+              ],
+              breaks: "Services that count on the client's address, and blocks of ports",
+            },
+          },
+        ];
+      }),
+    ),
+};
+
+/** Plugins that look their network up by the name of the configuration; others make it. */
+const FINDS_NETWORK = /^(?:win-bridge|win-overlay|sdnbridge|sdnoverlay)(?:\.exe)?$/iu;
+
+const CNI_NETWORK: NodeCheck = {
+  id: "networks-of-plugins-exist",
+  code: "cni-network-not-found",
+  asks: "HNS has the network of the CNI configuration",
+  needs: ["networks", "cni configuration"],
+  wholly: ["networks"],
+  find: (node) =>
+    together(
+      node.cni.flatMap(({ value, place }): readonly Found[] => {
+        const name = textOf(value["name"]);
+        const plugins = [value, ...listOf(value["plugins"]).map(fieldsOf)];
+        const isLookedUp = plugins.some(
+          (plugin) =>
+            FINDS_NETWORK.test(textOf(plugin["type"])) ||
+            FINDS_NETWORK.test(textOf(fieldsOf(plugin["delegate"])["type"])),
+        );
+        const [network] = node.networks;
+        const known = node.networks.some((each) => each.name.toLowerCase() === name.toLowerCase());
+        if (name === "" || OPEN.test(name) || !isLookedUp || known || network === undefined) return [];
+        return [
+          {
+            name,
+            finding: {
+              certainty: "likely",
+              message: WORDS.cniNetworkMissing({ name }),
+              evidence: [
+                shows(place, `name: ${name}`),
+                shows(network.place, `networks: ${networksText(node)}`),
+              ],
+              breaks: "pods that are to start on this node",
+            },
+          },
+        ];
+      }),
+    ),
+};
+
+export const PROGRAM_CHECKS: readonly NodeCheck[] = [CNI_NETWORK, PROXY_NETWORK, DSR];
