@@ -22,6 +22,7 @@ const BENCHMARKS = [
   "manifests",
   "explain-log",
   "lint",
+  "doctor",
   "matrix",
   "cluster-size",
   "large-clusters",
