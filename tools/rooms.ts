@@ -54,7 +54,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["contracts/kubernetes"],
   hono: ["cluster/api", "control-plane", "hns"],
   "@hono/node-server": ["cli", "cluster/api", "control-plane", "hns"],
-  koffi: ["contracts/hcn"],
+  koffi: ["contracts/hcn", "dataplane/device"],
   "prom-client": ["programs/kube-proxy"],
 };
 

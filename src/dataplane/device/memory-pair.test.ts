@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
 import { fork } from "#core/base/fork.ts";
 import { Packet } from "#core/wire/packet.ts";
+import { describeDevice } from "#test/support/dataplane/device-contract.ts";
 import type { Receiver } from "./device.ts";
 import { type MemoryDevice, memoryPair } from "./memory-pair.ts";
 
@@ -40,6 +41,18 @@ function scene(delayMs: number): Scene {
   right.attach(atRight);
   return { clock, left, right, atLeft, atRight };
 }
+
+describeDevice("a cable in memory", () => {
+  const clock = new VirtualClock();
+  const [left, right] = memoryPair(clock, { delayMs: 1 });
+  return {
+    left,
+    right,
+    run: async () => Promise.resolve(clock.runUntil(clock.nowMs + 10)),
+    cut: () => (left.isUp = false),
+    close: async () => Promise.resolve(),
+  };
+});
 
 describe("memoryPair", () => {
   it("carries frames both ways, in order, after its delay", () => {

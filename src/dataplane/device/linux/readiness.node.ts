@@ -1,0 +1,68 @@
+/**
+ * Waits until one of several descriptors can be read, without a thread of its own and without asking again and again:
+ * `epoll_wait` on a thread of Node's pool, and a bell (`eventfd`) that ends it.
+ */
+import { viewOf } from "#core/base/bytes.ts";
+import type { SystemCalls } from "./system-calls.node.ts";
+
+const CLOSE_ON_EXEC = 0o2_000_000;
+const NON_BLOCKING = 0o4_000;
+const CONTROL_ADD = 1;
+const CONTROL_DELETE = 2;
+const READABLE = 1;
+/** `struct epoll_event` has no gap on x64 alone. */
+const EVENT_BYTES = process.arch === "x64" ? 12 : 16;
+const DATA_AT = EVENT_BYTES - 8;
+const EVENTS_MAX = 64;
+/** A process that ends waits for the threads of its pool: so long at most. */
+const WAIT_MS = 1_000;
+
+export class Readiness {
+  private readonly calls: SystemCalls;
+  private readonly epoll: number;
+  private readonly bell: number;
+  private readonly events = new Uint8Array(EVENT_BYTES * EVENTS_MAX);
+  private isClosed = false;
+
+  constructor(calls: SystemCalls) {
+    this.calls = calls;
+    this.epoll = calls.call("epoll_create1", "", CLOSE_ON_EXEC);
+    this.bell = calls.call("eventfd", "", 0, CLOSE_ON_EXEC | NON_BLOCKING);
+    this.add(this.bell);
+  }
+
+  add(fd: number): void {
+    const event = viewOf(new Uint8Array(EVENT_BYTES));
+    event.setUint32(0, READABLE, true);
+    event.setInt32(DATA_AT, fd, true);
+    this.calls.call("epoll_ctl", `fd ${fd}`, this.epoll, CONTROL_ADD, fd, new Uint8Array(event.buffer));
+  }
+
+  remove(fd: number): void {
+    this.calls.call("epoll_ctl", `fd ${fd}`, this.epoll, CONTROL_DELETE, fd, null);
+  }
+
+  /** @returns the descriptors that can be read, at least one; undefined: closed. One waits at a time. */
+  async wait(): Promise<readonly number[] | undefined> {
+    while (!this.isClosed) {
+      const count = await this.calls.callAside("epoll_wait", this.epoll, this.events, EVENTS_MAX, WAIT_MS);
+      // Negative: a signal came, or it is closed.
+      if (count > 0 && !this.isClosed) return this.readable(count);
+    }
+    this.calls.call("close", "epoll", this.epoll);
+    this.calls.call("close", "eventfd", this.bell);
+    return undefined;
+  }
+
+  /** Ends the wait, and with it the descriptors that it has. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.calls.call("write", "eventfd", this.bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+  }
+
+  private readable(count: number): readonly number[] {
+    const view = viewOf(this.events);
+    return Array.from({ length: count }, (_, index) => view.getInt32(index * EVENT_BYTES + DATA_AT, true));
+  }
+}

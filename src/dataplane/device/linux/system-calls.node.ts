@@ -1,0 +1,102 @@
+/**
+ * System calls of Linux that Node has no function for, through `koffi`. Each returns what the kernel returns, or throws
+ * with the name of the call and of the error. They run on the thread that calls, and what belongs to a thread (its network
+ * namespace) is that thread's.
+ */
+import { createRequire } from "node:module";
+import { getSystemErrorMap } from "node:util";
+import type * as Koffi from "koffi";
+
+/** A call that failed: which, on what, and how the kernel calls the error. */
+export class SystemCallError extends Error {
+  override readonly name = "SystemCallError";
+  readonly call: string;
+  /** `EPERM`, `EBUSY`, … */
+  readonly code: string;
+
+  constructor(call: string, subject: string, errno: number) {
+    const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, "unknown error"];
+    super(`${call} ${subject}: ${text} (${code})`);
+    this.call = call;
+    this.code = code;
+  }
+}
+
+/** The package that makes the calls is not installed: it is optional. */
+export class NoForeignCallsError extends Error {
+  override readonly name = "NoForeignCallsError";
+}
+
+function loadKoffi(): typeof Koffi {
+  try {
+    return createRequire(import.meta.url)("koffi") as typeof Koffi;
+  } catch (cause) {
+    throw new NoForeignCallsError("the package koffi cannot be loaded", { cause });
+  }
+}
+
+/** By name: what it returns, what it takes. Two names of one function take different things. */
+const PROTOTYPES = {
+  open: "int open(str, int, uint)",
+  close: "int close(int)",
+  read: "intptr_t read(int, void *, size_t)",
+  write: "intptr_t write(int, void *, size_t)",
+  ioctl: "int ioctl(int, ulong, void *)",
+  setOffloads: "int ioctl(int, ulong, ulong)",
+  socket: "int socket(int, int, int)",
+  eventfd: "int eventfd(uint, int)",
+  epoll_create1: "int epoll_create1(int)",
+  epoll_ctl: "int epoll_ctl(int, int, int, void *)",
+  epoll_wait: "int epoll_wait(int, void *, int, int)",
+  unshare: "int unshare(int)",
+  setns: "int setns(int, int)",
+  mount: "int mount(str, str, str, ulong, void *)",
+  umount2: "int umount2(str, int)",
+} as const;
+
+export type CallName = keyof typeof PROTOTYPES;
+type NativeFunction = ReturnType<Koffi.LibraryHandle["func"]>;
+type Argument = number | string | Uint8Array | null;
+
+const AGAIN = 11;
+
+export class SystemCalls {
+  private readonly koffi: typeof Koffi;
+  private readonly functions: Readonly<Record<CallName, NativeFunction>>;
+
+  /** @throws NoForeignCallsError without koffi. */
+  constructor() {
+    this.koffi = loadKoffi();
+    // The C library that Node itself runs on.
+    const library = this.koffi.load(null);
+    this.functions = Object.fromEntries(
+      Object.entries(PROTOTYPES).map(([name, prototype]) => [name, library.func(prototype)]),
+    ) as Record<CallName, NativeFunction>;
+  }
+
+  /** Calls; `subject` is what an error is about. @throws SystemCallError. */
+  call(name: CallName, subject: string, ...args: readonly Argument[]): number {
+    const result = this.functions[name](...args) as number;
+    if (result < 0) throw new SystemCallError(name, subject, this.koffi.errno());
+    return result;
+  }
+
+  /** As `call`, of a descriptor that does not wait. @returns undefined where it would have to. */
+  tryCall(name: CallName, subject: string, ...args: readonly Argument[]): number | undefined {
+    const result = this.functions[name](...args) as number;
+    if (result >= 0) return result;
+    const errno = this.koffi.errno();
+    if (errno === AGAIN) return undefined;
+    throw new SystemCallError(name, subject, errno);
+  }
+
+  /** Calls on a thread of Node's pool, for what waits. @returns what the kernel returned; negative: it failed. */
+  callAside(name: CallName, ...args: readonly Argument[]): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.functions[name].async(...args, (error: unknown, result: number) => {
+        if (error instanceof Error) reject(error);
+        else resolve(result);
+      });
+    });
+  }
+}
