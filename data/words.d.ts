@@ -365,6 +365,19 @@ export interface ClusterLife {
   readonly dhcpRangesFull: Template<"servers">;
   readonly nodeWithoutPodCIDR: Template<"range">;
   readonly acsHostPorts: Template<"ports">;
+  readonly liveNeedsLinux: string;
+  readonly adviceLiveLinux: string;
+  readonly adviceLiveKoffi: string;
+  readonly adviceLiveDevice: string;
+  readonly adviceLivePermission: string;
+  readonly liveNameTaken: Template<"name">;
+  readonly adviceLiveNameTaken: string;
+  readonly liveNoAddress: string;
+  readonly adviceLiveNoAddress: string;
+  readonly liveBridgeOfFabric: string;
+  readonly adviceLiveBridgeOfFabric: string;
+  readonly adviceLiveBridge: Template<"bridge">;
+  readonly adviceLiveAddLinuxNode: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -419,6 +432,10 @@ export interface CommandLine {
   readonly timePassDescription: string;
   readonly upDescription: string;
   readonly upName: string;
+  readonly upLive: string;
+  readonly upLiveBridge: string;
+  readonly upLiveAs: string;
+  readonly adviceLiveBridgeOrNode: string;
   readonly applyDescription: string;
   readonly manifestFileOption: string;
   readonly deleteDescription: string;
@@ -516,6 +533,8 @@ export interface Commands {
   readonly adviceStartOver: Template<"name">;
   readonly upNeedsUnixSockets: string;
   readonly adviceUseWsl: string;
+  readonly liveInNamespace: Template<"address" | "command">;
+  readonly liveOnBridge: Template<"bridge" | "device">;
   readonly getNodeUnsupported: Template<"plural">;
   readonly adviceObjectNotFound: string;
   readonly checkFormat1: Template<"objects">;

@@ -6,6 +6,7 @@ import type { VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { fork } from "#core/base/fork.ts";
 import type { Recorder } from "#core/base/recorder.ts";
+import type { Receiver } from "#dataplane/device/device.ts";
 import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
@@ -79,6 +80,8 @@ export interface Cluster {
   readonly demand: Demand;
   /** The nodes that copies hold; absent: all. */
   readonly part?: CopiedPart;
+  /** What takes frames out of the simulation, where the segment is real; in copies nothing is behind it. */
+  readonly outlets: Set<Receiver>;
   /** By order of creation. */
   readonly pods: ClusterPod[];
   /** Kubernetes' objects, as they were when the cluster last settled. */
@@ -87,11 +90,16 @@ export interface Cluster {
   enforcement?: Enforcement;
 }
 
+/** Where frames are lost that a copy of a real cluster would send. */
+const NOWHERE: Receiver = Object.freeze({ receive: () => undefined });
+
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */
 export function forkCluster(cluster: Cluster, recorder?: Recorder): Cluster {
   const { part } = cluster;
   for (const { spec, hns } of cluster.nodes) if (part?.has(spec.name) !== false) hns?.settle();
-  const copy = fork(cluster, part?.standIns(cluster));
+  const standIns = new Map<object, object>(part?.standIns(cluster));
+  for (const outlet of cluster.outlets) standIns.set(outlet, NOWHERE);
+  const copy = fork(cluster, standIns);
   copy.env.recorder = recorder;
   return copy;
 }

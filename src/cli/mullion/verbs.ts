@@ -1,4 +1,5 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
 import type { LookupProgram } from "#cluster/trace/resolve-report.ts";
@@ -163,6 +164,8 @@ export interface UpRequest {
   readonly isForeground: boolean;
   /** Started by `up` itself: the inputs come on standard input, the progress goes to the parent. */
   readonly isHeld: boolean;
+  /** The segment between the nodes is real; undefined: it is not. */
+  readonly live: LiveOptions | undefined;
 }
 
 export interface ApplyRequest {

@@ -133,6 +133,8 @@ export class HeldCluster {
   readonly events: EventHistory = new EventHistory();
   /** Streams of events that are open. */
   openStreams = 0;
+  /** Called after each turn: what is due next may have changed. */
+  afterTurn: (() => void) | undefined;
   private remarks: InputRemarks;
   private readonly current: ClusterSession;
   private readonly turns: Turns = new Turns();
@@ -197,7 +199,13 @@ export class HeldCluster {
 
   /** Works on the session when everything asked before has ended. */
   inTurn<T>(work: (session: ClusterSession) => T | Promise<T>): Promise<T> {
-    return this.turns.take(() => work(this.session));
+    return this.turns.take(async () => {
+      try {
+        return await work(this.session);
+      } finally {
+        this.afterTurn?.();
+      }
+    });
   }
 
   /** Ends the cluster: streams end, nothing is taken any more. */

@@ -208,6 +208,7 @@ export async function raiseMachines(
       nodes,
       outside,
       apiServers: [],
+      outlets: new Set(),
       isApiServiceAdded: false,
       demand: Object.freeze({ nodes: new Set<string>() }),
       pods: [],

@@ -110,6 +110,8 @@ export class RunningCluster implements ClusterSession {
   private beginning: Raising | undefined;
   /** False during an outage of the API server. */
   private isApiUp = true;
+  /** Somebody else lets time pass. */
+  private isInRealTime = false;
   private readonly nodeRepairs: NodeRepairs;
   /** What the input has and no change of objects takes away. */
   private readonly inputLimits: readonly FlowLimit[];
@@ -290,6 +292,10 @@ export class RunningCluster implements ClusterSession {
     this.pods.retry();
     await this.work();
     return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  followRealTime(): void {
+    this.isInRealTime = true;
   }
 
   repairs(node?: string): readonly RepairCount[] {
@@ -494,7 +500,7 @@ export class RunningCluster implements ClusterSession {
 
   private quieten(): void {
     const { clock } = this.cluster;
-    clock.runUntilIdle(clock.nowMs + SETTLE_MS);
+    if (!this.isInRealTime) clock.runUntilIdle(clock.nowMs + SETTLE_MS);
   }
 
   /** Lets everybody work until nothing changes any more. */

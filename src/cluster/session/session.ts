@@ -300,6 +300,8 @@ export interface ClusterSession {
   setApiServer(state: "up" | "down"): Promise<ControlPlaneReport>;
   /** Lets virtual time pass; kube-proxies and flanneld do what they do without being told. */
   passTime(milliseconds: number): Promise<TimeReport>;
+  /** From now on somebody else moves the clock, as fast as time passes: after a change it is not run on until all is quiet. */
+  followRealTime(): void;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */

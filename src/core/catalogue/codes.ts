@@ -390,6 +390,8 @@ export const KNOWLEDGE_CODES = [
   "cluster-not-running",
   "cluster-start-failed",
   "cluster-unreachable",
+  "live-name-taken",
+  "live-not-possible",
   "node-action-impossible",
   // Pods on Windows.
   "container-not-running",

@@ -61,6 +61,12 @@ export function outsideIpv6(ip: Ip): Ip {
   return typeof ip === "number" ? ((OUTSIDE_IPV6 | BigInt(ip)) as Ipv6) : ip;
 }
 
+/** The end of a cable, and the MAC that goes with it. */
+interface MachineCable {
+  readonly device: MemoryDevice;
+  readonly mac: Mac;
+}
+
 export class Underlay {
   readonly subnet: Prefix;
   private readonly routerIp: Ip;
@@ -135,12 +141,17 @@ export class Underlay {
     return host;
   }
 
-  /** Adds a machine to the nodes' own network, which the router leads to all others. It has IPv4 alone. */
-  addMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): OutsideHost {
+  /** Gives a machine of the nodes' own network that is none of them its cable and its MAC. */
+  connectMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): MachineCable {
     assert(prefixContains(this.subnet, ip), "the machine's address is in the nodes' network");
     const mac = (MACHINE_MAC + this.machineCount) as Mac;
     this.machineCount++;
-    const device = this.physicalHost?.connect({ name, mac, addresses: [ip] }) ?? this.connect(name);
+    return { mac, device: this.physicalHost?.connect({ name, mac, addresses: [ip] }) ?? this.connect(name) };
+  }
+
+  /** Adds a machine to the nodes' own network, which the router leads to all others. It has IPv4 alone. */
+  addMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): OutsideHost {
+    const { device, mac } = this.connectMachine({ name, ip });
     const address = { ip, length: this.subnet.length };
     return new OutsideHost(this.env, { name, address, gateway: this.routerIp, mac, device });
   }

@@ -179,6 +179,8 @@ export class FixedSession implements ClusterSession {
   }
 
   /** No kube-proxy runs here. */
+  followRealTime(): void {}
+
   repairs(): readonly [] {
     return [];
   }

@@ -108,6 +108,12 @@ export const LEFT_OUT: readonly LeftOut[] = [
     why: "needs the flanneld, or the etcd, of a command that needs root",
     instead: `${ROOT}, src/programs/flannel/etcd/etcd.live.test.ts`,
   },
+  {
+    pattern: /^sudo |^unshare /,
+    page: "docs/how-to/reach-a-cluster-with-real-programs.md",
+    why: "needs root",
+    instead: "test/live/live-cluster.live.test.ts",
+  },
   { pattern: /^tshark /, why: "needs a program from Debian", instead: "test/live/pages.live.test.ts" },
   {
     pattern: /^apt-get |^npm run build:shim/,

@@ -14,6 +14,7 @@ import {
   placeError,
   removeFolderIfEmpty,
 } from "#cluster/api/state-folder.node.ts";
+import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { openOwnerFile } from "#core/base/owner-only.node.ts";
 import type { InputText } from "#cluster/session/session.ts";
@@ -23,6 +24,12 @@ import { Failure } from "../failure.ts";
 import { processLog } from "../process-log.ts";
 import { FileChunks } from "../process-terminal.ts";
 import type { Terminal } from "../terminal.ts";
+
+/** The cluster that a process is to hold. */
+interface Held {
+  readonly place: ClusterPlace;
+  readonly live: LiveOptions | undefined;
+}
 
 /** What the holding process tells the one that started it. */
 type Message =
@@ -46,9 +53,17 @@ function openLog(place: ClusterPlace, log: string): number {
   }
 }
 
-function spawnHolder(place: ClusterPlace, log: string): ChildProcess {
+function liveWords(live: LiveOptions | undefined): readonly string[] {
+  if (live === undefined) return [];
+  const { bridge, node } = live;
+  if (bridge !== undefined) return ["--live-bridge", bridge];
+  return node === undefined ? ["--live"] : ["--live-as", node];
+}
+
+function spawnHolder({ place, live }: Held, log: string): ChildProcess {
   const script = process.argv[1] ?? "";
-  const words = ["up", "--foreground", "--held", "--socket", place.socket, "--name", place.name];
+  const names = ["--socket", place.socket, "--name", place.name];
+  const words = ["up", "--foreground", "--held", ...names, ...liveWords(live)];
   const output = openLog(place, log);
   try {
     return spawn(process.execPath, [...process.execArgv, script, ...words], {
@@ -122,10 +137,11 @@ function watchSignals(): { readonly signal: Promise<NodeJS.Signals>; readonly st
  * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends silently.
  */
 export async function startInBackground(
-  place: ClusterPlace,
+  wanted: Held,
   inputs: readonly InputText[],
   report: ReportProgress,
 ): Promise<StartedCluster> {
+  const { place } = wanted;
   // The holder opens a long file again, and cannot read standard input a second time.
   if (inputs.some((each) => isLong(each) && !(each.chunks instanceof FileChunks))) {
     const message = "standard input is too long for a cluster in the background";
@@ -134,7 +150,7 @@ export async function startInBackground(
   ensureFolder(place, process.env);
   const log = logOfParent(place, process.pid);
   const watch = watchSignals();
-  const child = spawnHolder(place, log);
+  const child = spawnHolder(wanted, log);
   // A holder that ends early is told by its exit.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(JSON.stringify(inputs));
@@ -184,7 +200,7 @@ async function post(message: Message): Promise<boolean> {
 }
 
 /** The holder's side: holds the cluster, tells its parent, and ends with it while it is not up. */
-export async function holdForParent(place: ClusterPlace, terminal: Terminal): Promise<void> {
+export async function holdForParent({ place, live }: Held, terminal: Terminal): Promise<void> {
   const log = logOfParent(place, process.ppid);
   const orphaned = (): never => {
     cleanUp(log);
@@ -204,6 +220,7 @@ export async function holdForParent(place: ClusterPlace, terminal: Terminal): Pr
       },
       untilInterrupted: () => terminal.untilInterrupted(),
       log: processLog(),
+      live,
     });
   } catch (error) {
     process.off("disconnect", orphaned);

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ControlClient } from "#cluster/api/client.ts";
+import { removeLiveLeftovers } from "#cluster/live/live-cluster.node.ts";
 import { ApiError } from "#cluster/api/error-details.ts";
 import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { socketTransport } from "#cluster/api/socket-transport.node.ts";
@@ -95,6 +96,7 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
   if (!isRunning) {
     const isStale = hasOwnSocket(place, process.env);
     removePlace(place, process.env);
+    removeLiveLeftovers(place.name);
     if (isStale) terminal.stderr(`Cluster ${JSON.stringify(place.name)} had died; what it left is gone.\n`);
     else reportNothing(place, terminal);
     return 0;
@@ -108,7 +110,10 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
   const hasEnded = await until(isGone);
   clearTimeout(patience);
   if (hasEnded) removeFolderIfEmpty(process.env);
-  else await endByForce(place, holder);
+  else {
+    await endByForce(place, holder);
+    removeLiveLeftovers(place.name);
+  }
   terminal.stdout(`Cluster ${cluster} is down.\n`);
   return 0;
 }

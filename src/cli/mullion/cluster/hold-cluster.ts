@@ -8,17 +8,26 @@ import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/a
 import type { Cluster } from "#cluster/cluster.ts";
 import type { Log } from "#core/base/log.ts";
 import type { InputRemarks, InputText } from "#cluster/session/session.ts";
+import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.ts";
+import type { LivePlace } from "#cluster/live/live-segment.node.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../../installation.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;
 
+/** Makes the segment real, where that is asked for. The cluster ends when it cannot. */
+function openLive(held: HeldCluster, { live, log }: HoldOptions): LiveCluster | undefined {
+  return live === undefined ? undefined : LiveCluster.open(held, live, log);
+}
+
 /** A cluster that is up, as its starter hears of it. */
 export interface StartedCluster extends InputRemarks {
   readonly summary: ClusterSummary;
   /** Two that are worth a trace. */
   readonly pair: readonly [string, string] | undefined;
+  /** Where its segment is on this machine; absent: it is simulated. */
+  readonly live?: LivePlace | undefined;
 }
 
 export interface HoldOptions {
@@ -30,6 +39,8 @@ export interface HoldOptions {
   /** Called when the cluster is about to listen; resolves when this process is asked to end. */
   readonly untilInterrupted: () => Promise<void>;
   readonly log: Log;
+  /** The segment between the nodes is to be real. */
+  readonly live?: LiveOptions | undefined;
 }
 
 /**
@@ -55,15 +66,22 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   // From here on a signal ends the cluster in good order; before, there is nothing to put in order.
   const interrupted = untilInterrupted();
   const server = await listen(held, place);
-  const isWanted = await onReady({
-    summary: summarizeCluster(session),
-    problems,
-    notes,
-    pair: choosePair(session.cluster),
-  });
-  if (isWanted) await Promise.race([ended.promise, interrupted]);
-  held.end();
-  await server.close(GRACE_MS);
+  let live: LiveCluster | undefined;
+  try {
+    live = openLive(held, options);
+    const isWanted = await onReady({
+      summary: summarizeCluster(session),
+      problems,
+      notes,
+      pair: choosePair(session.cluster),
+      live: live?.place,
+    });
+    if (isWanted) await Promise.race([ended.promise, interrupted]);
+  } finally {
+    await live?.close();
+    held.end();
+    await server.close(GRACE_MS);
+  }
 }
 
 /** A Windows pod, where there is one, and a pod on another node. */

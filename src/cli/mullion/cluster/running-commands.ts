@@ -1,5 +1,6 @@
 /** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
 import { Argument, type Command, Option } from "commander";
+import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import { parseSelections } from "../get/kinds.ts";
 import {
   EXAMPLE,
@@ -22,6 +23,16 @@ const WORDS = commandLine();
 interface UpOptions extends TargetOptions {
   readonly foreground?: boolean;
   readonly held?: boolean;
+  readonly live?: boolean;
+  readonly liveBridge?: string;
+  readonly liveAs?: string;
+}
+
+/** What is asked of the segment between the nodes; undefined: nothing, it is simulated. */
+function liveOptions({ live, liveBridge: bridge, liveAs: node }: UpOptions): LiveOptions | undefined {
+  if (bridge !== undefined && node !== undefined)
+    throw usage("--live-bridge and --live-as exclude each other", WORDS.adviceLiveBridgeOrNode);
+  return live === true || bridge !== undefined || node !== undefined ? { bridge, node } : undefined;
 }
 
 export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
@@ -34,6 +45,9 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .option("--name <name>", WORDS.upName)
     .option("--socket <path>", "where it listens; only you can open it")
     .option("--foreground", "stay in front; Ctrl-C ends the cluster")
+    .option("--live", WORDS.upLive)
+    .option("--live-bridge <name>", WORDS.upLiveBridge)
+    .option("--live-as <node>", WORDS.upLiveAs)
     .addOption(new Option("--held").hideHelp())
     .addHelpText(
       "after",
@@ -42,6 +56,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
         "mullion up",
         "mullion up -f cluster.yaml --name second",
         "mullion up -f cluster.yaml --foreground",
+        "sudo mullion up -f cluster.yaml --live",
       ),
     )
     .action((options: UpOptions) =>
@@ -53,6 +68,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
             running: isHeld ? { name: options.name, socket: options.socket } : runningName(options),
             isForeground: options.foreground === true,
             isHeld,
+            live: liveOptions(options),
           },
           terminal,
         );

@@ -40,7 +40,17 @@ function announce(started: StartedCluster, terminal: Terminal): void {
   const { summary } = started;
   reportFindings(started, LEFT_OUT, terminal);
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
-  terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
+  terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n${howToReach(started)}`);
+}
+
+/** How to get to a segment that is real, with an address that answers. */
+function howToReach({ live, summary }: StartedCluster): string {
+  if (live === undefined) return "";
+  const node = summary.nodes[0]?.address ?? "";
+  if (live.bridge !== undefined) return WORDS.liveOnBridge({ device: live.device, bridge: live.bridge });
+  const enter =
+    live.namespace === undefined ? `nsenter -t ${live.pid ?? 0} -n` : `ip netns exec ${live.namespace}`;
+  return WORDS.liveInNamespace({ address: live.address ?? "", command: `${enter} ping -c 1 ${node}` });
 }
 
 /** What to do next, with names that exist in this cluster. */
@@ -69,6 +79,7 @@ async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Term
     },
     untilInterrupted: () => terminal.untilInterrupted(),
     log: processLog(),
+    live: request.live,
   });
   terminal.stderr("The cluster is down.\n");
 }
@@ -77,7 +88,7 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
   const { files, isRecursive } = request.inputs;
   const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
-  const started = await startInBackground(place, inputs, progressLines(terminal));
+  const started = await startInBackground({ place, live: request.live }, inputs, progressLines(terminal));
   announce(started, terminal);
   terminal.stdout(nextSteps(started, nameWords(request, place)));
 }
@@ -90,7 +101,7 @@ function checkSystem(): void {
 export async function up(request: UpRequest, terminal: Terminal): Promise<ExitCode> {
   checkSystem();
   if (request.isHeld) {
-    await holdForParent(clusterPlace(request.running, process.env), terminal);
+    await holdForParent({ place: clusterPlace(request.running, process.env), live: request.live }, terminal);
     return 0;
   }
   const { place, isRunning } = await findRunning(request.running);
