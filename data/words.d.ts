@@ -202,6 +202,9 @@ export interface ClusterFile {
   readonly adviceAcsKubernetes: string;
   readonly kubernetesBeforeCni: Template<"version">;
   readonly adviceKubernetesBeforeCni: string;
+  readonly acsEdition: Template<"year">;
+  readonly editionOfAcs: string;
+  readonly adviceEditionOfAcs: string;
 }
 export function clusterFile(): ClusterFile;
 
@@ -248,6 +251,7 @@ export interface ClusterInput {
   readonly vxlanIdentifiersDiffer: Template<"linuxVni" | "linuxPort" | "windowsVni" | "windowsPort">;
   readonly flannelBackendUnsupported: Template<"kind">;
   readonly limitsAsDocumented: Template<"asDocumented">;
+  readonly limitsOfArticle: string;
   readonly nodesOfPods: Template<"names">;
   readonly policyEngineRuns: Template<"engine">;
 }

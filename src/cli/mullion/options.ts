@@ -1,6 +1,6 @@
 /** Options and helps that several verbs share. */
 import { type Command, Option } from "commander";
-import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
+import { DOCUMENTED_YEARS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { Failure } from "./failure.ts";
@@ -55,7 +55,7 @@ export interface EditionOptions {
 export function editionOption(): Option {
   return new Option(
     "--as-documented <year>",
-    WORDS.asDocumentedOption({ editions: EDITIONS.join(", ") }),
+    WORDS.asDocumentedOption({ editions: DOCUMENTED_YEARS.join(", ") }),
   ).argParser(editionOf);
 }
 

@@ -1,5 +1,6 @@
 // Comparisons of verifications: several builds of one input, an earlier report or input and the present one.
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { VerifyComparison } from "#cluster/verify/compare.ts";
 import { COMPARISON_SCHEMA } from "#cluster/verify/compare.ts";
@@ -126,6 +127,23 @@ describe("--profile with several builds", () => {
     expect((await run(SHOP, ...ALL, "--profile", "ws2019,ws2022", "--fail-on-change")).code).toBe(1);
     expect((await run(SHOP, ...ALL, "--profile", "ws2022,ws2025", "--fail-on-change")).code).toBe(0);
   });
+});
+
+it("examples/acs-2017: the same manifests in the set-up of 2017 and at present, in one table", async () => {
+  const names = ["cluster.yaml", "present.yaml", "manifests.yaml"];
+  const files = Object.fromEntries(
+    names.map((name) => [name, readFileSync(`examples/acs-2017/${name}`, "utf8")]),
+  );
+  const { changes, sides } = await compare(files, "-f", "present.yaml", "--before", "cluster.yaml");
+  expect(sides.map(({ findings }) => findings)).toEqual([0, 0]);
+  const told = changes.map(({ flow, protocol, outcomes: [, now] }) => `${flow} ${protocol} ${now?.code}`);
+  // The node had the Service's address, kube-proxy completed names, and WinNAT translates pings.
+  expect([...new Set(told)]).toEqual([
+    "pod-to-cluster-ip icmp icmp-to-service-not-balanced",
+    "pod-to-external-ip icmp icmp-outbound-not-translated",
+    "pod-to-service-partial-name tcp dns-name-with-dot-not-completed",
+  ]);
+  for (const { outcomes } of changes) expect(outcomes[0]?.outcome).toBe("works");
 });
 
 describe("--before", () => {

@@ -73,8 +73,18 @@ function checkAcs({ driver, shape }: LocatedFields<NetworkFields>, reading: Read
 }
 
 /** A kubelet that knows CNI has another set-up, and one that does not has no other. */
-function checkKubelet(raw: RawCluster, { network, kubernetes }: ClusterFile, reading: Reading): void {
+function checkKubelet(
+  raw: RawCluster,
+  { network, kubernetes, asDocumented }: ClusterFile,
+  reading: Reading,
+): void {
   const isAcs = network.plugin === "acs-2017";
+  if (asDocumented !== undefined && isAcs !== (asDocumented === "2017"))
+    reading.reportValue(
+      raw.asDocumented.place,
+      isAcs ? WORDS.acsEdition({ year: asDocumented }) : WORDS.editionOfAcs,
+      isAcs ? 'Write asDocumented: "2017", or leave it out.' : WORDS.adviceEditionOfAcs,
+    );
   const isEarlier = KUBERNETES_MINORS_BEFORE_CNI.includes(kubernetes.version.minor);
   if (isAcs === isEarlier) return;
   const { place } = isAcs ? raw.network.value.plugin : raw.kubernetes.value.version;

@@ -105,7 +105,9 @@ function completeWindows(
 ): Pick<NodeSpec, "build" | "quirks"> {
   const build = raw.build.value ?? (raw.os.value === "windows" ? DEFAULTS.build : undefined);
   const quirks = { ...common, ...raw.quirks.value };
-  if (build === undefined || asDocumented === undefined) return { build, quirks: Object.freeze(quirks) };
+  // The article of 2017 is about programs, and names no limit of a build.
+  if (build === undefined || asDocumented === undefined || asDocumented === "2017")
+    return { build, quirks: Object.freeze(quirks) };
   const documented = buildOfEdition({ build, isDsr });
   const limits = quirksOfEdition(asDocumented, { build: documented, isDsr });
   return { build: documented, quirks: Object.freeze({ ...quirks, ...limits }) };

@@ -1,7 +1,7 @@
 /** Single values: text, numbers, words from a list, addresses, ranges, names, versions; and JSON taken as it is. */
 import { parseNetworkPattern } from "#programs/policy/network-pattern.ts";
 import { stripEdges } from "#core/base/text-edges.ts";
-import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
+import { DOCUMENTED_YEARS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { DURATION_PATTERN, formatDuration, readDuration } from "#core/base/duration.ts";
@@ -435,7 +435,7 @@ export function kubernetesVersion(
 
 /** The year of an edition of the Kubernetes page, with or without quotes. */
 export const EDITION: ValueShape<Edition> = Object.freeze({
-  noun: `an edition of the Kubernetes page: ${EDITIONS.map((edition) => `\`"${edition}"\``).join(", ")}`,
+  noun: `an edition of the documentation: ${DOCUMENTED_YEARS.map((edition) => `\`"${edition}"\``).join(", ")}`,
   read(node: ParsedNode, place: ValuePlace, reading: Reading): Edition | undefined {
     const text = sourceText(node);
     const edition = parseEdition(text ?? "");
@@ -444,7 +444,7 @@ export const EDITION: ValueShape<Edition> = Object.freeze({
     reading.reportValue(place, problem, edition.advice);
     return undefined;
   },
-  schema: (): JsonObject => ({ enum: [...EDITIONS, ...EDITIONS.map(Number)] }),
+  schema: (): JsonObject => ({ enum: [...DOCUMENTED_YEARS, ...DOCUMENTED_YEARS.map(Number)] }),
   parts: NO_PARTS,
 });
 

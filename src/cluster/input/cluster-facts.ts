@@ -73,7 +73,7 @@ const COMMAND_LINE: EvidencePlace = { source: "--as-documented", where: undefine
 /** The edition of the Kubernetes page that all Windows nodes run as; none where they run as their builds. */
 function limitsFact({ asDocumented }: ClusterFile, place: EvidencePlace): readonly ClusterFact[] {
   if (asDocumented === undefined) return [];
-  const value = WORDS.limitsAsDocumented({ asDocumented });
+  const value = asDocumented === "2017" ? WORDS.limitsOfArticle : WORDS.limitsAsDocumented({ asDocumented });
   return [fact("limits", value, place)];
 }
 

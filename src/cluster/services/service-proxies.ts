@@ -150,7 +150,8 @@ export class ServiceProxies {
     const { network, ipv6 } = cluster.file;
     const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
     this.linux = ranges.map((range) => new LinuxServices(range));
-    this.userSpace = new UserSpaceServices(cluster.file.dns.domain);
+    const { dns, asDocumented } = cluster.file;
+    this.userSpace = new UserSpaceServices({ domain: dns.domain, isBalanced: asDocumented !== "2017" });
   }
 
   /** Follows the objects from now on and starts the proxies. */

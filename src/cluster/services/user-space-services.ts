@@ -31,14 +31,16 @@ function portalsOf({ clusterIp, externalIps, ingressIps, port, nodePort }: Plann
 class RoundRobin implements BackEndChooser {
   private readonly prng: Prng;
   private readonly compartment: Compartment;
+  private readonly isBalanced: boolean;
   private endpoints: readonly PlannedEndpoint[] = [];
   private index = 0;
   private affinityMs = 0;
   private readonly clients = new Map<Ip, { readonly endpoint: PlannedEndpoint; usedAtMs: number }>();
 
-  constructor(compartment: Compartment, prng: Prng) {
+  constructor(compartment: Compartment, prng: Prng, isBalanced: boolean) {
     this.compartment = compartment;
     this.prng = prng;
+    this.isBalanced = isBalanced;
   }
 
   /** Ready ones, in an order of chance that holds until they change. */
@@ -69,7 +71,7 @@ class RoundRobin implements BackEndChooser {
     }
     const endpoint = this.endpoints[this.index];
     if (endpoint === undefined) return undefined;
-    this.index = (this.index + 1) % this.endpoints.length;
+    if (this.isBalanced || isAgain) this.index = (this.index + 1) % this.endpoints.length;
     if (this.affinityMs > 0) this.clients.set(client, { endpoint, usedAtMs: nowMs });
     return endpoint;
   }
@@ -79,6 +81,17 @@ class RoundRobin implements BackEndChooser {
 interface ServedPort {
   readonly balancer: RoundRobin;
   readonly relays: Map<string, { readonly portal: Portal; readonly relay: TcpRelay | UdpRelay }>;
+}
+
+/** What the proxies of all nodes have in common. */
+export interface UserSpaceOptions {
+  /** The zone of the cluster's names. */
+  readonly domain: string;
+  /**
+   * False: as Microsoft's article of 2017 has it, all clients of a node are led to one back end. Upstream's code takes them in
+   * turn.
+   */
+  readonly isBalanced: boolean;
 }
 
 export interface UserSpaceNode {
@@ -93,14 +106,16 @@ class UserSpaceProxy {
   readonly name: string;
   private readonly node: UserSpaceNode;
   private readonly suffixes: readonly string[];
+  private readonly isBalanced: boolean;
   private readonly prng: Prng;
   /** By Service, then by port and protocol. */
   private readonly served = new Map<string, Map<string, ServedPort>>();
 
-  constructor(node: UserSpaceNode, domain: string) {
+  constructor(node: UserSpaceNode, { domain, isBalanced }: UserSpaceOptions) {
     this.name = node.name;
     this.node = node;
     this.suffixes = ["", `default.svc.${domain}`, `svc.${domain}`, domain];
+    this.isBalanced = isBalanced;
     this.prng = node.compartment.prng.derive("kube-proxy-userspace");
   }
 
@@ -117,7 +132,7 @@ class UserSpaceProxy {
     for (const port of ports) {
       const { compartment } = this.node;
       const served = known.get(keyOf(port)) ?? {
-        balancer: new RoundRobin(compartment, this.prng.derive(keyOf(port))),
+        balancer: new RoundRobin(compartment, this.prng.derive(keyOf(port)), this.isBalanced),
         relays: new Map(),
       };
       known.set(keyOf(port), served);
@@ -163,17 +178,17 @@ function portalKey({ ip, port }: Portal): string {
 }
 
 export class UserSpaceServices {
-  private readonly domain: string;
+  private readonly options: UserSpaceOptions;
   private readonly proxies = new Map<string, UserSpaceProxy>();
   /** By `namespace/name`. */
   private readonly plans = new Map<string, readonly PlannedPort[]>();
 
-  constructor(domain: string) {
-    this.domain = domain;
+  constructor(options: UserSpaceOptions) {
+    this.options = options;
   }
 
   addNode(node: UserSpaceNode): void {
-    const proxy = new UserSpaceProxy(node, this.domain);
+    const proxy = new UserSpaceProxy(node, this.options);
     this.proxies.set(node.name, proxy);
     for (const [service, ports] of this.plans) proxy.set(service, ports);
   }

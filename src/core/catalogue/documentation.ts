@@ -101,13 +101,17 @@ function goesBefore({ outcome, goesBefore: codes = [] }: DocumentedSentence, exp
   return expected.outcome !== outcome || (expected.outcome === "denied" && codes.includes(expected.code));
 }
 
+function isOf({ editions }: DocumentedSentence, edition: Edition): boolean {
+  return editions.some((each) => each === edition);
+}
+
 /** What is expected of a flow: of the build, or as an edition says where the cluster runs as that has it. */
 export function expectationOf(facts: FlowFacts): ExpectedOfFlow {
   const row = findExpectation(facts);
   const { asDocumented } = facts;
   if (asDocumented === "no") return { row, page: differenceFromPage(facts, row.expected.outcome) };
   const sentence = knownDifference(facts)?.sentence;
-  const isRun = sentence?.quirk !== undefined && sentence.editions.includes(asDocumented);
+  const isRun = sentence?.quirk !== undefined && isOf(sentence, asDocumented);
   if (!isRun || !goesBefore(sentence, row.expected)) return { row, page: undefined };
   const source = `windows-networking-documentation.md ${sentence.section}`;
   return { row: { id: sentence.id, source, expected: documented(sentence) }, page: undefined };
@@ -121,13 +125,14 @@ export interface DocumentedNode {
 }
 
 function settingOf(
-  { editions, quirk }: DocumentedSentence,
+  sentence: DocumentedSentence,
   edition: Edition,
   { build, isDsr }: DocumentedNode,
 ): readonly [QuirkName, QuirkSetting] | undefined {
+  const { quirk } = sentence;
   if (quirk === undefined) return undefined;
   const isOn =
-    editions.includes(edition) &&
+    isOf(sentence, edition) &&
     (quirk.on === "every-build" || concernsBuild(quirk.name, build)) &&
     !(quirk.isWithoutDsr === true && isDsr);
   return [quirk.name, isOn ? "on" : "off"];

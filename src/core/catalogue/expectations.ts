@@ -136,8 +136,8 @@ export const FACTS = {
   externalTrafficPolicy: ["Cluster", "Local"],
   /** What keeps a Service from working as it is written: a protocol that Windows has not, an address that nobody gave. */
   serviceState: ["as-written", "sctp", "without-address"],
-  /** The edition of the Kubernetes page whose limits the Windows nodes have; `no`: those of their builds. */
-  asDocumented: ["no", "2021", "2024"],
+  /** The edition of the documentation whose limits the Windows nodes have; `no`: those of their builds. */
+  asDocumented: ["no", "2017", "2021", "2024"],
 } as const;
 
 type FactOf<Kind> = Kind extends readonly (infer Word)[] ? Word : Kind extends "boolean" ? boolean : number;

@@ -7,7 +7,7 @@
 import { type Table, kubernetesPage } from "#data/facts.js";
 import { CheckedFields } from "./checked-fields.ts";
 import type { KnowledgeCode } from "./codes.ts";
-import { EDITIONS, type Edition } from "./edition.ts";
+import { EDITIONS, type PageEdition } from "./edition.ts";
 import { readConditions } from "./expectation-table.ts";
 import { type Conditions, PROOFS, type Proof } from "./expectations.ts";
 import { QUIRK_NAMES, type QuirkName } from "./quirks.ts";
@@ -42,7 +42,7 @@ export interface SentenceQuirk {
 export interface DocumentedSentence {
   readonly id: string;
   /** The editions that have it. */
-  readonly editions: readonly Edition[];
+  readonly editions: readonly PageEdition[];
   /** Section of windows-networking-documentation.md. */
   readonly section: string;
   /** The entry about it: `mullion explain CODE`. */

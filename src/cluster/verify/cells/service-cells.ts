@@ -41,6 +41,11 @@ function clientsByClass(model: VerifyModel): ReadonlyMap<string, readonly Verify
   return groupBy(model.pods.filter(isOrdinary), classOfClient);
 }
 
+/** As the article of 2017 has it a Windows node stays with one back end for all clients. */
+function balancedProbe({ asDocumented }: VerifyModel, { node }: VerifyPod): "sweep" | "same" {
+  return asDocumented === "2017" && node.os === "windows" ? "same" : "sweep";
+}
+
 function clusterIpCell(
   model: VerifyModel,
   asked: AskedPort,
@@ -53,7 +58,7 @@ function clusterIpCell(
     source: client,
     target: addressTarget(asked, answerersOf(backEndsFor(asked, client.node, model))),
     // A client that sticks to one back end cannot see the others.
-    probe: isSwept && !service.hasAffinity ? "sweep" : "once",
+    probe: isSwept && !service.hasAffinity ? balancedProbe(model, client) : "once",
     standsFor,
   });
 }
@@ -118,8 +123,9 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
   return listPorts(model.services).flatMap((asked) => {
     const { service, port } = asked;
     if (service.kind !== "cluster-ip") return [];
-    // With affinity it is not known whether a client is led to itself, unless it is the only back end.
-    if (service.hasAffinity && port.backEnds.length > 1) return [];
+    // Where clients stay with one back end it is not known whether one is led to itself, unless it is the only one.
+    const isStuck = service.hasAffinity || model.asDocumented === "2017";
+    if (isStuck && port.backEnds.length > 1) return [];
     // kube-proxy of its own node leads no client to a pod of another network.
     const own = port.backEnds.flatMap(({ pod }) =>
       pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
