@@ -435,6 +435,8 @@ export interface CommandLine {
   readonly controlPlaneStopDescription: string;
   readonly timePassDescription: string;
   readonly upDescription: string;
+  readonly uiDescription: string;
+  readonly adviceListenAddress: string;
   readonly upName: string;
   readonly upLive: string;
   readonly upLiveBridge: string;
@@ -557,7 +559,6 @@ export interface Commands {
   readonly adviceDumpFile: string;
   readonly quirkNotActedOn: Template<"name" | "notActedOn">;
   readonly adviceDumpInput: string;
-  readonly adviceKubeListenAddress: string;
   readonly watchContinues: string;
   readonly verifyInterrupted: string;
   readonly wineShimMissing: Template<"from">;
@@ -566,6 +567,11 @@ export interface Commands {
   readonly launcherWithoutNode: Template<"node">;
   readonly execNoPacket: string;
   readonly execWalksCut: string;
+  readonly uiOtherHost: Template<"host">;
+  readonly uiOtherOrigin: string;
+  readonly uiWrongToken: string;
+  readonly adviceUiAddress: string;
+  readonly adviceUiInputs: string;
 }
 export function commands(): Commands;
 

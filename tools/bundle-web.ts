@@ -12,7 +12,7 @@ import { formatNotices } from "./bundled-licences.ts";
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
 const SOURCES = join(ROOT, "web", "src");
 
-export const WEB_ENTRIES = ["report"] as const;
+export const WEB_ENTRIES = ["report", "ui"] as const;
 export type WebEntry = (typeof WEB_ENTRIES)[number];
 
 /** A page prints no descriptions of shapes, and they are most of the words. */
@@ -61,6 +61,6 @@ export async function bundleWeb(folder: string): Promise<void> {
     copyFileSync(join(SOURCES, `${entry}.html`), join(folder, `${entry}.html`));
     modules.push(...script.modules);
   }
-  copyFileSync(join(SOURCES, "style.css"), join(folder, "style.css"));
+  for (const file of ["style.css", "icon.svg"]) copyFileSync(join(SOURCES, file), join(folder, file));
   writeFileSync(join(folder, "LICENSES.txt"), formatNotices(modules));
 }

@@ -27,6 +27,7 @@ function verbNames(): ReadonlySet<string> {
     verify: none,
     merge: none,
     up: none,
+    ui: none,
     apply: none,
     delete: none,
     down: none,

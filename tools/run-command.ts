@@ -37,6 +37,7 @@ export const VERBS: Verbs = {
   bringUp,
   demo,
   up: notHere,
+  ui: notHere,
   apply: notHere,
   delete: notHere,
   down: notHere,

@@ -96,6 +96,7 @@ function StepButton({
         )}
       </span>
       {isQuiet(step) ? null : <span class="step-text">{text}</span>}
+      {rule === undefined ? null : <span class="rule-name">{rule.name}</span>}
       {step.changes.length === 0 ? null : <Changes step={step} />}
       {code === undefined ? null : <code class="code">{code}</code>}
     </button>

@@ -18,6 +18,7 @@ const VERBS: Verbs = {
   verify: async (...given) => (await import("./verify.ts")).verify(...given),
   merge: async (...given) => (await import("./merge.ts")).merge(...given),
   up: async (...given) => (await import("./cluster/up.ts")).up(...given),
+  ui: async (...given) => (await import("./web/ui.ts")).ui(...given),
   apply: async (...given) => (await import("./cluster/apply.ts")).apply(...given),
   delete: async (...given) => (await import("./cluster/apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./cluster/down.ts")).down(...given),

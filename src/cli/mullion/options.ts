@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { DOCUMENTED_YEARS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { Failure } from "./failure.ts";
 import { commandLine } from "#data/words.js";
 
@@ -150,4 +151,24 @@ export function clusterTarget(options: TargetOptions): ClusterTarget {
     throw usage(WORDS.fileConflictsWithRunning, WORDS.adviceFileOrRunning);
   }
   return { ...running, ...inputs };
+}
+
+/** Where a server of Mullion listens. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: the system chooses. */
+  readonly port: number;
+}
+
+const PORT_MAX = 65_535;
+
+/** `127.0.0.1:6443`, `localhost:0`, `[::1]:6443`. @throws Failure. */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const [, ipv6, name = "", digits = ""] = match ?? [];
+  const host = ipv6 ?? (name === "localhost" ? "127.0.0.1" : name);
+  const port = Number(digits);
+  const isAny = host === "0.0.0.0" || host === "::";
+  if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
+  throw usage(`--listen ${JSON.stringify(text)} is not an address with a port`, WORDS.adviceListenAddress);
 }

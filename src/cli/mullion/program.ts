@@ -34,7 +34,7 @@ import { addDoctor } from "./doctor-command.ts";
 import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
-import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
+import { addApply, addDelete, addDown, addUi, addUp } from "./cluster/running-commands.ts";
 import {
   PAGE_FORMATS,
   type PageFormat,
@@ -514,6 +514,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
   if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);
+  if (verbs.ui !== undefined) addUi(program, run, verbs.ui, terminal);
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
   if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);

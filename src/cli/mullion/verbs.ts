@@ -168,6 +168,15 @@ export interface UpRequest {
   readonly live: LiveOptions | undefined;
 }
 
+export interface UiRequest {
+  /** None: the running cluster. */
+  readonly inputs: InputPaths;
+  readonly running: RunningName;
+  /** `127.0.0.1:0` */
+  readonly listen: string;
+  readonly opensBrowser: boolean;
+}
+
 export interface ApplyRequest {
   readonly inputs: InputPaths;
   readonly running: RunningName;
@@ -247,6 +256,7 @@ export interface Verbs {
   readonly exec: (request: ExecVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly ui: (request: UiRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly delete: (request: DeleteRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;

@@ -15,6 +15,7 @@ export function allVerbs(keep: Keep, given: GivenVerbs = {}): Verbs {
     verify: keep,
     merge: keep,
     up: keep,
+    ui: keep,
     apply: keep,
     delete: keep,
     down: keep,

@@ -136,6 +136,7 @@ export function findLeftOut({ page, line }: PageCommand): LeftOut | undefined {
 const SERVERS: readonly (readonly [line: RegExp, isReady: RegExp])[] = [
   [/ (?:hns|kube) serve /, /Ctrl-C ends it/],
   [/ hns watch/, /Ctrl-C ends it/],
+  [/ mullion ui /, /Ctrl-C ends it/],
   [/ run kube-proxy /, /Synced proxy rules/],
 ];
 
@@ -160,7 +161,8 @@ export function inProcess(line: string): readonly string[] | undefined {
     /^npx mullion explain |^npx mullion .*-f examples\/|^npx mullion (?:lint|doctor) examples|vfp diff examples/.test(
       line,
     );
-  return isAlone && verb !== "up" && verb !== "kube" ? words.slice(1) : undefined;
+  const staysUp = ["up", "kube", "ui"].includes(verb ?? "");
+  return isAlone && !staysUp && !line.includes(" > ") ? words.slice(1) : undefined;
 }
 
 /** What a command that needs more prints: on standard output, and the code it ends with. */
@@ -238,6 +240,8 @@ export const EXPECTED: readonly Expected[] = [
     output: /^(?:networks|namespaces)\n/,
   },
   { line: /hns fault add fail /, output: /^\S/ },
+  { line: /mullion doctor .* -o html > /, output: /^$/, code: 1 },
+  { line: / -o html > /, output: /^$/ },
 ];
 
 export function findExpected({ page, line, time }: PageCommand): Expected | undefined {

@@ -76,6 +76,36 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     );
 }
 
+interface UiOptions extends TargetOptions {
+  readonly listen: string;
+  readonly open: boolean;
+}
+
+export function addUi(program: Command, run: Run, ui: Verbs["ui"], terminal: Terminal): void {
+  const command = program
+    .command("ui")
+    .summary("show a cluster in a browser")
+    .description(WORDS.uiDescription);
+  addNameOptions(addFileOptions(command, WORDS.fileOption))
+    .option("--listen <address>", "where the pages are; port 0 takes a free one", "127.0.0.1:0")
+    .option("--no-open", "open no browser")
+    .addHelpText(
+      "after",
+      examples(
+        "mullion ui",
+        `mullion ui -f ${EXAMPLE}`,
+        "mullion ui -f cluster.yaml --listen 127.0.0.1:8080 --no-open",
+      ),
+    )
+    .action((options: UiOptions) =>
+      run(() => {
+        const { listen, open } = options;
+        const target = { inputs: inputPaths(options), running: runningName(options) };
+        return ui({ ...target, listen, opensBrowser: open }, terminal);
+      }),
+    );
+}
+
 interface ChangeOptions extends TargetOptions {
   readonly namespace: string;
 }

@@ -36,7 +36,8 @@ function nameWords({ running }: UpRequest, place: ClusterPlace): string {
   return place.name === DEFAULT_NAME ? "" : ` --name ${place.name}`;
 }
 
-function announce(started: StartedCluster, terminal: Terminal): void {
+/** Says that the cluster is up, and what of its input is left out. */
+export function announce(started: StartedCluster, terminal: Terminal): void {
   const { summary } = started;
   reportFindings(started, LEFT_OUT, terminal);
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
@@ -93,7 +94,8 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
   terminal.stdout(nextSteps(started, nameWords(request, place)));
 }
 
-function checkSystem(): void {
+/** @throws Failure where there are no Unix sockets. */
+export function checkSystem(): void {
   if (process.platform !== "win32") return;
   throw new Failure("bad-usage", WORDS.upNeedsUnixSockets, WORDS.adviceUseWsl);
 }

@@ -22,33 +22,8 @@ import { randomInt } from "node:crypto";
 import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { type Prefix, formatPrefix, parsePrefix, parseIp, parseIpv4 } from "#core/net/ip.ts";
-import { usage } from "../options.ts";
-import { commands } from "#data/words.js";
-
-const WORDS = commands();
-
-interface ListenAddress {
-  readonly host: string;
-  /** 0: the system chooses. */
-  readonly port: number;
-}
-
-const PORT_MAX = 65_535;
-
-/** `127.0.0.1:6443`, `localhost:0`, `[::1]:6443`. @throws Failure. */
-function parseListenAddress(text: string): ListenAddress {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const [, ipv6, name = "", digits = ""] = match ?? [];
-  const host = ipv6 ?? (name === "localhost" ? "127.0.0.1" : name);
-  const port = Number(digits);
-  const isAny = host === "0.0.0.0" || host === "::";
-  if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
-  throw usage(
-    `--listen ${JSON.stringify(text)} is not an address with a port`,
-    WORDS.adviceKubeListenAddress,
-  );
-}
+import { type Prefix, formatPrefix, parsePrefix, parseIpv4 } from "#core/net/ip.ts";
+import { type ListenAddress, parseListenAddress } from "../options.ts";
 
 const SEED_MAX = 2 ** 47;
 

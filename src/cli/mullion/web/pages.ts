@@ -12,13 +12,14 @@ import { getEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
 import { packageRoot, packageVersion } from "../../installation.ts";
 
-type WebEntry = "report";
+type WebEntry = "report" | "ui";
 
 /** What a page consists of. */
 interface WebPage {
   readonly script: string;
   readonly style: string;
   readonly template: string;
+  readonly icon: string;
 }
 
 /** What of tools/bundle-web.ts is called here; it is no part of the package. */
@@ -27,7 +28,7 @@ interface Bundler {
 }
 
 /** Reads or makes a page. */
-async function openWebPage(entry: WebEntry): Promise<WebPage> {
+export async function openWebPage(entry: WebEntry): Promise<WebPage> {
   const root = packageRoot();
   const sources = join(root, "web", "src");
   const isClone = existsSync(sources);
@@ -37,7 +38,7 @@ async function openWebPage(entry: WebEntry): Promise<WebPage> {
   const script = isClone
     ? await ((await import(bundler)) as Bundler).bundleScript(entry)
     : read(`${entry}.js`);
-  return { script, style: read("style.css"), template: read(`${entry}.html`) };
+  return { script, style: read("style.css"), template: read(`${entry}.html`), icon: read("icon.svg") };
 }
 
 /** A template with its holes filled. */

@@ -1,0 +1,156 @@
+// Who may ask the pages of mullion ui, and what they get. What the pages show is tested in a browser, in test/ui.
+import { type IncomingHttpHeaders, type Server, createServer, request } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UiServer } from "./ui-server.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "mullion-ui-"));
+const socket = join(folder, "default.sock");
+let cluster: Server;
+let ui: UiServer;
+let base: URL;
+
+beforeAll(async () => {
+  cluster = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const { method, url, headers } = incoming;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ method, url, host: headers.host, body: Buffer.concat(chunks).toString() }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => {
+    cluster.listen(socket, resolve);
+  });
+  const place = { name: "default", socket, pidFile: `${socket}.pid`, log: `${socket}.log` };
+  ui = await UiServer.listen({
+    place,
+    address: { host: "127.0.0.1", port: 0 },
+    examine: async (verb, body) => Promise.resolve(JSON.stringify({ verb, body: body ?? "files" })),
+  });
+  base = new URL(ui.url);
+});
+afterAll(async () => {
+  await ui.close();
+  cluster.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function ask(path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = base;
+    const method = body === undefined ? "GET" : "POST";
+    const asked = request({ hostname, port, path, method, headers }, (response) => {
+      let text = "";
+      response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+      });
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+/** Below the token. */
+function own(path: string): string {
+  return `${base.pathname}${path}`;
+}
+
+describe("a request to mullion ui", () => {
+  it.each([
+    ["no token", "/"],
+    ["another token", "/AAAAAAAAAAAAAAAAAAAAAAAA/"],
+    ["the API without a token", "/api/v1alpha1/cluster"],
+  ])("with %s is refused", async (_, path) => {
+    const { status, body } = await ask(path);
+    expect(status).toBe(403);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: "api-request-invalid" } });
+  });
+
+  it.each([
+    ["evil.example", 421],
+    ["localhost.evil.example:80", 421],
+    ["localhost:1", 200],
+    ["127.0.0.1", 200],
+    ["[::1]:80", 200],
+  ])("that names the host %s: %d (DNS rebinding)", async (host, status) => {
+    expect((await ask(own("api/v1alpha1/cluster"), { host })).status).toBe(status);
+  });
+
+  it.each([
+    ["origin", "https://evil.example", 403],
+    ["origin", "null", 403],
+    ["sec-fetch-site", "cross-site", 403],
+    ["sec-fetch-site", "same-site", 403],
+    ["sec-fetch-site", "same-origin", 200],
+    ["sec-fetch-site", "none", 200],
+  ])("with %s %s: %d", async (name, value, status) => {
+    expect((await ask(own("api/v1alpha1/apply"), { [name]: value }, "{}")).status).toBe(status);
+  });
+
+  it("of its own origin is passed on to the cluster as it is, with its body", async () => {
+    const { status, body } = await ask(
+      own("api/v1alpha1/trace?a=b"),
+      { origin: base.origin },
+      '{"from":"x"}',
+    );
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toEqual({
+      method: "POST",
+      url: "/v1alpha1/trace?a=b",
+      host: "mullion",
+      body: '{"from":"x"}',
+    });
+  });
+
+  it("for a page gets it with a policy that lets nothing else in", async () => {
+    for (const path of ["", "matrix", "node/win-1?view=vfp"]) {
+      const { status, headers, body } = await ask(own(path));
+      expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+      expect(headers["content-security-policy"]).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      expect(headers["referrer-policy"]).toBe("no-referrer");
+      expect(body).toContain(`src="${own("ui.js")}"`);
+    }
+    expect((await ask(own("ui.js"))).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect((await ask(own("../package.json"))).status).toBe(404);
+    expect((await ask(own(""), {}, "{}")).status).toBe(405);
+  });
+
+  it("for a code gets what the catalogue says, and for files what lint and doctor say", async () => {
+    const { body } = await ask(own("explain/no-route,nonsense"));
+    expect(Object.keys(JSON.parse(body) as object)).toEqual(["no-route"]);
+    expect((await ask(own("run/lint"))).body).toBe('{"verb":"lint","body":"files"}');
+    expect((await ask(own("run/doctor"), {}, "[]")).body).toBe('{"verb":"doctor","body":"[]"}');
+  });
+
+  it("has an address that is another one each time", () => {
+    expect(base.pathname).toMatch(/^\/[\w-]{24}\/$/);
+  });
+});
+
+it("a cluster that is away is told as the control API tells it", async () => {
+  const gone = await UiServer.listen({
+    place: { name: "gone", socket: join(folder, "gone.sock"), pidFile: "", log: "" },
+    address: { host: "127.0.0.1", port: 0 },
+    examine: async () => Promise.resolve("null"),
+  });
+  const response = await fetch(`${gone.url}api/v1alpha1/cluster`);
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({ error: { code: "cluster-not-running" } });
+  await gone.close();
+});

@@ -1,0 +1,227 @@
+/**
+ * Serves the pages of `web/` with the control API of a running cluster below them. Everything lies below a random token, the
+ * first part of each path: who does not know it gets nothing. A request under another name (DNS rebinding) or from
+ * another page is refused before that.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from "node:http";
+import type { ErrorDetails } from "#cluster/api/documents.ts";
+import { describeError, statusOf } from "#cluster/api/error-details.ts";
+import { notRunning } from "#cluster/api/socket-transport.node.ts";
+import type { ClusterPlace } from "#cluster/api/state-folder.node.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { isOwnHost } from "#core/base/tcp-access.node.ts";
+import { isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import type { ListenAddress } from "../options.ts";
+import { openWebPage } from "./pages.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
+
+export interface UiServerOptions {
+  readonly place: ClusterPlace;
+  readonly address: ListenAddress;
+  /** Answers `GET /run/lint` with the files of the command line, and `POST` with those of the page. */
+  readonly examine: (verb: "lint" | "doctor", body: string | undefined) => Promise<string>;
+}
+
+const TOKEN_BYTES = 18;
+/** Only its own parts, its own API, and in no frame of another page. */
+const HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+};
+
+const JSON_TYPE = "application/json";
+const NOT_FOUND = 404;
+const FORBIDDEN = 403;
+const MISDIRECTED = 421;
+const TOO_LARGE = 413;
+const WRONG_METHOD = 405;
+const OK = 200;
+
+class Refusal extends Error {
+  readonly status: number;
+  readonly details: ErrorDetails;
+
+  constructor(status: number, message: string, advice: string) {
+    super(message);
+    this.status = status;
+    this.details = { code: "api-request-invalid", message, advice };
+  }
+}
+
+function equalTokens(given: string, token: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(token));
+}
+
+/** The origin that a browser names for a page which came from here. */
+function checkOrigin({ headers }: IncomingMessage, own: string): void {
+  const { host, origin } = headers;
+  if (!isOwnHost(host, own))
+    throw new Refusal(MISDIRECTED, WORDS.uiOtherHost({ host: host ?? "" }), WORDS.adviceUiAddress);
+  const site = headers["sec-fetch-site"];
+  const isForeign = origin !== undefined && origin !== `http://${host ?? ""}`;
+  if (
+    isForeign ||
+    site === "cross-site" ||
+    (site === "same-site" && headers["sec-fetch-dest"] !== "document")
+  )
+    throw new Refusal(FORBIDDEN, WORDS.uiOtherOrigin, WORDS.adviceUiAddress);
+}
+
+async function readBody(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming) {
+    const bytes = chunk as Buffer;
+    length += bytes.length;
+    if (length > LIMITS.apiRequestBytesMax)
+      throw new Refusal(TOO_LARGE, "the request is too large", "Send fewer files.");
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { ...HEADERS, "content-type": type }).end(body);
+}
+
+function sendError(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const [status, details] =
+    error instanceof Refusal ? [error.status, error.details] : [statusOf(error), describeError(error)];
+  send(response, status, JSON_TYPE, JSON.stringify({ error: details }));
+}
+
+/** Hands a request on to the cluster's socket, and its answer back piece by piece: events are a stream. */
+function passOn(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  place: ClusterPlace,
+): void {
+  const { method = "GET", headers } = incoming;
+  const lastId = headers["last-event-id"];
+  const passed = {
+    ...(headers["content-type"] === undefined ? {} : { "content-type": headers["content-type"] }),
+    ...(lastId === undefined ? {} : { "last-event-id": lastId }),
+  };
+  const asked = request({ socketPath: place.socket, host: "mullion", method, path, headers: passed });
+  asked.on("error", () => sendError(response, notRunning(place)));
+  asked.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? OK, {
+      ...HEADERS,
+      "content-type": answer.headers["content-type"] ?? JSON_TYPE,
+    });
+    answer.pipe(response);
+    answer.on("error", () => response.destroy());
+  });
+  response.on("close", () => asked.destroy());
+  incoming.pipe(asked);
+}
+
+/** What the catalogue says of codes, `a,b,c`. */
+function explain(codes: string): string {
+  const known = codes.split(",").filter(isKnowledgeCode);
+  return JSON.stringify(Object.fromEntries(known.map((code) => [code, getEntry(code)])));
+}
+
+interface Files {
+  readonly page: string;
+  readonly script: string;
+  readonly style: string;
+  readonly icon: string;
+}
+
+async function answerBelowToken(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  options: UiServerOptions,
+  files: Files,
+): Promise<void> {
+  const { pathname, search } = new URL(path, "http://ui");
+  const [, first = "", rest = ""] = /^\/([^/]*)\/?(.*)$/.exec(pathname) ?? [];
+  if (first === "api") return passOn(incoming, response, `/${rest}${search}`, options.place);
+  if (first === "run" && (rest === "lint" || rest === "doctor")) {
+    const body = incoming.method === "POST" ? await readBody(incoming) : undefined;
+    return send(response, OK, JSON_TYPE, await options.examine(rest, body));
+  }
+  if (incoming.method !== "GET")
+    throw new Refusal(WRONG_METHOD, `${incoming.method ?? ""} is not for pages`, WORDS.adviceUiAddress);
+  if (first === "explain") return send(response, OK, JSON_TYPE, explain(decodeURIComponent(rest)));
+  if (first === "ui.js") return send(response, OK, "text/javascript; charset=utf-8", files.script);
+  if (first === "style.css") return send(response, OK, "text/css; charset=utf-8", files.style);
+  if (first === "icon.svg") return send(response, OK, "image/svg+xml", files.icon);
+  if (first.includes(".")) throw new Refusal(NOT_FOUND, `there is no ${first}`, WORDS.adviceUiAddress);
+  // Every other path is a page, which the script opens.
+  return send(response, OK, "text/html; charset=utf-8", files.page);
+}
+
+export class UiServer {
+  /** Where the pages are, with the token. */
+  readonly url: string;
+  private readonly server: Server;
+
+  private constructor(server: Server, url: string) {
+    this.server = server;
+    this.url = url;
+  }
+
+  /** Starts to listen. @throws an error of the system when it cannot. */
+  static async listen(options: UiServerOptions): Promise<UiServer> {
+    const { host, port } = options.address;
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const { script, style, icon, template } = await openWebPage("ui");
+    const files = { script, style, icon, page: template.replaceAll("{base}", `/${token}`) };
+    const server = createServer((incoming, response) => {
+      const [, given = "", path = "/"] = /^\/([^/?]*)(.*)$/.exec(incoming.url ?? "") ?? [];
+      const work = async (): Promise<void> => {
+        checkOrigin(incoming, host);
+        if (!equalTokens(given, token))
+          throw new Refusal(FORBIDDEN, WORDS.uiWrongToken, WORDS.adviceUiAddress);
+        await answerBelowToken(incoming, response, path === "" ? "/" : path, options, files);
+      };
+      work().catch((error: unknown) => sendError(response, error));
+    });
+    server.maxConnections = LIMITS.httpConnectionsMax;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    const bound = server.address();
+    const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
+    const name = host.includes(":") ? `[${host}]` : host;
+    return new UiServer(server, `http://${name}:${boundPort}/${token}/`);
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.server.closeAllConnections();
+    await closed;
+  }
+}

@@ -1,0 +1,210 @@
+/** The objects of HNS on a node as a graph: networks to endpoints to the namespaces of pods, load balancers to endpoints. */
+import * as dagre from "@dagrejs/dagre";
+import { useMemo } from "preact/hooks";
+import type { HnsList, HnsItem } from "#cluster/api/documents.ts";
+import { get, useAnswer } from "./client.ts";
+import { Awaited } from "./page-parts.tsx";
+import { hrefOf, navigate } from "./route.tsx";
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What of the library is used: its own declarations lead to a package whose types do not resolve. */
+interface LayoutGraph {
+  setGraph(label: object): void;
+  setDefaultEdgeLabel(label: () => object): void;
+  setNode(id: string, label: object): void;
+  setEdge(from: string, to: string): void;
+  node(id: string): Place;
+  edges(): readonly { readonly v: string; readonly w: string }[];
+  graph(): { readonly width?: number; readonly height?: number };
+}
+const { Graph, layout } = dagre as unknown as {
+  readonly Graph: new () => LayoutGraph;
+  readonly layout: (graph: LayoutGraph) => void;
+};
+
+const KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
+type Kind = (typeof KINDS)[number];
+
+interface HnsObject {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly name: string;
+  readonly detail: string;
+  readonly item: HnsItem;
+  /** Of objects that it belongs to, or leads to. */
+  readonly links: readonly string[];
+}
+
+interface Fields {
+  readonly ID: string;
+  readonly Name?: string;
+  readonly Type?: string;
+  readonly HostComputeNetwork?: string;
+  readonly HostComputeNamespace?: string;
+  readonly HostComputeEndpoints?: readonly string[];
+  readonly IpConfigurations?: readonly { readonly IpAddress?: string }[];
+  readonly FrontendVIPs?: readonly string[];
+  readonly PortMappings?: readonly { readonly ExternalPort?: number; readonly Protocol?: number }[];
+  readonly pods?: readonly string[];
+}
+
+function objectOf(kind: Kind, item: HnsItem): HnsObject {
+  const fields = item as unknown as Fields;
+  const { ID, Name = "", Type = "" } = fields;
+  const id = ID.toLowerCase();
+  const ports = (fields.PortMappings ?? []).map(({ ExternalPort }) => ExternalPort).join(", ");
+  switch (kind) {
+    case "networks":
+      return { kind, id, name: Name, detail: Type, item, links: [] };
+    case "endpoints":
+      return {
+        kind,
+        id,
+        name: Name === "" ? id.slice(0, 8) : Name,
+        detail: (fields.IpConfigurations ?? []).map(({ IpAddress }) => IpAddress).join(", "),
+        item,
+        links: [fields.HostComputeNetwork, fields.HostComputeNamespace].flatMap(
+          (each) => each?.toLowerCase() ?? [],
+        ),
+      };
+    case "namespaces":
+      return {
+        kind,
+        id,
+        name: (fields.pods ?? []).join(", ") || id.slice(0, 8),
+        detail: "namespace",
+        item,
+        links: [],
+      };
+    case "loadbalancers":
+      return {
+        kind,
+        id,
+        name: `${(fields.FrontendVIPs ?? []).join(", ") || "node port"}:${ports}`,
+        detail: "load balancer",
+        item,
+        links: (fields.HostComputeEndpoints ?? []).map((each) => each.toLowerCase()),
+      };
+  }
+}
+
+async function loadObjects(node: string): Promise<readonly HnsObject[]> {
+  const lists = await Promise.all(
+    KINDS.map((kind) => get<HnsList>(`/hns/${kind}?node=${encodeURIComponent(node)}`)),
+  );
+  return lists.flatMap(({ items }, index) => items.map((item) => objectOf(KINDS[index] ?? "networks", item)));
+}
+
+const BOX = { width: 190, height: 44 } as const;
+/** More are a list: a picture of thousands says nothing. */
+const DRAWN_MAX = 220;
+
+interface Placed {
+  readonly object: HnsObject;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Drawing {
+  readonly width: number;
+  readonly height: number;
+  readonly boxes: readonly Placed[];
+  readonly lines: readonly string[];
+}
+
+function draw(objects: readonly HnsObject[]): Drawing {
+  const graph = new Graph();
+  graph.setGraph({ rankdir: "LR", nodesep: 12, ranksep: 70, marginx: 8, marginy: 8 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const known = new Set(objects.map(({ id }) => id));
+  for (const { id } of objects) graph.setNode(id, { ...BOX });
+  for (const { id, kind, links } of objects)
+    for (const link of links.filter((each) => known.has(each))) {
+      const target = objects.find((each) => each.id === link);
+      // Networks stand left of their endpoints, namespaces and what balances right of them.
+      if (target?.kind === "networks" || kind === "loadbalancers") graph.setEdge(link, id);
+      else graph.setEdge(id, link);
+    }
+  layout(graph);
+  const place = (id: string): Place => graph.node(id);
+  const lines = graph.edges().map(({ v, w }) => {
+    const [from, to] = [place(v), place(w)];
+    const [x1, x2] = [from.x + BOX.width / 2, to.x - BOX.width / 2];
+    const middle = (x1 + x2) / 2;
+    return `M${x1} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${x2} ${to.y}`;
+  });
+  const { width = 0, height = 0 } = graph.graph();
+  return { width, height, lines, boxes: objects.map((object) => ({ object, ...place(object.id) })) };
+}
+
+function Picture({
+  objects,
+  chosen,
+  onChoose,
+}: {
+  readonly objects: readonly HnsObject[];
+  readonly chosen: string;
+  readonly onChoose: (id: string) => void;
+}) {
+  const { width, height, boxes, lines } = useMemo(() => draw(objects), [objects]);
+  return (
+    <div class="graph" tabIndex={0} role="region" aria-label="Objects of HNS">
+      <div class="canvas" style={{ width: `${width}px`, height: `${height}px` }}>
+        <svg width={width} height={height} aria-hidden="true">
+          {lines.map((line) => (
+            <path d={line} />
+          ))}
+        </svg>
+        {boxes.map(({ object, x, y }) => (
+          <button
+            type="button"
+            class={`box ${object.kind}`}
+            aria-pressed={object.id === chosen}
+            style={{ left: `${x - BOX.width / 2}px`, top: `${y - BOX.height / 2}px` }}
+            onClick={() => onChoose(object.id)}
+            title={`${object.kind}: ${object.name}`}
+          >
+            <b>{object.name}</b>
+            <span>{object.detail}</span>
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+export function HnsView({ node, chosen }: { readonly node: string; readonly chosen: string }) {
+  const answer = useAnswer(() => loadObjects(node), `hns ${node}`);
+  const choose = (object: string): void =>
+    navigate(hrefOf(`node/${encodeURIComponent(node)}`, { view: "hns", object }));
+  return (
+    <Awaited answer={answer} what="Listing HNS">
+      {(objects) => {
+        const object = objects.find(({ id }) => id === chosen.toLowerCase()) ?? objects[0];
+        return (
+          <div class="split">
+            <div>
+              <p class="dim">
+                {KINDS.map((kind) => `${objects.filter((each) => each.kind === kind).length} ${kind}`).join(
+                  ", ",
+                )}
+              </p>
+              <Picture objects={objects.slice(0, DRAWN_MAX)} chosen={object?.id ?? ""} onChoose={choose} />
+              {objects.length > DRAWN_MAX ? <p class="dim">The first {DRAWN_MAX} are drawn.</p> : null}
+            </div>
+            {object === undefined ? null : (
+              <aside class="details" aria-label="The chosen object">
+                <h3>{object.name}</h3>
+                <pre tabIndex={0}>{JSON.stringify(object.item, undefined, 2)}</pre>
+              </aside>
+            )}
+          </div>
+        );
+      }}
+    </Awaited>
+  );
+}

@@ -1,0 +1,174 @@
+/** What happens on the virtual clock, and what can be made to happen. */
+import { useEffect, useState } from "preact/hooks";
+import type { ClusterSummary, ErrorDetails } from "#cluster/api/documents.ts";
+import { Problem, get, post, useAnswer } from "./client.ts";
+import { Fault } from "./page-parts.tsx";
+import { Chip, Section, type Tone } from "./parts.tsx";
+import type { Happening } from "./ui.tsx";
+
+const TONES: Readonly<Record<string, Tone>> = { object: "plain", node: "denied", note: "warn", gap: "bad" };
+const SHOWN_MAX = 400;
+
+function textOf(event: Happening): string {
+  const { reference, action, node, text } = event as Happening & {
+    readonly reference?: { readonly kind: string; readonly namespace: string; readonly name: string };
+    readonly node?: string;
+    readonly text?: string;
+  };
+  if (event.type === "object" && reference !== undefined) {
+    const { kind, namespace, name } = reference;
+    return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${String(action)}`;
+  }
+  if (event.type === "gap") return `${String(event["missed"])} events are forgotten`;
+  return [node, text].filter((each) => each !== undefined).join(": ");
+}
+
+function EventList({ events }: { readonly events: readonly Happening[] }) {
+  const told = events.filter(({ type }) => type !== "progress");
+  return (
+    <Section title="Events" count={told.length}>
+      {told.length === 0 ? <p class="empty">Nothing has happened since the cluster came up.</p> : null}
+      <ol class="events" tabIndex={0} aria-label="Events, the newest first">
+        {told
+          .slice(-SHOWN_MAX)
+          .toReversed()
+          .map((event) => (
+            <li>
+              <time>{typeof event.atMs === "number" ? `${(event.atMs / 1000).toFixed(3)} s` : ""}</time>
+              <Chip tone={TONES[event.type] ?? "plain"}>{event.type}</Chip>
+              <span>{textOf(event)}</span>
+              {typeof event["code"] === "string" ? <code class="code">{event["code"]}</code> : null}
+            </li>
+          ))}
+      </ol>
+    </Section>
+  );
+}
+
+const SPANS: readonly (readonly [milliseconds: number, text: string])[] = [
+  [1_000, "1 s"],
+  [30_000, "30 s"],
+  [60_000, "1 min"],
+  [600_000, "10 min"],
+];
+
+const ACTIONS = ["restart-hns", "reboot", "stop", "start", "leave", "rejoin"] as const;
+
+interface Doing {
+  readonly isBusy: boolean;
+  readonly problem: ErrorDetails | undefined;
+  readonly act: (path: string, body: object) => Promise<void>;
+}
+
+/** One action after the other, with its fault in place. */
+function useDoing(onDone: () => void): Doing {
+  const [state, setState] = useState<Omit<Doing, "act">>({ isBusy: false, problem: undefined });
+  const act = async (path: string, body: object): Promise<void> => {
+    setState({ isBusy: true, problem: undefined });
+    try {
+      await post(path, body);
+      setState({ isBusy: false, problem: undefined });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      setState({ isBusy: false, problem: error.details });
+    }
+    onDone();
+  };
+  return { ...state, act };
+}
+
+const RUN_MS = 1_000;
+
+function Clock({ doing, atMs }: { readonly doing: Doing; readonly atMs: number | undefined }) {
+  const [isRunning, setRunning] = useState(false);
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => {
+      if (!doing.isBusy) void doing.act("/time", { milliseconds: RUN_MS });
+    }, RUN_MS);
+    return () => clearInterval(timer);
+  }, [isRunning, doing.isBusy]);
+  return (
+    <Section title="Virtual clock">
+      <p class="clock" role="status">
+        {atMs === undefined ? "…" : `${(atMs / 1000).toFixed(3)} s`}
+      </p>
+      <div class="bar">
+        <button
+          type="button"
+          class="button primary"
+          onClick={() => setRunning(!isRunning)}
+          aria-pressed={isRunning}
+        >
+          {isRunning ? "Pause" : "Run"}
+        </button>
+        {SPANS.map(([milliseconds, text]) => (
+          <button
+            type="button"
+            class="button"
+            disabled={doing.isBusy}
+            onClick={() => void doing.act("/time", { milliseconds })}
+          >
+            + {text}
+          </button>
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+function Faults({ doing, nodes }: { readonly doing: Doing; readonly nodes: readonly string[] }) {
+  const [node, setNode] = useState("");
+  const chosen = node === "" ? (nodes[0] ?? "") : node;
+  return (
+    <Section title="Let something happen">
+      <div class="form bar">
+        <label>
+          Node
+          <select value={chosen} onChange={(event) => setNode((event.target as HTMLSelectElement).value)}>
+            {nodes.map((name) => (
+              <option>{name}</option>
+            ))}
+          </select>
+        </label>
+        {ACTIONS.map((action) => (
+          <button
+            type="button"
+            class="button"
+            disabled={doing.isBusy || chosen === ""}
+            onClick={() => void doing.act("/node", { node: chosen, do: action })}
+          >
+            {action}
+          </button>
+        ))}
+      </div>
+      <div class="bar">
+        <span class="dim">API server</span>
+        {(["down", "up"] as const).map((apiServer) => (
+          <button
+            type="button"
+            class="button"
+            disabled={doing.isBusy}
+            onClick={() => void doing.act("/control-plane", { apiServer })}
+          >
+            {apiServer}
+          </button>
+        ))}
+      </div>
+      {doing.problem === undefined ? null : <Fault problem={doing.problem} />}
+    </Section>
+  );
+}
+
+export function LifePage({ events }: { readonly events: readonly Happening[] }) {
+  const summary = useAnswer(() => get<ClusterSummary>("/cluster"), "life");
+  const doing = useDoing(summary.reload);
+  return (
+    <>
+      <h1>Life</h1>
+      <Clock doing={doing} atMs={summary.value?.atMs} />
+      <Faults doing={doing} nodes={(summary.value?.nodes ?? []).map(({ name }) => name)} />
+      <EventList events={events} />
+    </>
+  );
+}

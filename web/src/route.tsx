@@ -1,0 +1,69 @@
+/** Pages by their addresses: each is a deep link. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { BASE } from "./client.ts";
+
+export interface Route {
+  /** `walk`, `node/win-1`: what follows the token. */
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+function currentRoute(): Route {
+  const path = location.pathname.slice(BASE.length + 1).split("/");
+  return { path: path.map(decodeURIComponent), query: new URLSearchParams(location.search) };
+}
+
+export function hrefOf(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+  const fields = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return `${BASE}/${path}${fields.length === 0 ? "" : `?${fields.join("&")}`}`;
+}
+
+export function navigate(href: string): void {
+  history.pushState(undefined, "", href);
+  dispatchEvent(new PopStateEvent("popstate"));
+  document.querySelector<HTMLElement>("main")?.focus();
+  scrollTo(0, 0);
+}
+
+/** A field of a form that holds text. */
+export function textOf(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === "string" ? value : "";
+}
+
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute);
+  useEffect(() => {
+    const update = (): void => setRoute(currentRoute());
+    addEventListener("popstate", update);
+    return () => removeEventListener("popstate", update);
+  }, []);
+  return route;
+}
+
+/** A link within the pages; with a modifier key the browser does what it always does. */
+export function Link({
+  href,
+  children,
+  ...rest
+}: {
+  readonly href: string;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+  readonly title?: string;
+  readonly "aria-current"?: "page";
+}) {
+  const follow = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    navigate(href);
+  };
+  return (
+    <a href={href} onClick={follow} {...rest}>
+      {children}
+    </a>
+  );
+}

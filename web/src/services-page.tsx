@@ -1,0 +1,143 @@
+/** Services on Windows nodes: each front end to its load balancer on each node to its back ends. */
+import type { ServiceList } from "#cluster/api/documents.ts";
+import { get, useAnswer, useExplanations } from "./client.ts";
+import { plural, type Explanations } from "./document.ts";
+import { Awaited } from "./page-parts.tsx";
+import { Chip, CodeNote, Stat, type Tone } from "./parts.tsx";
+import { Link, hrefOf, navigate } from "./route.tsx";
+
+type FrontEnd = ServiceList["items"][number];
+
+const TONES: Readonly<Record<FrontEnd["state"], Tone>> = {
+  programmed: "good",
+  missing: "bad",
+  stale: "warn",
+};
+
+function titleOf({ namespace, name }: FrontEnd): string {
+  return name === "" ? "load balancers of no Service" : `${namespace}/${name}`;
+}
+
+function FrontEndRow({
+  front,
+  explanations,
+}: {
+  readonly front: FrontEnd;
+  readonly explanations: Explanations;
+}) {
+  const { node, vip, port, protocol, state, backEnds, rules, loadBalancer, frontEnd, findings } = front;
+  return (
+    <tr class={state === "programmed" && findings.length === 0 ? "" : "troubled"}>
+      <th scope="row">
+        <Link href={hrefOf(`node/${encodeURIComponent(node)}`, { view: "hns", object: loadBalancer })}>
+          {node}
+        </Link>
+      </th>
+      <td>
+        {vip === "" ? "every address of the node" : vip}:{port} {protocol}
+        <div class="dim small">{frontEnd ?? "stale"}</div>
+      </td>
+      <td>
+        <Chip tone={TONES[state]}>{state}</Chip>
+        {findings.map(({ code, message }) => (
+          <>
+            <p class="small">{message}</p>
+            <CodeNote code={code} explanations={explanations} />
+          </>
+        ))}
+      </td>
+      <td>
+        {backEnds.length === 0 ? <span class="dim">none</span> : null}
+        {backEnds.map((address) => (
+          <code class="backend">{address}</code>
+        ))}
+      </td>
+      <td>{plural(rules, "rule")}</td>
+    </tr>
+  );
+}
+
+function ServiceSection({
+  fronts,
+  explanations,
+}: {
+  readonly fronts: readonly FrontEnd[];
+  readonly explanations: Explanations;
+}) {
+  const [first] = fronts;
+  if (first === undefined) return null;
+  const bad = fronts.filter(({ state, findings }) => state !== "programmed" || findings.length > 0).length;
+  return (
+    <section class={`section service-section ${bad > 0 ? "glows-edge" : ""}`}>
+      <h2>
+        {titleOf(first)} <span class="count">{plural(fronts.length, "front end")}</span>{" "}
+        {bad > 0 ? <Chip tone="bad">{bad} not as wanted</Chip> : null}
+      </h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={titleOf(first)}>
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Node</th>
+              <th scope="col">Front end</th>
+              <th scope="col">Load balancer of HNS</th>
+              <th scope="col">Back ends</th>
+              <th scope="col">VFP</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fronts.map((front) => (
+              <FrontEndRow front={front} explanations={explanations} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function matches(front: FrontEnd, wanted: string): boolean {
+  return wanted === "" || titleOf(front) === wanted || titleOf(front).startsWith(`${wanted}:`);
+}
+
+function Services({ list, wanted }: { readonly list: ServiceList; readonly wanted: string }) {
+  const explanations = useExplanations(list);
+  const items = list.items.filter((front) => matches(front, wanted));
+  const count = (state: FrontEnd["state"]): number => items.filter((each) => each.state === state).length;
+  return (
+    <>
+      <div class="stats">
+        <Stat value={count("programmed")} label="front ends programmed" tone="good" />
+        <Stat value={count("missing")} label="missing" tone={count("missing") > 0 ? "bad" : "faint"} />
+        <Stat value={count("stale")} label="stale" tone={count("stale") > 0 ? "warn" : "faint"} />
+        <Stat
+          value={list.repairs.reduce((sum, { count: times }) => sum + times, 0)}
+          label="repairs by kube-proxies"
+        />
+      </div>
+      {items.length === 0 ? <p class="empty">No front end on a Windows node.</p> : null}
+      {[...Map.groupBy(items, titleOf).values()].map((fronts) => (
+        <ServiceSection fronts={fronts} explanations={explanations} />
+      ))}
+    </>
+  );
+}
+
+export function ServicesPage({ query }: { readonly query: URLSearchParams }) {
+  const answer = useAnswer(() => get<ServiceList>("/services"), "services");
+  const wanted = query.get("service") ?? "";
+  return (
+    <>
+      <div class="bar">
+        <h1>Services {wanted === "" ? "" : wanted}</h1>
+        {wanted === "" ? null : (
+          <button type="button" class="button" onClick={() => navigate(hrefOf("services"))}>
+            All Services
+          </button>
+        )}
+      </div>
+      <Awaited answer={answer} what="Comparing Services with HNS">
+        {(list) => <Services list={list} wanted={wanted} />}
+      </Awaited>
+    </>
+  );
+}
