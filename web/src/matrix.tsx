@@ -109,7 +109,7 @@ function describeTile({ from, to, cells }: Tile): string {
 
 function AxisName({ name, system }: { readonly name: string; readonly system: string }) {
   return (
-    <span class={`end ${kindOf(name)}`} title={name}>
+    <span class="end" title={name}>
       <b>{shortName(name)}</b>
       <i>{["outside", "service"].includes(system) ? system : `${kindOf(name)} · ${system}`}</i>
     </span>
