@@ -18,6 +18,21 @@ class Delivery {
   }
 }
 
+/** One frame under way on many cables of one length: a task for all of them, and a copy for each when it arrives. */
+class Flood {
+  private readonly to: readonly MemoryDevice[];
+  private readonly packet: Packet;
+
+  constructor(to: readonly MemoryDevice[], packet: Packet) {
+    this.to = to;
+    this.packet = packet;
+  }
+
+  run(): void {
+    for (const each of this.to) each.deliver(this.packet.copy());
+  }
+}
+
 /** One end of a cable in memory. */
 export class MemoryDevice implements Device {
   readonly mtuBytes: number;
@@ -44,10 +59,23 @@ export class MemoryDevice implements Device {
     this.receiver = receiver;
   }
 
+  /** False: a frame that is transmitted is lost at once. */
+  get isReady(): boolean {
+    return this.isUp && this.peer !== undefined;
+  }
+
   transmit(packet: Packet): boolean {
     if (!this.isUp || this.peer === undefined) return false;
     this.clock.schedule(this.delayMs, new Delivery(this.peer, packet));
     return true;
+  }
+
+  /** Transmits a copy of `packet`, which the caller gives away, by `devices` that are ready; they arrive in this order. */
+  static transmitAll(devices: readonly MemoryDevice[], packet: Packet): void {
+    for (const [delayMs, group] of Map.groupBy(devices, (each) => each.delayMs)) {
+      const peers = group.flatMap(({ peer }) => peer ?? []);
+      group[0]?.clock.schedule(delayMs, new Flood(peers, packet));
+    }
   }
 
   deliver(packet: Packet): void {

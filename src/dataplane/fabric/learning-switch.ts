@@ -6,7 +6,7 @@ import { assert } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
+import { MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
@@ -222,7 +222,11 @@ export class LearningSwitch {
     const others = [...this.ports.values()].filter((port) => port !== from || port.isHairpin);
     const why = isGroupMac(destinationMac) ? "" : `, since ${formatMac(destinationMac)} is unknown`;
     this.record(packet, from, `all other ports${why}`);
-    for (const port of others) this.transmit(port, packet.copy());
+    const cables: MemoryDevice[] = [];
+    for (const port of others)
+      if (port.device instanceof MemoryDevice && port.device.isReady) cables.push(port.device);
+      else this.transmit(port, packet.copy());
+    MemoryDevice.transmitAll(cables, packet);
   }
 
   private transmit(port: SegmentPort, packet: Packet): void {
