@@ -17,7 +17,7 @@ import type { Cluster, CopiedPart, Demand } from "./cluster.ts";
 const ETHER_TYPE_AT = 12;
 
 /** An attempt cannot go on without a machine. */
-class MachineAbsent extends AssertionError {
+export class MachineAbsent extends AssertionError {
   constructor(node: string) {
     super(`${node} is not part of this copy of the cluster`);
   }
@@ -27,9 +27,10 @@ class MachineAbsent extends AssertionError {
 class Owners {
   private readonly nodes = new Map<Ip, string[]>();
 
-  constructor({ nodes, outside, apiServers, underlay }: Cluster) {
+  constructor({ nodes, pods, outside, apiServers, underlay }: Cluster) {
     for (const { spec, host } of nodes)
       for (const each of host.listCompartments()) this.enter(spec.name, each);
+    for (const { isAtRest, node, address } of pods) if (isAtRest === true) this.own(node.spec.name, address);
     this.enter("", underlay.router.compartment);
     for (const { host } of [...outside, ...apiServers]) this.enter("", host.root);
     Object.freeze(this);
@@ -41,13 +42,14 @@ class Owners {
   }
 
   private enter(name: string, compartment: Compartment): void {
-    for (const { addresses } of compartment.listInterfaces()) {
-      for (const { ip } of addresses) {
-        const known = this.nodes.get(ip);
-        if (known === undefined) this.nodes.set(ip, [name]);
-        else known.push(name);
-      }
-    }
+    for (const { addresses } of compartment.listInterfaces())
+      for (const { ip } of addresses) this.own(name, ip);
+  }
+
+  private own(name: string, ip: Ip): void {
+    const known = this.nodes.get(ip);
+    if (known === undefined) this.nodes.set(ip, [name]);
+    else known.push(name);
   }
 }
 
@@ -127,7 +129,8 @@ export class ClusterPart implements CopiedPart {
       end.attach(new AbsentMachine(spec.name, this.demand, this.owners));
       standIns.set(uplink, end);
     }
-    for (const pod of pods) if (!this.names.has(pod.node.spec.name)) stays(pod, pod.server);
+    for (const pod of pods)
+      if (!this.names.has(pod.node.spec.name)) stays(pod, pod.isAtRest === true ? undefined : pod.server);
     return standIns;
   }
 }

@@ -40,6 +40,8 @@ export interface ClusterNode {
 export interface ClusterPod {
   readonly spec: FilePodSpec;
   readonly node: ClusterNode;
+  /** True: its sandbox is made when somebody asks for its node; who reads the stack before does ask. */
+  readonly isAtRest?: boolean;
   readonly compartment: Compartment;
   readonly address: Ipv4;
   /** Its second address; undefined in a cluster of IPv4 alone. */
@@ -92,6 +94,12 @@ export interface Cluster {
 
 /** Where frames are lost that a copy of a real cluster would send. */
 const NOWHERE: Receiver = Object.freeze({ receive: () => undefined });
+
+/** The pod whose stack this is, the first of those that share a node's; undefined for the stack of no pod. */
+export function podAt({ pods }: Cluster, compartment: Compartment | undefined): ClusterPod | undefined {
+  if (compartment === undefined) return undefined;
+  return pods.find((pod) => pod.isAtRest !== true && pod.compartment === compartment);
+}
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */
 export function forkCluster(cluster: Cluster, recorder?: Recorder): Cluster {

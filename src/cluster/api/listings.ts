@@ -66,8 +66,9 @@ function withNode({ node, object }: OnNode<{ readonly ID: string }>): HnsItem {
 /** The pods of each sandbox, by node and HCN namespace. */
 function podsBySandbox(cluster: Cluster): ReadonlyMap<string, readonly string[]> {
   const pods = new Map<string, string[]>();
-  for (const { spec, node, namespaceId } of cluster.pods) {
-    if (namespaceId === undefined) continue;
+  for (const pod of cluster.pods) {
+    if (pod.isAtRest === true || pod.namespaceId === undefined) continue;
+    const { spec, node, namespaceId } = pod;
     const key = `${node.spec.name} ${namespaceId}`;
     addToList(pods, key, `${spec.namespace}/${spec.name}`);
   }

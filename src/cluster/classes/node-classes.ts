@@ -1,4 +1,5 @@
 /** Nodes that the input tells apart by nothing but what they call their own, and which of their machines are compared. */
+import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { hasDocker } from "../file/driver-traits.ts";
@@ -97,7 +98,10 @@ export function compareAll(
   const machines = new Machines(cluster, memories);
   const isUp = ({ spec }: ClusterNode): boolean => memories.isUp(spec.name);
   const up = comparisons.filter(({ member, like }) => isUp(member.node) && isUp(like));
-  return up.map(({ member: { node, renaming }, like }) => {
+  const input = readClassInput(cluster);
+  return up.map(({ member: { node }, like }) => {
+    // Read again: pods that were not up when the classes were made have MACs now.
+    const renaming = defined(renamingOf(input, node, like), "members of a class stay alike");
     node.hns?.settle();
     like.hns?.settle();
     const difference = compareMachines(machines.of(node), machines.of(like), renaming);

@@ -180,8 +180,11 @@ function linkAddressesOf(compartments: Pairs<Compartment>, known: Pairs<Ip>): Pa
 }
 
 /** The compartments of a node that are no pod's. */
-function ownCompartments({ host }: ClusterNode, ofPods: ReadonlySet<Compartment>): readonly Compartment[] {
-  return host.listCompartments().filter((each) => !ofPods.has(each));
+function ownCompartments({ host }: ClusterNode, pods: readonly ClusterPod[]): readonly Compartment[] {
+  const ofPods = pods.flatMap((pod) =>
+    pod.spec.network === "host" || pod.isAtRest === true ? [] : pod.compartment,
+  );
+  return host.listCompartments().filter((each) => !ofPods.includes(each));
 }
 
 /** True where a fault or defect strikes by chance: what one node draws says nothing of another. */
@@ -200,7 +203,10 @@ export function readClassInput(cluster: Cluster): ClassInput {
   return { cluster, kinds: new PodKinds(cluster), facts: new NodeFacts(cluster) };
 }
 
-/** undefined: no renaming makes one node of the other. */
+/**
+ * Without the MACs of pods that have not started: no input has those, and machines that are compared are up.
+ * @returns undefined: no renaming makes one node of the other.
+ */
 export function renamingOf(
   { cluster, kinds, facts }: ClassInput,
   one: ClusterNode,
@@ -213,9 +219,9 @@ export function renamingOf(
   const nodes = pairsOf(addressesOf(cluster, one), addressesOf(cluster, other));
   if (pods === undefined || ranges === undefined || nodes === undefined) return undefined;
   const inPods = pods.filter(([pod]) => pod.spec.network !== "host");
-  const compartments = inPods.map(([here, there]) => [here.compartment, there.compartment] as const);
-  const ofPods = (index: 0 | 1): ReadonlySet<Compartment> => new Set(compartments.map((pair) => pair[index]));
-  const [left, right] = [ownCompartments(one, ofPods(0)), ownCompartments(other, ofPods(1))];
+  const up = inPods.filter((pair) => pair.every(({ isAtRest }) => isAtRest !== true));
+  const compartments = up.map(([here, there]) => [here.compartment, there.compartment] as const);
+  const [left, right] = [ownCompartments(one, kinds.on(one)), ownCompartments(other, kinds.on(other))];
   const own = left.flatMap((each, index) =>
     right[index] === undefined ? [] : [[each, right[index]] as const],
   );

@@ -2,7 +2,7 @@
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
-import type { Cluster, ClusterNode } from "../cluster.ts";
+import { type Cluster, type ClusterNode, podAt } from "../cluster.ts";
 import type { Sender } from "../trace/trace.ts";
 
 /** From this build on the vNICs of containers have a name of their own. */
@@ -64,8 +64,10 @@ function describeAll(node: ClusterNode | undefined, own: Compartment): ReadonlyM
 
 /** A pod's containers have its name; those that share the node's network have the node's. */
 function hostNameOf(cluster: Cluster, { compartment, description }: Sender, node?: ClusterNode): string {
-  const pod = cluster.pods.find((each) => each.compartment === compartment && each.spec.network === "pod");
-  return pod?.spec.name ?? node?.spec.hostname ?? description.reference;
+  const pod = podAt(cluster, compartment);
+  return (
+    (pod?.spec.network === "pod" ? pod.spec.name : undefined) ?? node?.spec.hostname ?? description.reference
+  );
 }
 
 export function machineOf(cluster: Cluster, sender: Sender): Machine {

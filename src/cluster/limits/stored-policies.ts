@@ -51,7 +51,9 @@ export function storedPolicyLimits({ nodes, pods }: Cluster): readonly FlowLimit
   const undecided = new Map(nodes.flatMap(({ hns }) => [...(hns?.listUndecided() ?? [])]));
   if (undecided.size === 0) return [];
   const stored = new Map<string, string>();
-  for (const { spec, namespaceId } of pods) {
+  for (const pod of pods) {
+    if (pod.isAtRest === true) continue;
+    const { spec, namespaceId } = pod;
     const own = namespaceId === undefined ? undefined : undecided.get(namespaceId);
     if (own === undefined) continue;
     const reasons = new Set(own.map(({ Type, Reason }) => `${Type}: ${Reason}`));

@@ -44,10 +44,11 @@ class UntranslatedFamilyLimit implements FlowLimit {
 /** One limit for all such pods of a cluster. */
 export function untranslatedFamilyLimits({ nodes, pods }: Cluster): readonly FlowLimit[] {
   const asked = new Set(nodes.flatMap(({ hns }) => [...(hns?.listUntranslated() ?? [])]));
-  const references = pods.flatMap(({ spec, namespaceId, address6 }) =>
-    namespaceId !== undefined && address6 !== undefined && asked.has(namespaceId)
-      ? [`pod/${spec.namespace}/${spec.name}`]
-      : [],
-  );
+  // Pods with a second address are up.
+  const references = pods
+    .filter(({ address6 }) => address6 !== undefined)
+    .flatMap(({ spec, namespaceId }) =>
+      namespaceId !== undefined && asked.has(namespaceId) ? [`pod/${spec.namespace}/${spec.name}`] : [],
+    );
   return references.length === 0 ? [] : [new UntranslatedFamilyLimit(new Set(references))];
 }

@@ -133,6 +133,11 @@ export class NameService {
     }
   }
 
+  /** True for a pod in which CoreDNS runs, or will. */
+  isServer(pod: Pod): boolean {
+    return isDnsPod(pod, this.dnsService());
+  }
+
   /** True for the port on which CoreDNS answers in this pod. */
   isReserved(pod: ClusterPod, { port, protocol }: PortSpec): boolean {
     return this.servers.get(pod)?.port === port && (protocol === "UDP" || protocol === "TCP");

@@ -2,6 +2,7 @@
  * The pods that run against the pods that should: what the kubelets of all nodes do after each change. The result is
  * written back as the status of the Pod objects.
  */
+import { AssertionError, assert, defined } from "#core/base/assert.ts";
 import { CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
@@ -21,6 +22,7 @@ import {
   sharedPorts,
 } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
+import { type DuePod, NodePod, kindsOfNodes } from "./pods-at-rest.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -60,6 +62,20 @@ export interface RunningPodsOptions {
   readonly dnsOf: (pod: Pod, node: ClusterNode) => PodDns;
   /** A dump shows the pod without a network: it gets none here. */
   readonly isLeftWaiting: (pod: Pod) => boolean;
+  /** The cluster's own programs run in the pod. */
+  readonly isNeeded: (pod: Pod) => boolean;
+}
+
+/** A pod object that is to get a sandbox. */
+interface Start extends DuePod {
+  /** Of the object. */
+  readonly identity: string;
+}
+
+/** What a kubelet was to start when its node was left for later, and the node that answered in its place. */
+interface NodeAtRest {
+  readonly like: string;
+  readonly starts: Start[];
 }
 
 /** A pod object is a new pod when its uid is new, whatever its name. */
@@ -80,6 +96,8 @@ export class RunningPods {
   private readonly known = new Set<string>();
   /** Sandboxes that have ended under their pods, and of which something may be left. */
   private dead: ClusterPod[] = [];
+  /** Nodes whose pods start when somebody asks. */
+  private readonly atRest = new Map<string, NodeAtRest>();
   /** What became of each pod object, in the order of starting. */
   private readonly outcomes = new Map<string, PodOutcome>();
 
@@ -93,8 +111,13 @@ export class RunningPods {
   /**
    * Takes away what is not wanted any more, then starts what is new: pods with an address of their own first, so that
    * nobody else gets it, then in the order of `pods`. A pod that has no network is tried again when its node has lost one.
+   * @param mayRest nodes whose pods will do what those of another node did are left until somebody asks.
    */
-  async sync(pods: readonly Pod[], progress?: (done: number, total: number) => void): Promise<PodSync> {
+  async sync(
+    pods: readonly Pod[],
+    progress?: (done: number, total: number) => void,
+    mayRest = false,
+  ): Promise<PodSync> {
     const wanted = new Map(pods.filter((pod) => !isFinished(pod)).map((pod) => [identityOf(pod), pod]));
     await this.bury();
     const { freed, leftBehind } = await this.removeOthers(wanted);
@@ -105,18 +128,80 @@ export class RunningPods {
       pod,
       sandbox: this.sandboxFor(pod, identity),
     }));
-    const made: PodOutcome[] = [];
-    for (const { identity, pod, sandbox } of [
+    const starts: readonly Start[] = [
       ...sandboxes.filter((each) => each.sandbox.address !== undefined),
       ...sandboxes.filter((each) => each.sandbox.address === undefined),
-    ]) {
-      const outcome = await this.start(pod, sandbox);
+    ];
+    for (const { sandbox } of starts) await this.raise(sandbox.node);
+    const first = mayRest ? await this.startFirst(starts) : new Map<string, PodOutcome>();
+    const made: PodOutcome[] = [];
+    for (const start of starts) {
+      const { identity } = start;
+      const outcome = first.get(identity) ?? (await this.start(start));
       this.outcomes.set(identity, outcome);
-      if (outcome.running !== undefined) this.known.add(identity);
+      if (outcome.running !== undefined) {
+        this.options.cluster.pods.push(outcome.running);
+        this.known.add(identity);
+      }
       made.push(outcome);
       progress?.(made.length, due.length);
     }
     return { started: made, leftBehind };
+  }
+
+  /** The names of those nodes whose pods have not started. */
+  waiting(nodes: Iterable<string> = this.atRest.keys()): readonly string[] {
+    return [...nodes].filter((node) => this.atRest.has(node));
+  }
+
+  /**
+   * The kubelet of a node does what it left for later.
+   * @returns the pods that have come up.
+   */
+  async raise(node: string): Promise<readonly Pod[]> {
+    const left = this.atRest.get(node);
+    if (left === undefined) return [];
+    this.atRest.delete(node);
+    for (const start of left.starts) {
+      const { running } = this.outcomes.get(start.identity) ?? {};
+      assert(running instanceof NodePod, "what is left for later is a pod of a node");
+      const { running: made, remarks } = await this.make(start);
+      if (made?.address !== running.address) {
+        const why = remarks.map(({ text }) => text).join("; ");
+        throw new AssertionError(`a pod of ${node} starts otherwise than those of ${left.like}: ${why}`);
+      }
+      running.comeUp(made);
+    }
+    return left.starts.map(({ pod }) => pod);
+  }
+
+  /**
+   * The pods of the first node of each kind start; where they all get what they ask for and nothing else comes of it, those of
+   * the others are left for later.
+   * @returns what became of those that have started.
+   */
+  private async startFirst(starts: readonly Start[]): Promise<ReadonlyMap<string, PodOutcome>> {
+    const started = new Map<string, PodOutcome>();
+    const due = starts.filter(({ pod }) => !this.options.isLeftWaiting(pod));
+    const needed = new Set(
+      due.flatMap(({ pod, sandbox }) => (this.options.isNeeded(pod) ? sandbox.node : [])),
+    );
+    for (const [first, ...others] of kindsOfNodes(this.options.cluster, due)) {
+      if (first === undefined || others.length === 0) continue;
+      const outcomes: PodOutcome[] = [];
+      for (const start of starts) {
+        if (start.sandbox.node !== first) continue;
+        const outcome = await this.start(start);
+        started.set(start.identity, outcome);
+        if (!this.options.isLeftWaiting(start.pod)) outcomes.push(outcome);
+      }
+      const isSilent =
+        outcomes.every(({ running }) => running !== undefined) &&
+        this.nodes.get(first)?.hns?.listUndecided().size === 0;
+      if (!isSilent) continue;
+      for (const node of others) if (!needed.has(node)) this.atRest.set(node, { like: first, starts: [] });
+    }
+    return started;
   }
 
   /** The kubelet of a node ends; pods that run go on. */
@@ -179,6 +264,7 @@ export class RunningPods {
     const leftBehind: PodOutcome[] = [];
     for (const [identity, outcome] of this.outcomes) {
       if (wanted.has(identity) || this.isDown(outcome)) continue;
+      if (outcome.running !== undefined) await this.raise(outcome.running.node.spec.name);
       this.outcomes.delete(identity);
       this.known.delete(identity);
       if (outcome.running === undefined) continue;
@@ -246,28 +332,52 @@ export class RunningPods {
     return node;
   }
 
-  private async start(pod: Pod, sandbox: FilePodSpec): Promise<PodOutcome> {
-    const { cluster, kubelets, dnsOf } = this.options;
+  /** Starts a pod, or says what comes of it where its node is left for later. */
+  private async start(start: Start): Promise<PodOutcome> {
+    const { cluster } = this.options;
+    const { pod, sandbox } = start;
     const node = this.nodeOf(pod);
-    const kubelet = kubelets.get(node.spec.name);
-    if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
     if (this.options.isLeftWaiting(pod))
       return { pod, running: undefined, remarks: [waitingRemark(pod)], obstacles: [] };
     const strange = missingNetwork(sandbox, node, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
+    const left = this.atRest.get(node.spec.name);
+    // A process of the node's own network needs nothing of HNS.
+    if (left === undefined || sandbox.network === "host") {
+      const outcome = await this.make(start);
+      if (outcome.running === undefined) return outcome;
+      const running = new NodePod(outcome.running, cluster.demand);
+      running.comeUp(outcome.running);
+      return { ...outcome, running };
+    }
+    left.starts.push(start);
+    const address = defined(sandbox.address, "a pod that is left for later asks for an address");
+    const running = new NodePod({ spec: sandbox, node, address, address6: undefined }, cluster.demand);
+    const obstacles = obstaclesOf(pod, node.spec);
+    return { pod, running, remarks: this.remarksOf(start, obstacles), obstacles };
+  }
+
+  private remarksOf({ pod, sandbox }: DuePod, obstacles: readonly ContainerObstacle[]): readonly PodRemark[] {
+    const node = this.nodeOf(pod);
+    return [
+      ...remarksOf(pod, node, this.options.dnsOf(pod, node)),
+      ...unmappedPorts(sandbox, node, this.options.cluster),
+      ...containerRemarks(pod, obstacles),
+    ];
+  }
+
+  private async make({ pod, sandbox }: Start): Promise<PodOutcome> {
+    const { kubelets, dnsOf } = this.options;
+    const node = this.nodeOf(pod);
+    const kubelet = kubelets.get(node.spec.name);
+    if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
     const dns = dnsOf(pod, node);
     const obstacles = obstaclesOf(pod, node.spec);
     try {
       const containers = runningContainers(pod, obstacles);
       const running = await this.addPatiently(kubelet, sandbox, { dns: dns.settings, containers });
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
-      cluster.pods.push(running);
-      const remarks = [
-        ...remarksOf(pod, node, dns),
-        ...unmappedPorts(sandbox, node, cluster),
-        ...containerRemarks(pod, obstacles),
-      ];
-      return { pod, running, remarks, obstacles };
+      return { pod, running, remarks: this.remarksOf({ pod, sandbox }, obstacles), obstacles };
     } catch (error) {
       const remark = refusalOf(error, "its sandbox cannot be set up");
       return { pod, running: undefined, remarks: [remark], obstacles: [] };

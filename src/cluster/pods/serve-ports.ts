@@ -18,6 +18,8 @@ export interface PortConflict {
 export class PodServers {
   /** Ports that are open, by running pod. */
   private readonly served = new Map<ClusterPod, Set<string>>();
+  /** Those of the last sync. */
+  private services: ReturnType<typeof servicesByPod> = new Map();
 
   /**
    * Opens what is missing. A port once open stays open: nothing in Kubernetes closes a pod's port. A port that is
@@ -30,19 +32,32 @@ export class PodServers {
     runningOf: (pod: Pod) => ClusterPod | undefined,
     isReserved: (pod: ClusterPod, port: PortSpec) => boolean,
   ): readonly PortConflict[] {
-    const services = servicesByPod(objects);
+    this.services = servicesByPod(objects);
     const conflicts: PortConflict[] = [];
     const seen = new Set<ClusterPod>();
     for (const pod of objects.Pod) {
       const running = runningOf(pod);
       if (running === undefined) continue;
       seen.add(running);
-      const own = services.get(`${pod.metadata.namespace}/${pod.metadata.name}`) ?? [];
-      const ports = servedPorts(pod, running.spec.network, own).filter((port) => !isReserved(running, port));
-      for (const port of this.open(running, ports)) conflicts.push({ pod, remark: describe(port) });
+      if (running.isAtRest === true) this.served.set(running, new Set());
+      else conflicts.push(...this.serve(pod, running, isReserved));
     }
     for (const running of this.served.keys()) if (!seen.has(running)) this.served.delete(running);
     return conflicts;
+  }
+
+  /**
+   * Opens what is missing in one pod.
+   * @returns its conflicts.
+   */
+  serve(
+    pod: Pod,
+    running: ClusterPod,
+    isReserved: (pod: ClusterPod, port: PortSpec) => boolean,
+  ): readonly PortConflict[] {
+    const own = this.services.get(`${pod.metadata.namespace}/${pod.metadata.name}`) ?? [];
+    const ports = servedPorts(pod, running.spec.network, own).filter((port) => !isReserved(running, port));
+    return this.open(running, ports).map((port) => ({ pod, remark: describe(port) }));
   }
 
   private open(running: ClusterPod, ports: readonly PortSpec[]): readonly UnservedPort[] {

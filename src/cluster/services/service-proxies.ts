@@ -100,6 +100,15 @@ export interface NodeRepair {
   readonly repair: Repair;
 }
 
+/** The first sync of kube-proxies of which most wait. */
+export interface FirstSync {
+  /** When it happens, which may be over. */
+  readonly atMs: number;
+  /** Lets the pods of nodes start whose kube-proxies are about to work. */
+  readonly prepare: (nodes: readonly string[]) => Promise<void>;
+  readonly progress: (done: number, total: number) => void;
+}
+
 /** A kube-proxy that does not run. */
 interface Unstarted {
   readonly node: ClusterNode;
@@ -272,26 +281,33 @@ export class ServiceProxies {
    * The first sync, of one kube-proxy of each kind: where it has nothing to say, the others of its kind wait until `raise`
    * names their nodes. What they would say is known, and what they program nobody has asked for.
    */
-  async syncKinds(progress?: (done: number, total: number) => void): Promise<void> {
-    this.syncLinux();
-    this.health.sync();
-    await this.goOnStarting();
-    const request = this.schedule.request();
+  async syncKinds({ atMs, prepare, progress }: FirstSync): Promise<void> {
+    const { clock } = this.cluster;
+    const request = await clock.runLate(atMs, async () => {
+      this.syncLinux();
+      this.health.sync();
+      await this.goOnStarting();
+      return this.schedule.request();
+    });
     // Nodes are told of in this order, whenever they work.
     for (const node of this.windows.keys()) this.troubles.set(node, new Map());
     let done = 0;
     const syncNode = async (node: string): Promise<SyncReport> => {
-      const report = await this.syncOn(node, request);
-      progress?.(++done, this.windows.size);
+      const report = await clock.runLate(atMs, () => this.syncOn(node, request));
+      progress(++done, this.windows.size);
       return report;
     };
-    for (const [first, ...others] of this.listKinds()) {
+    const kinds = this.listKinds();
+    await prepare(kinds.flatMap(([first]) => first ?? []));
+    const speaking: string[] = [];
+    for (const [first, ...others] of kinds) {
       if (first === undefined) continue;
       const isSilent = hasNothingToSay(await syncNode(first));
-      for (const node of others)
-        if (isSilent) this.leave(node, { request, like: first });
-        else await syncNode(node);
+      if (isSilent) for (const node of others) this.leave(node, { request, like: first });
+      else speaking.push(...others);
     }
+    await prepare(speaking);
+    for (const node of speaking) await syncNode(node);
   }
 
   /** The nodes of each kind; the one with the most pods, which has the least room for anything else, comes first. */

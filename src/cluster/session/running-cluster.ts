@@ -2,6 +2,7 @@
  * A cluster that runs: the embedded control plane, the kubelets, kube-proxies and names, brought to rest after each
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
+import { AssertionError, defined } from "#core/base/assert.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { ApplyOutcome } from "#control-plane/memory/admission/apply.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
@@ -19,10 +20,10 @@ import { PolicyEngines } from "../policies/policy-engines.ts";
 import { planApiServer } from "../services/api-server.ts";
 import type { ProgramMemories } from "../classes/machine.ts";
 import { apiServerObjects, builtInObjects, ownPods } from "./built-in-objects.ts";
-import type { Cluster, ClusterPod } from "../cluster.ts";
+import type { Cluster, ClusterPod, Demand } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
 import { ClusterPart } from "../absent-machines.ts";
-import type { NodeSpec } from "../file/cluster-file.ts";
+import type { NodeSpec, PortSpec } from "../file/cluster-file.ts";
 import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
@@ -34,7 +35,8 @@ import { NodeRepairs } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import type { Machines } from "../machines/raise-machines.ts";
-import { type PodOutcome, RunningPods, WAITS } from "../pods/running-pods.ts";
+import { mayRest } from "../pods/pods-at-rest.ts";
+import { type PodOutcome, type PodSync, RunningPods, WAITS } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
 import { backOffEvent } from "../pods/back-off-event.ts";
 import { crashingContainers, creatingStatuses, startedStatus } from "../pods/container-starts.ts";
@@ -116,6 +118,8 @@ export class RunningCluster implements ClusterSession {
   /** What the input has and no change of objects takes away. */
   private readonly inputLimits: readonly FlowLimit[];
   private conflicts: readonly PortConflict[] = [];
+  /** When the pods that the cluster begins with start. */
+  private podsAtMs = 0;
   /** Undefined before `begin`. */
   private apiServers: ApiServerMachines | undefined;
   /** Notes that were told. */
@@ -148,6 +152,7 @@ export class RunningCluster implements ClusterSession {
       kubelets,
       dnsOf: (pod, node) => this.names.dnsOf(pod, node),
       isLeftWaiting: (pod) => this.kube.isLeftWaiting(pod),
+      isNeeded: (pod) => this.names.isServer(pod),
     });
     const { flannel, kube, pods, proxies } = this;
     this.life = new NodeLifecycle({
@@ -183,6 +188,9 @@ export class RunningCluster implements ClusterSession {
     await this.proxies.start();
     // Engines work on the HNS of every node.
     this.beginning = this.policies.runs ? "at the start" : raising;
+    this.podsAtMs = this.cluster.clock.nowMs;
+    // Machines that say something when they boot say it before their pods are there, whenever those come.
+    if (mayRest(file)) this.quieten();
     await this.settle();
     this.beginning = undefined;
     // Who was needed while time settled.
@@ -214,8 +222,7 @@ export class RunningCluster implements ClusterSession {
     for (;;) {
       demand.nodes.clear();
       const isMissing = (): boolean =>
-        this.proxies.waiting(demand.nodes).length > 0 ||
-        [...demand.nodes].some((node) => part?.has(node) === false);
+        this.waiting(demand.nodes).length > 0 || [...demand.nodes].some((node) => part?.has(node) === false);
       const cluster = part === undefined ? this.cluster : { ...this.cluster, part };
       const answer = yield* untilMissing(question(cluster), isMissing);
       if (answer !== undefined) return answer();
@@ -310,7 +317,7 @@ export class RunningCluster implements ClusterSession {
   memories(): ProgramMemories {
     const { kube, proxies, flannel, names, kubelets } = this;
     return {
-      isUp: (node) => proxies.waiting([node]).length === 0,
+      isUp: (node) => this.waiting([node]).length === 0,
       of: (node) => ({
         kubelet: kubelets.get(node),
         "kube-proxy": proxies.programOn(node),
@@ -515,9 +522,7 @@ export class RunningCluster implements ClusterSession {
       this.kube.reconcile();
       await this.flannel?.sync();
       await this.cloudRoutes?.sync();
-      const { started, leftBehind } = await this.pods.sync(this.podsInOrder(), (done, total) =>
-        this.events.send({ type: "progress", text: "pods start", done, total }),
-      );
+      const { started, leftBehind } = await this.syncPods();
       for (const outcome of started) this.record(outcome);
       for (const outcome of [...started, ...leftBehind]) this.report(outcome);
       isChanged = started.length > 0;
@@ -527,10 +532,30 @@ export class RunningCluster implements ClusterSession {
     await this.syncPrograms(objects);
   }
 
+  private readonly isReserved = (pod: ClusterPod, port: PortSpec): boolean =>
+    this.names.isReserved(pod, port);
+
+  private async syncPods(): Promise<PodSync> {
+    const progress = (done: number, total: number): void =>
+      this.events.send({ type: "progress", text: "pods start", done, total });
+    const sync = (mayBeLeft = false): Promise<PodSync> =>
+      this.pods.sync(this.podsInOrder(), progress, mayBeLeft);
+    if (this.beginning === undefined || !mayRest(this.cluster.file)) return sync();
+    const done = await this.cluster.clock.runLate(this.podsAtMs, () => sync(this.beginning === "when asked"));
+    for (const node of this.pods.waiting()) this.setDemand(node, this.cluster.demand);
+    return done;
+  }
+
+  /** Who hears that a frame has come to a node which is not up. */
+  private setDemand(node: string, demand: Demand | undefined): void {
+    const found = this.cluster.nodes.find(({ spec }) => spec.name === node);
+    for (const each of found?.hns?.listSwitches() ?? []) each.demand = demand;
+  }
+
   private async syncPrograms(objects: ClusterObjects): Promise<void> {
     const runningOf = (pod: Pod): ReturnType<RunningPods["runningOf"]> => this.pods.runningOf(pod);
     this.names.sync(objects.Pod, runningOf);
-    this.conflicts = this.servers.sync(objects, runningOf, (pod, port) => this.names.isReserved(pod, port));
+    this.conflicts = this.servers.sync(objects, runningOf, this.isReserved);
     this.apiServers?.sync(true);
     if (this.beginning === undefined) await this.proxies.sync(this.programming);
     else await this.programFirst(this.beginning);
@@ -548,13 +573,17 @@ export class RunningCluster implements ClusterSession {
    * programmed, so that it meets the same rules whether a machine comes up early or late.
    */
   private async programFirst(raising: Raising): Promise<void> {
-    const { proxies, programming } = this;
-    const { clock } = this.cluster;
-    const { nowMs } = clock;
+    const { proxies, programming: progress } = this;
+    const { clock, file } = this.cluster;
+    const atMs = mayRest(file) ? this.podsAtMs : clock.nowMs;
     this.quieten();
-    await clock.runLate(nowMs, () =>
-      raising === "when asked" ? proxies.syncKinds(programming) : proxies.sync(programming),
-    );
+    if (raising === "at the start") return clock.runLate(atMs, () => proxies.sync(progress));
+    const prepare = async (nodes: readonly string[]): Promise<void> => {
+      if (this.pods.waiting(nodes).length === 0) return;
+      for (const node of nodes) await this.raisePods(node);
+      this.quieten();
+    };
+    return proxies.syncKinds({ atMs, prepare, progress });
   }
 
   private readonly programming = (done: number, total: number): void =>
@@ -562,8 +591,30 @@ export class RunningCluster implements ClusterSession {
 
   /** Machines that were left for later come up as they were when the cluster began; their history begins now. */
   private async raiseAll(nodes?: Iterable<string>): Promise<void> {
-    const waiting = this.proxies.waiting(nodes);
+    const asked = nodes === undefined ? undefined : [...nodes];
+    for (const node of this.pods.waiting(asked)) await this.raisePods(node);
+    const waiting = this.proxies.waiting(asked);
     if (waiting.length > 0) await this.proxies.raise(waiting, this.programming);
+  }
+
+  /** Those of the nodes that are not up. */
+  private waiting(nodes: Iterable<string>): readonly string[] {
+    const asked = [...nodes];
+    return [...this.pods.waiting(asked), ...this.proxies.waiting(asked)];
+  }
+
+  private async raisePods(node: string): Promise<void> {
+    await this.cluster.clock.runLate(this.podsAtMs, async () => {
+      for (const pod of await this.pods.raise(node)) {
+        const running = defined(this.pods.runningOf(pod), "a pod that has come up runs");
+        const [conflict] = this.servers.serve(pod, running, this.isReserved);
+        if (conflict !== undefined)
+          throw new AssertionError(
+            `a pod of ${node} serves otherwise than expected: ${conflict.remark.text}`,
+          );
+      }
+    });
+    if (this.proxies.waiting([node]).length === 0) this.setDemand(node, undefined);
   }
 
   /** The pods of the cluster file start first, in its order; the others by namespace and name. */

@@ -1,5 +1,5 @@
 /** Attempts from one party to another: one by itself, and one for each pair of a cluster, which shows who reaches whom. */
-import { type Cluster, forkCluster } from "../cluster.ts";
+import { type Cluster, forkCluster, podAt } from "../cluster.ts";
 import { type TraceEnd, listTraceEnds } from "./find-trace-end.ts";
 import type { ProbeProtocol } from "./trace-report.ts";
 import { assert } from "#core/base/assert.ts";
@@ -79,7 +79,7 @@ export interface ReachabilityCell {
 
 /** The port on which a party answers TCP; undefined when it serves none. */
 function tcpPortOf(cluster: Cluster, traceEnd: TraceEnd): number | undefined {
-  const pod = cluster.pods.find((each) => each.compartment === traceEnd.compartment);
+  const pod = podAt(cluster, traceEnd.compartment);
   const outside = cluster.file.outside.find((each) => each.name === traceEnd.description.reference);
   return (pod?.spec.ports ?? outside?.ports ?? []).find((each) => each.protocol === "TCP")?.port;
 }

@@ -4,7 +4,7 @@
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { Cluster, ClusterPod } from "../cluster.ts";
+import { type Cluster, type ClusterPod, podAt } from "../cluster.ts";
 import { serviceKeyOf } from "../cluster-objects.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { networkNamed } from "../networks/networks-of-node.ts";
@@ -93,10 +93,6 @@ function codeOf(seen: SeenPacket, isToEmptyService: boolean): KnowledgeCode | un
   return dropped;
 }
 
-function podAt({ pods }: Cluster, { compartment }: TraceEnd): ClusterPod | undefined {
-  return compartment === undefined ? undefined : pods.find((pod) => pod.compartment === compartment);
-}
-
 function podsWithAddress({ pods }: Cluster, address: string | undefined): readonly ClusterPod[] {
   return pods.filter(({ address: ip, address6 }) =>
     [ip, address6].some((each) => each !== undefined && formatIp(each) === address),
@@ -138,7 +134,7 @@ function isEmptyService({ objects }: Cluster, { to, protocol }: FollowedAttempt)
 
 /** Two virtual networks never exchange a packet (windows-networking-documentation.md §2). */
 function isolationOf(cluster: Cluster, { from, to }: FollowedAttempt, forward: TraceLeg): Cause | undefined {
-  const [one, other] = [podAt(cluster, from), podAt(cluster, to)];
+  const [one, other] = [podAt(cluster, from.compartment), podAt(cluster, to.compartment)];
   if (one === undefined || other === undefined) return undefined;
   const { podNetwork, namespace, name } = other.spec;
   const isVirtual = ({ spec }: ClusterPod): boolean =>
@@ -158,7 +154,7 @@ function isolationOf(cluster: Cluster, { from, to }: FollowedAttempt, forward: T
  * the first frame that is lost is the question for it, or its answer (dataplane.md §2.6).
  */
 function nodeWithMacGuard(cluster: Cluster, { from, to }: FollowedAttempt): string | undefined {
-  const sender = podAt(cluster, from);
+  const sender = podAt(cluster, from.compartment);
   const pods = [...(sender === undefined ? [] : [sender]), ...podsWithAddress(cluster, formatIp(to.ip))];
   const guarded = pods.find(
     ({ spec, node }) =>

@@ -4,7 +4,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { isFinished } from "#contracts/kubernetes/pod.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import type { Cluster, ClusterPod } from "../cluster.ts";
+import { type Cluster, type ClusterPod, podAt } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import type { TraceEndDescription } from "./trace-report.ts";
 import { clusterLife } from "#data/words.js";
@@ -41,6 +41,7 @@ function podReference(pod: ClusterPod): string {
   return `pod/${pod.spec.namespace}/${pod.spec.name}`;
 }
 
+/** Its stack is looked for when somebody reads it: a pod's node may be at rest. */
 function podTraceEnd(pod: ClusterPod): TraceEnd {
   return {
     description: {
@@ -48,7 +49,9 @@ function podTraceEnd(pod: ClusterPod): TraceEnd {
       node: pod.node.spec.name,
       address: formatIp(pod.address),
     },
-    compartment: pod.compartment,
+    get compartment() {
+      return pod.compartment;
+    },
     ip: pod.address,
     ip6: pod.address6,
   };
@@ -230,9 +233,9 @@ export function isKnownEnd(cluster: Cluster, text: string): boolean {
 }
 
 /** The pod of the asker's network that has an address, where pods of several networks have it. */
-function ownerInNetworkOf({ pods }: Cluster, asker: TraceEnd | undefined, ip: Ip): TraceEnd | undefined {
-  const own = pods.find(({ compartment }) => compartment === asker?.compartment);
-  const owners = pods.filter(
+function ownerInNetworkOf(cluster: Cluster, asker: TraceEnd | undefined, ip: Ip): TraceEnd | undefined {
+  const own = podAt(cluster, asker?.compartment);
+  const owners = cluster.pods.filter(
     ({ address, address6, spec }) => (address === ip || address6 === ip) && spec.network !== "host",
   );
   if (own === undefined || new Set(owners.map(({ spec }) => spec.podNetwork)).size < 2) return undefined;

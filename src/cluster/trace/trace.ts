@@ -5,7 +5,7 @@ import { formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { buildLeg } from "./build-trace.ts";
-import { type Cluster, forkCluster } from "../cluster.ts";
+import { type Cluster, forkCluster, podAt } from "../cluster.ts";
 import { withPolicies } from "../policies/acl-origins.ts";
 import { causeOf } from "./cause-of.ts";
 import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
@@ -55,7 +55,7 @@ function servicePorts(cluster: Cluster, reference: string): readonly { port: num
 function choosePort(cluster: Cluster, to: TraceEnd, protocol: ProbeProtocol): number {
   const wanted = protocol.toUpperCase();
   const { reference } = to.description;
-  const pod = cluster.pods.find((each) => each.compartment === to.compartment);
+  const pod = podAt(cluster, to.compartment);
   const outside = cluster.file.outside.find((each) => each.name === reference);
   const ports = pod?.server.listPorts() ?? outside?.ports ?? servicePorts(cluster, reference);
   const port = ports.find((each) => each.protocol === wanted)?.port;
@@ -175,7 +175,7 @@ export function findSender(cluster: Cluster, text: string): Sender {
 }
 
 function namespaceOf(cluster: Cluster, { compartment }: TraceEnd): string {
-  return cluster.pods.find((pod) => pod.compartment === compartment)?.spec.namespace ?? "default";
+  return podAt(cluster, compartment)?.spec.namespace ?? "default";
 }
 
 /** What a report begins with. */

@@ -22,6 +22,7 @@ import { driverTraits, hasOtherVni, isServedByProxy, needsPodRoutes } from "../f
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { isApiService } from "../services/api-server.ts";
+import { podReference } from "../machines/kubelet.ts";
 import { type LimitKinds, withAzureKinds } from "./azure-kinds.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
@@ -160,7 +161,7 @@ function readPod(
     address,
     hasTwin,
     hostname: spec.name,
-    serverName: pod.server.name,
+    serverName: podReference(spec),
     isHostNetwork,
     ports: spec.ports.map(({ port, protocol, hostPort }) => ({
       protocol: protocol === "TCP" ? "tcp" : "udp",

@@ -28,7 +28,7 @@ export type DhcpLeaseView = ValueOf<typeof DHCP_LEASE_VIEW>;
 function podsByMac({ pods }: Cluster): ReadonlyMap<Mac, ClusterPod> {
   return new Map(
     pods
-      .filter(({ spec }) => spec.network !== "host")
+      .filter(({ spec, isAtRest }) => spec.network !== "host" && isAtRest !== true)
       .flatMap((pod) => pod.compartment.listInterfaces().map(({ mac }) => [mac, pod] as const)),
   );
 }

@@ -95,6 +95,7 @@ function nameOf({ spec }: ClusterPod): string {
 function placesOf(cluster: Cluster, name: string | undefined): readonly Place[] {
   const byCompartment = new Map<Compartment, ClusterPod[]>();
   for (const pod of cluster.pods) {
+    if (pod.isAtRest === true) continue;
     const known = byCompartment.get(pod.compartment);
     if (known === undefined) byCompartment.set(pod.compartment, [pod]);
     else known.push(pod);

@@ -106,8 +106,9 @@ export class VirtualClock implements Clock {
     try {
       return await work();
     } finally {
-      this.nowMs = nowMs;
-      this.runUntil(nowMs);
+      // The work may have let more time pass than there was.
+      this.nowMs = Math.max(nowMs, this.nowMs);
+      this.runUntil(this.nowMs);
     }
   }
 

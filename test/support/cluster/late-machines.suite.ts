@@ -7,9 +7,13 @@ import { type ClusterInput, readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import type { RunningCluster } from "#cluster/session/running-cluster.ts";
 import type { Raising } from "#cluster/session/session.ts";
-import { type Cluster, forkCluster } from "#cluster/cluster.ts";
+import { summarizeCluster } from "#cluster/api/listings.ts";
+import { planComparisons } from "#cluster/classes/node-classes.ts";
+import { type Cluster, type ClusterNode, forkCluster } from "#cluster/cluster.ts";
 import { RequestError } from "#cluster/request-error.ts";
 import { type TraceRequest, tracePacket } from "#cluster/trace/trace.ts";
+import { planVerification } from "#cluster/verify/plan.ts";
+import { viewCompartments } from "#cluster/views/stack-views.ts";
 import { inventoryEndpoints } from "#cluster/views/inventory.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
 
@@ -180,6 +184,25 @@ function questionsAbout({ pods, outside }: Cluster): LateCase["questions"] {
   );
 }
 
+/** What is said of a cluster without a look at its machines. */
+function saidBefore(session: RunningCluster): unknown {
+  const { cluster } = session;
+  const [troubles, limits] = [session.troubles(), session.limits()];
+  const { classes, chosen } = planComparisons(cluster, "seed");
+  return {
+    limits: limits.map(({ code, message }) => ({ code, message })),
+    plan: planVerification(cluster, undefined, { troubles, limits }).cells,
+    classes: classes.map(({ first, others }) => [first, ...others.map(({ node }) => node)].map(nameOf)),
+    chosen: chosen.map(({ member, like }) => [nameOf(member.node), nameOf(like)]),
+    compartments: viewCompartments(cluster, cluster.nodes[0]?.spec.name),
+    summary: summarizeCluster(session),
+  };
+}
+
+function nameOf({ spec }: ClusterNode): string {
+  return spec.name;
+}
+
 export interface LateCase {
   readonly input: ClusterInput;
   /** Pods are asked, too. */
@@ -201,6 +224,7 @@ export async function checkLate({
   const names = input.file.nodes.filter(({ os }) => os === "windows").map(({ name }) => name);
   const before = new Map<string, number>();
   for (const name of names) before.set(name, await countEndpoints(late, name));
+  expect(saidBefore(late)).toEqual(saidBefore(early));
   const isWaiting = new Comparison().run(early, late) !== undefined;
   for (const name of names.toReversed()) await late.raise(name);
   const raised: string[] = [];

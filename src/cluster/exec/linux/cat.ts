@@ -6,7 +6,7 @@
  */
 import { formatIp } from "#core/net/ip.ts";
 import type { PodSpec } from "#contracts/kubernetes/objects.ts";
-import type { ClusterPod } from "../../cluster.ts";
+import { type ClusterPod, podAt } from "../../cluster.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import type { Machine } from "../machine.ts";
 import { clusterLife } from "#data/words.js";
@@ -30,7 +30,8 @@ function aliasLines(aliases: NonNullable<PodSpec["hostAliases"]>): readonly stri
 
 /** The pod whose own network this is; undefined on a node. */
 function podOf({ cluster, compartment }: Machine): ClusterPod | undefined {
-  return cluster.pods.find((each) => each.compartment === compartment && each.spec.network === "pod");
+  const pod = podAt(cluster, compartment);
+  return pod?.spec.network === "pod" ? pod : undefined;
 }
 
 function hosts(machine: Machine): readonly string[] {

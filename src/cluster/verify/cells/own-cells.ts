@@ -22,17 +22,13 @@ function senderBy(model: VerifyModel, reference: string): VerifySender | undefin
 }
 
 function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): VerifySender {
-  const traceEnd = findTraceEnd(cluster, spec.from);
-  if (traceEnd.compartment === undefined) {
-    throw new RequestError(
-      "unknown-object",
-      WORDS.expectationSourceUnknown({ from: spec.from }),
-      WORDS.adviceSender,
-    );
-  }
-  return defined(
-    senderBy(model, traceEnd.description.reference),
-    "the model has every machine and pod of the cluster",
+  const { reference } = findTraceEnd(cluster, spec.from).description;
+  const sender = senderBy(model, reference);
+  if (sender !== undefined) return sender;
+  throw new RequestError(
+    "unknown-object",
+    WORDS.expectationSourceUnknown({ from: spec.from }),
+    WORDS.adviceSender,
   );
 }
 

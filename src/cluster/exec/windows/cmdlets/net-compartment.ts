@@ -6,7 +6,7 @@
  * others are left out; from a pod its own compartment alone is seen.
  */
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Cluster } from "../../../cluster.ts";
+import { type Cluster, podAt } from "../../../cluster.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
 
@@ -20,7 +20,7 @@ interface Source {
 
 function describe({ cluster, compartment }: Source): string {
   if (compartment.id === HOST_ID) return "Default Compartment";
-  const pod = cluster.pods.find((each) => each.compartment === compartment);
+  const pod = podAt(cluster, compartment);
   return `\\Container_${pod?.namespaceId ?? compartment.id}`;
 }
 
