@@ -103,7 +103,7 @@ describe("what is no evidence, and half of it", () => {
     [
       "UTF-16, as PowerShell writes it",
       { ...node, "node/policy.txt": utf16(node["node/policy.txt"]!) },
-      /^Nothing wrong found; 89 checks made/u,
+      /^Nothing wrong found; 91 checks made/u,
     ],
     [
       "JSON that ends early",
@@ -116,7 +116,7 @@ describe("what is no evidence, and half of it", () => {
       /node\/System\.evtx:1: it is a Windows event log/u,
     ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
-    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 89 checks made/u],
+    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 91 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
     const { code, terminal } = await run(files as Readonly<Record<string, string>>, "node");
     expect(terminal.output).toMatch(says);
@@ -129,7 +129,7 @@ describe("what is no evidence, and half of it", () => {
       { "a/kp.log": "I0101 00:00:00.000000       1 server.go:1] hello\n" },
       "a",
     );
-    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 89 could not be made\./u);
+    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 91 could not be made\./u);
     expect(code).toBe(2);
   });
 
@@ -274,8 +274,24 @@ describe("what must not be reported (false alarms seen in real dumps)", () => {
     expect(code).toBe(0);
   });
 
+  it("a DNS failure of a pod's first second, and a short name that nslookup does not find", async () => {
+    const session = String.raw`
+PS C:\> nslookup web
+DNS request timed out.
+    timeout was 2 seconds.
+Server:  kube-dns.kube-system.svc.cluster.local
+Address:  10.96.0.10
+
+*** kube-dns.kube-system.svc.cluster.local can't find web: Non-existent domain
+`;
+    const { terminal } = await run({ ...filesOf(healthyNode()), "node/try.txt": session }, "node");
+    expect(terminal.output).toMatch(/^Nothing wrong found/u);
+  });
+
   it.each([
     "Pinging 10.96.0.10 with 32 bytes of data:\nRequest timed out.\n",
+    "Pinging 8.8.8.8 with 32 bytes of data:\nRequest timed out.\nLost = 2 (100% loss),\n",
+    "CurrentEndpointCount   : 0\n",
     "  UDP    0.0.0.0:5353           *:*\n",
     "   1450                1      105442       25432  vEthernet (Ethernet)\n",
   ])("the line %j", async (line) => {

@@ -40,6 +40,9 @@ async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }
 
+/** The error of the table that nslookup prints. */
+const TIME_OUT = "dns-request-timed-out";
+
 /** Reads files one after the other. */
 class Collector {
   readonly collected: Collected = { readings: [], logs: [], left: [] };
@@ -62,6 +65,13 @@ class Collector {
     else this.collected.logs.push({ file: name, findings: findingsOf(log) });
   }
 
+  /** What a session shows beside what was recognised; a time-out is judged with the look-ups around it. */
+  private async scanSession(name: string, bytes: Uint8Array): Promise<void> {
+    const log = await readLog(inOnePiece(bytes), this.signatures);
+    const findings = "notALog" in log ? [] : findingsOf(log).filter(({ error }) => error.id !== TIME_OUT);
+    if (findings.length > 0) this.collected.logs.push({ file: name, findings });
+  }
+
   /** A log may be longer than the memory; what else a file holds has to fit. */
   async read(path: string, isNamed: boolean): Promise<void> {
     const name = path === "-" ? STANDARD_INPUT : path;
@@ -69,8 +79,10 @@ class Collector {
       const bytes = await this.terminal.readBytes(path, LIMITS.inputBytesMax);
       const source = decodeSource(name, bytes);
       const reading = source === undefined ? undefined : new FileReading(source);
-      if (reading !== undefined && reading.holds.length > 0) this.collected.readings.push(reading);
-      else if (bytes.length === 0) this.leave(name, "it is empty");
+      if (reading !== undefined && reading.holds.length > 0) {
+        this.collected.readings.push(reading);
+        if (reading.isSession) await this.scanSession(name, bytes);
+      } else if (bytes.length === 0) this.leave(name, "it is empty");
       else await this.scan(name, inOnePiece(bytes));
     } catch (error) {
       const code = errorCode(error);

@@ -36,6 +36,7 @@ import {
   readSourceVips,
   readVersions,
 } from "./host-state.ts";
+import { type Attempt, type LookUp, readAttempts, readLookUps } from "./host-symptoms.ts";
 
 /** Of each kind what was found. */
 export interface HostFacts {
@@ -54,6 +55,8 @@ export interface HostFacts {
   readonly "source addresses": readonly SourceVip[];
   readonly "node health": readonly NodeHealth[];
   readonly compartments: readonly Compartment[];
+  readonly "look-ups": readonly LookUp[];
+  readonly connections: readonly Attempt[];
 }
 export type KindOfHostFact = keyof HostFacts;
 
@@ -115,6 +118,16 @@ export const HOST_READERS: {
     collect: "networkhealth.ps1 -Replay (nodedata.json)",
   },
   compartments: { read: readCompartments, holds: "compartments", collect: "Get-NetCompartment" },
+  "look-ups": {
+    read: readLookUps,
+    holds: "names that were looked up",
+    collect: "kubectl exec POD -- nslookup kubernetes.default.svc.cluster.local",
+  },
+  connections: {
+    read: readAttempts,
+    holds: "connections that were tested",
+    collect: "kubectl exec POD -- powershell Test-NetConnection ADDRESS -Port PORT",
+  },
 };
 
 export const KINDS_OF_HOST_FACTS = Object.keys(HOST_READERS) as readonly KindOfHostFact[];

@@ -74,6 +74,9 @@ interface Problem {
 
 const KUBERNETES = /^[ \t{[-]*["']?(?:apiVersion|kind)["']?[ \t]*:/mu;
 
+/** A line on which somebody gave a command. */
+const PROMPT = /^\s{0,4}(?:PS\s)?[A-Za-z]:\\[^>\n]{0,200}>\s{0,4}\S/mu;
+
 /** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
 const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
 
@@ -129,6 +132,11 @@ export class FileReading {
     this.documents =
       this.objects.length > 0 ? [] : recognize(source).documents.filter(({ kind }) => kind !== "hns");
     for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
+  }
+
+  /** A session in which somebody looked for the fault: errors that it shows count, whatever else it holds. */
+  get isSession(): boolean {
+    return PROMPT.test(this.source.text);
   }
 
   /** Configurations of programs. */

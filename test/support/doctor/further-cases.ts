@@ -700,4 +700,27 @@ export const FURTHER_CASES: readonly Case[] = [
     file: "node/nodedata.json",
     change: (documents) => replaceIn(documents, "nodedata.json", ":220", ":3"),
   },
+  {
+    check: "names-are-answered",
+    code: "dns-timeout",
+    seen: "Azure/acs-engine#2027",
+    says: /10\.96\.0\.10 did not answer: 1 look-up timed out/u,
+    file: "node/session.txt",
+    change: (documents) =>
+      replaceIn(
+        documents,
+        "session.txt",
+        "Name:    kubernetes.default.svc.cluster.local\nAddress:  10.96.0.1\n",
+        "*** Request to UnKnown timed-out\n",
+      ),
+  },
+  {
+    check: "connections-are-made",
+    code: "no-answer",
+    seen: "Azure/acs-engine#2027",
+    says: /a connection to 10\.96\.7\.7:80 was not made/u,
+    file: "node/session.txt",
+    change: (documents) =>
+      replaceIn(documents, "session.txt", "TcpTestSucceeded : True", "TcpTestSucceeded : False"),
+  },
 ];

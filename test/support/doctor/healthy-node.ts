@@ -299,6 +299,25 @@ CompartmentDescription : Default Compartment
 CompartmentId          : 3
 CompartmentDescription : \\Container_1
 `,
+  "session.txt": String.raw`
+PS C:\> nslookup kubernetes.default.svc.cluster.local
+DNS request timed out.
+    timeout was 2 seconds.
+Server:  kube-dns.kube-system.svc.cluster.local
+Address:  10.96.0.10
+
+Name:    kubernetes.default.svc.cluster.local
+Address:  10.96.0.1
+
+PS C:\> Test-NetConnection 10.96.7.7 -Port 80
+
+ComputerName     : 10.96.7.7
+RemoteAddress    : 10.96.7.7
+RemotePort       : 80
+InterfaceAlias   : vEthernet (Ethernet)
+PingSucceeded    : False
+TcpTestSucceeded : True
+`,
   "cni.conflist": JSON.stringify({
     cniVersion: "0.3.1",
     name: "flannel.4096",

@@ -5,7 +5,7 @@ import { ENDPOINT_CHECKS } from "./endpoints.ts";
 import { HOST_CHECKS } from "./host.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
 import { POLICY_CHECKS } from "./policies.ts";
-import { PROGRAM_CHECKS } from "./programs.ts";
+import { PROGRAM_CHECKS, SYMPTOM_CHECKS } from "./programs.ts";
 import { SERVICE_CHECKS } from "./services.ts";
 import { WINDOWS_CHECKS } from "./windows.ts";
 
@@ -19,4 +19,5 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   ...POLICY_CHECKS,
   ...SERVICE_CHECKS,
   ...CLUSTER_CHECKS,
+  ...SYMPTOM_CHECKS,
 ];

@@ -1,4 +1,7 @@
-/** What programs of the node are told, beside what HNS has. */
+/** What programs of the node are told, beside what HNS has; and what people tried there. */
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { plural } from "#core/base/text-layout.ts";
 import { type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
   type ConfigurationRecord,
@@ -8,9 +11,12 @@ import {
   listOf,
   textOf,
 } from "../evidence.ts";
+import type { LookUp } from "../host-symptoms.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
+
+const DNS_PORT = 53;
 
 /** A value that is still to be filled in: `$network`, `{{ .name }}`, `KUBE_NETWORK`. */
 const OPEN = /[${<%]|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/u;
@@ -132,4 +138,81 @@ const CNI_NETWORK: NodeCheck = {
     ),
 };
 
+function serverText({ server }: LookUp): string {
+  return server === undefined ? "the DNS server" : formatIp(server);
+}
+
+const NAMES: NodeCheck = {
+  id: "names-are-answered",
+  code: "dns-timeout",
+  asks: "DNS servers that were asked have answered",
+  needs: ["look-ups"],
+  find({ host }) {
+    const servers = Map.groupBy(host["look-ups"], serverText);
+    const other = host["look-ups"].find(({ isAnswered }) => isAnswered);
+    return together(
+      [...servers].flatMap(([server, asked]): readonly Found[] => {
+        const [first] = asked;
+        // A time-out before an answer is how a new pod begins.
+        if (first === undefined || asked.some(({ isAnswered }) => isAnswered)) return [];
+        const isRefused = host.connections.some(
+          ({ address, port, isConnected }) => address === first.server && port === DNS_PORT && !isConnected,
+        );
+        return [
+          {
+            name: server,
+            finding: {
+              certainty: other !== undefined || isRefused || asked.length > 1 ? "likely" : "possible",
+              message: `${server} did not answer: ${plural(asked.length, "look-up")} timed out`,
+              evidence: [
+                shows(first.place, `a look-up at ${server} timed out`),
+                ...(other === undefined ? [] : [shows(other.place, `${serverText(other)} answered`)]),
+              ],
+              breaks: WORDS.breaksNames,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+const CONNECTIONS: NodeCheck = {
+  id: "connections-are-made",
+  code: "no-answer",
+  asks: "connections that were tested were made",
+  needs: ["connections"],
+  find({ host }, { services }) {
+    const reached = new Set(
+      host.connections
+        .filter(({ isConnected }) => isConnected)
+        .map(({ address, port }) => `${address} ${port}`),
+    );
+    return together(
+      host.connections
+        .filter(({ address, port }) => !reached.has(`${address} ${port}`))
+        .map(({ address, port, place }): Found => {
+          const at = formatSocketAddress(address, port);
+          const service = services.find(({ object: { spec } }) => spec?.clusterIP === formatIp(address));
+          return {
+            name: at,
+            finding: {
+              certainty: "possible",
+              message: `a connection to ${at} was not made`,
+              evidence: [
+                shows(place, `TcpTestSucceeded False for ${at}`),
+                ...(service === undefined
+                  ? []
+                  : [shows(service.place, `it is Service ${service.object.metadata.name}`)]),
+              ],
+              breaks: `connections to ${at}`,
+            },
+          };
+        }),
+    );
+  },
+};
+
 export const PROGRAM_CHECKS: readonly NodeCheck[] = [CNI_NETWORK, PROXY_NETWORK, DSR];
+/** What others explain: told after their causes. */
+export const SYMPTOM_CHECKS: readonly NodeCheck[] = [NAMES, CONNECTIONS];

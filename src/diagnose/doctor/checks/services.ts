@@ -602,7 +602,9 @@ const REMOTE_KNOWN: NodeCheck = {
   asks: WORDS.asksRemoteKnown,
   needs: ["pods", "services", "endpoint slices", "nodes", "endpoints"],
   wholly: ["pods", "services", "endpoint slices"],
-  find({ endpoints }, { pods, services, slices, nodes }) {
+  find({ endpoints, loadBalancers }, { pods, services, slices, nodes }) {
+    // Those that a load balancer has are told with it.
+    const used = new Set(loadBalancers.flatMap(({ backEnds }) => backEnds));
     const known = new Set([
       // On overlay networks kube-proxy makes an endpoint for the address of a Service, too.
       ...services.flatMap(({ object: { spec, status } }) =>
@@ -621,8 +623,11 @@ const REMOTE_KNOWN: NodeCheck = {
     return together(
       endpoints
         .filter(
-          ({ isRemote, addresses }) =>
-            isRemote && addresses.length > 0 && !addresses.some((each) => known.has(each)),
+          ({ isRemote, addresses, id }) =>
+            isRemote &&
+            addresses.length > 0 &&
+            !used.has(id.toLowerCase()) &&
+            !addresses.some((each) => known.has(each)),
         )
         .map(({ addresses, name, id, place }) => ({
           name: addresses.map(formatIp).join(", "),
