@@ -1,7 +1,7 @@
 /** The command line of `mullion doctor`. */
 import { Argument, type Command } from "commander";
 import { type Run, examples } from "./options.ts";
-import { PAGE_FORMATS, type PageFormat, outputOption } from "./print-document.ts";
+import { REPORT_FORMATS, type ReportFormat, outputOption } from "./print-document.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 import { doctor as doctorWords } from "#data/words.js";
@@ -9,7 +9,7 @@ import { doctor as doctorWords } from "#data/words.js";
 const WORDS = doctorWords();
 
 interface DoctorOptions {
-  readonly output: PageFormat;
+  readonly output: ReportFormat;
   readonly long?: boolean;
   readonly kubeconfig?: string;
   readonly redact?: boolean;
@@ -20,10 +20,10 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
     .command("doctor")
     .summary("find out why a Windows node does not work")
     .description(WORDS.description)
-    .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
+    .addArgument(new Argument("[path...]", 'files, folders, zip archives; "-" for standard input'))
     .option("--kubeconfig <file>", WORDS.kubeconfig)
     .option("--redact", WORDS.redact)
-    .addOption(outputOption(PAGE_FORMATS))
+    .addOption(outputOption(REPORT_FORMATS))
     .option("--long", "name every file, read or not")
     .addHelpText(
       "after",
@@ -32,7 +32,7 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
         "mullion doctor hnsdiag.txt objects.yaml -o json",
         "mullion doctor collected/ --kubeconfig ~/.kube/config",
         "mullion doctor collected/ -o html > doctor.html",
-        "mullion doctor collected/ --redact",
+        "mullion doctor collected.zip --redact -o markdown",
         `${WORDS.collectNodes} | mullion doctor - collected/`,
       )}`,
     )

@@ -6,15 +6,18 @@ import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
 import { readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
 import { type DoctorReport, examineNodes } from "#diagnose/doctor/doctor.ts";
+import { formatJunit, formatMarkdown, formatSarif } from "#diagnose/doctor/format-machine.ts";
 import { formatDoctor } from "#diagnose/doctor/format-text.ts";
 import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts";
+import { packageVersion } from "../installation.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
-import { type PageFormat, formatDocument, isDocumentFormat } from "./print-document.ts";
+import { type ReportFormat, formatDocument, isDocumentFormat } from "./print-document.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { DoctorRequest } from "./verbs.ts";
+import { isZip, readZip } from "./zip.ts";
 import { doctor as doctorWords } from "#data/words.js";
 
 const WORDS = doctorWords();
@@ -72,18 +75,32 @@ class Collector {
     if (findings.length > 0) this.collected.logs.push({ file: name, findings });
   }
 
+  private async take(name: string, bytes: Uint8Array): Promise<void> {
+    const source = decodeSource(name, bytes);
+    const reading = source === undefined ? undefined : new FileReading(source);
+    if (reading !== undefined && reading.holds.length > 0) {
+      this.collected.readings.push(reading);
+      if (reading.isSession) await this.scanSession(name, bytes);
+    } else if (bytes.length === 0) this.leave(name, "it is empty");
+    else await this.scan(name, inOnePiece(bytes));
+  }
+
+  /** The files of an archive stand below its name, as those of a folder do. */
+  private async unpack(name: string, bytes: Uint8Array): Promise<void> {
+    for (const entry of readZip(bytes)) {
+      const file = entry.name === "" ? name : `${name}/${entry.name}`;
+      if ("reason" in entry) this.leave(file, entry.reason);
+      else await this.take(file, entry.bytes);
+    }
+  }
+
   /** A log may be longer than the memory; what else a file holds has to fit. */
   async read(path: string, isNamed: boolean): Promise<void> {
     const name = path === "-" ? STANDARD_INPUT : path;
     try {
       const bytes = await this.terminal.readBytes(path, LIMITS.inputBytesMax);
-      const source = decodeSource(name, bytes);
-      const reading = source === undefined ? undefined : new FileReading(source);
-      if (reading !== undefined && reading.holds.length > 0) {
-        this.collected.readings.push(reading);
-        if (reading.isSession) await this.scanSession(name, bytes);
-      } else if (bytes.length === 0) this.leave(name, "it is empty");
-      else await this.scan(name, inOnePiece(bytes));
+      if (isZip(bytes)) await this.unpack(name, bytes);
+      else await this.take(name, bytes);
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;
@@ -115,13 +132,16 @@ async function collect(paths: readonly string[], terminal: Terminal): Promise<Co
 }
 
 async function formatAs(
-  output: PageFormat,
+  output: ReportFormat,
   report: DoctorReport,
   terminal: Terminal,
   isLong: boolean,
 ): Promise<string> {
   if (isDocumentFormat(output)) return formatDocument(report, output);
   if (output === "text") return formatDoctor(report, terminal, isLong);
+  if (output === "junit") return formatJunit(report);
+  if (output === "sarif") return formatSarif(report, packageVersion());
+  if (output === "markdown") return formatMarkdown(report);
   const { formatHtml } = await import("./web/pages.ts");
   return formatHtml(report, `Doctor: ${report.nodes.join(", ")}`, formatDoctor(report, terminal, isLong));
 }

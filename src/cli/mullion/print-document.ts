@@ -15,6 +15,10 @@ export type TextFormat = (typeof TEXT_FORMATS)[number];
 export const PAGE_FORMATS = ["text", "json", "yaml", "html"] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 
+/** What doctor prints: for build servers, code scanning, and threads, too. */
+export const REPORT_FORMATS = ["text", "json", "yaml", "html", "junit", "sarif", "markdown"] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
 /** `-o` of a verb with one text for people. */
 export function outputOption(formats: readonly string[] = TEXT_FORMATS, help = "how to print it"): Option {
   return new Option("-o, --output <format>", help).choices(formats).default("text");

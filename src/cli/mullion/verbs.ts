@@ -15,7 +15,7 @@ import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
 import type { ComparisonRequest } from "./verify-comparison-options.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
-import type { PageFormat, TextFormat } from "./print-document.ts";
+import type { PageFormat, ReportFormat, TextFormat } from "./print-document.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -114,7 +114,7 @@ export interface LintRequest {
 export interface DoctorRequest {
   /** Files, folders, `-`. */
   readonly paths: readonly string[];
-  readonly output: PageFormat;
+  readonly output: ReportFormat;
   /** Of a cluster whose objects are listed. */
   readonly kubeconfig: string | undefined;
   /** Addresses and names of the cluster are replaced. */

@@ -81,6 +81,8 @@ export const LIMITS = {
   apiEventStreamsMax: 64,
   /** Bytes of all files that one command line names, without those that are read as streams. */
   inputBytesMax: 268_435_456,
+  /** Bytes that all files of one archive unpack to. */
+  archiveBytesMax: 1_073_741_824,
   /** Bytes of a file of manifests above which it is read as a stream, item by item, however long it is. */
   wholeFileBytesMax: 67_108_864,
   /** Files that one command line names, counted over all its folders. */

@@ -1,0 +1,161 @@
+/**
+ * A report for other programs and for threads: JUnit (a suite per node, a case per finding, what could not be checked
+ * skipped), SARIF (a result per finding at its first line), Markdown to paste.
+ */
+import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
+import { plural } from "#core/base/text-layout.ts";
+import { uriOf } from "../lint/report/format-sarif.ts";
+import type { Certainty, NodeFinding } from "./check.ts";
+import type { DoctorReport } from "./doctor.ts";
+
+function bodyOf({ message, evidence, breaks, proof, remedy, others = [] }: NodeFinding): readonly string[] {
+  return [
+    `${message}.`,
+    ...evidence.map(({ file, line, says }) => `${file}:${line}: ${says}`),
+    ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
+    `breaks: ${breaks}`,
+    `${proof.isProved ? "proved" : "not proved"}: ${proof.says}`,
+    remedy,
+  ];
+}
+
+function failureOf(finding: NodeFinding): XmlElement {
+  const failure = { type: finding.certainty, message: finding.message };
+  const name = `${finding.code}: ${finding.message}`;
+  return xmlElement("testcase", { classname: finding.node, name }, [
+    xmlElement("failure", failure, bodyOf(finding).join("\n")),
+  ]);
+}
+
+/** Findings fail; checks that could not be made are skipped with what is missing. */
+export function formatJunit({ nodes, findings, checksMade, checksNotMade }: DoctorReport): string {
+  const names = [...new Set([...nodes, ...findings.map(({ node }) => node)])];
+  const suites = names.map((name) => {
+    const failures = findings.filter(({ node }) => node === name);
+    const skipped = checksNotMade.filter(({ node }) => node === name);
+    const cases = [
+      ...failures.map(failureOf),
+      ...skipped.map(({ check, missing }) =>
+        xmlElement("testcase", { classname: name, name: check }, [
+          xmlElement("skipped", { message: `without ${missing.join(", ")}` }),
+        ]),
+      ),
+    ];
+    const sound =
+      failures.length === 0
+        ? [xmlElement("testcase", { classname: name, name: `${plural(checksMade, "check")} made` })]
+        : [];
+    const tests = cases.length + sound.length;
+    return xmlElement("testsuite", { name, tests, failures: failures.length, skipped: skipped.length }, [
+      ...sound,
+      ...cases,
+    ]);
+  });
+  const counts = { name: "mullion doctor", failures: findings.length, skipped: checksNotMade.length };
+  return formatXml(xmlElement("testsuites", counts, suites));
+}
+
+const LEVELS: Readonly<Record<Certainty, string>> = { certain: "error", likely: "warning", possible: "note" };
+
+function locationOf({
+  file,
+  line,
+  says,
+}: NodeFinding["evidence"][number]): Readonly<Record<string, unknown>> {
+  return {
+    physicalLocation: { artifactLocation: { uri: uriOf(file) }, region: { startLine: line } },
+    message: { text: says },
+  };
+}
+
+/** SARIF 2.1.0. `version` is that of the tool. */
+export function formatSarif({ findings, notRead }: DoctorReport, version: string): string {
+  const codes = [...new Set(findings.map(({ code }) => code))].toSorted();
+  const rules = codes.map((id) => {
+    const remedy = findings.find(({ code }) => code === id)?.remedy ?? "";
+    return { id, help: { text: remedy } };
+  });
+  const log = {
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    version: "2.1.0",
+    runs: [
+      {
+        tool: { driver: { name: "mullion doctor", version, rules } },
+        invocations: [
+          {
+            executionSuccessful: true,
+            toolExecutionNotifications: notRead.map(({ file, line, reason }) => ({
+              level: "note",
+              message: { text: `not read: ${reason}` },
+              locations: [locationOf({ file, line, says: reason })],
+            })),
+          },
+        ],
+        results: findings.map((finding) => {
+          const [first, ...others] = finding.evidence;
+          return {
+            ruleId: finding.code,
+            ruleIndex: codes.indexOf(finding.code),
+            level: LEVELS[finding.certainty],
+            message: { text: bodyOf(finding).join("\n") },
+            locations: first === undefined ? [] : [locationOf(first)],
+            relatedLocations: others.map((each, id) => ({ id, ...locationOf(each) })),
+            properties: { node: finding.node, certainty: finding.certainty, proved: finding.proof.isProved },
+          };
+        }),
+      },
+    ],
+  };
+  return `${JSON.stringify(log, undefined, 2)}\n`;
+}
+
+/** What stands between back ticks: it may have some itself. */
+function literal(text: string): string {
+  const ticks = text.match(/`+/gu) ?? [];
+  const fence = "`".repeat(Math.max(0, ...ticks.map(({ length }) => length)) + 1);
+  const edge = /^`|`$/u.test(text) ? " " : "";
+  return `${fence}${edge}${text.replaceAll("\n", " ")}${edge}${fence}`;
+}
+
+/** Words of files and clusters are no Markdown and no HTML. */
+function plain(text: string): string {
+  return text.replaceAll("\n", " ").replace(/[\\`*_[\]<>#|@]/gu, (sign) => `\\${sign}`);
+}
+
+function section(finding: NodeFinding, number: number): string {
+  const { node, code, certainty, message, evidence, others = [], breaks, proof, remedy } = finding;
+  return [
+    `### ${number}. ${plain(message)}`,
+    "",
+    `${certainty}, ${literal(code)}, node ${literal(node)}`,
+    "",
+    ...evidence.map(({ file, line, says }) => `- ${literal(`${file}:${line}`)}: ${plain(says)}`),
+    ...(others.length === 0 ? [] : [`- also: ${plain(others.join(", "))}`]),
+    `- breaks: ${plain(breaks)}`,
+    `- ${proof.isProved ? "proved" : "not proved"}: ${plain(proof.says)}`,
+    "",
+    plain(remedy.split("\n\n")[0] ?? remedy),
+  ].join("\n");
+}
+
+/** To paste into a thread. */
+export function formatMarkdown({
+  nodes,
+  findings,
+  checksMade,
+  checksNotMade,
+  notRead,
+}: DoctorReport): string {
+  const count = findings.length === 0 ? "Nothing wrong found" : plural(findings.length, "finding");
+  const made = `${count}; ${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
+  const missing = [...new Set(checksNotMade.flatMap((each) => each.missing))];
+  return `${[
+    `## mullion doctor: ${nodes.map(plain).join(", ")}`,
+    made,
+    ...findings.map((finding, index) => section(finding, index + 1)),
+    ...(missing.length === 0 ? [] : [`Missing: ${missing.join(", ")}.`]),
+    ...(notRead.length === 0
+      ? []
+      : [notRead.map(({ file, reason }) => `- not read: ${literal(file)}: ${plain(reason)}`).join("\n")]),
+  ].join("\n\n")}\n`;
+}
