@@ -487,6 +487,14 @@ export interface CommandLine {
   readonly vfpDiffDescription: string;
   readonly vfpSummary: string;
   readonly vfpDescription: string;
+  readonly ovnSummary: string;
+  readonly ovnDescription: string;
+  readonly ovnTraceSummary: string;
+  readonly ovnTraceDescription: string;
+  readonly ovnTraceExitCodes: string;
+  readonly ovnTraceMicroflow: string;
+  readonly ovnTraceFile: string;
+  readonly ovnTraceState: string;
   readonly wineDescription: string;
   readonly wineAdapter: string;
   readonly wineTraceCalls: string;
@@ -545,6 +553,9 @@ export interface Commands {
   readonly adviceObjectNotFound: string;
   readonly checkFormat1: Template<"objects">;
   readonly adviceHnsRepair: Template<"folder">;
+  readonly adviceOvnFile: string;
+  readonly adviceOvnMicroflow: string;
+  readonly ovnListNote: string;
   readonly vfpFileMissing: Template<"name">;
   readonly adviceVfpFile: string;
   readonly pktmonUsage: string;

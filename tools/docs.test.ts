@@ -36,6 +36,7 @@ function verbNames(): ReadonlySet<string> {
     controlPlane: none,
     pass: none,
     demo: none,
+    ovn: { trace: none },
     cni: { attach: none, gc: none, status: none, version: none },
     hns: {
       serve: none,

@@ -15,6 +15,7 @@ import { resolve, trace } from "#cli/mullion/trace.ts";
 import type { Verbs } from "#cli/mullion/verbs.ts";
 import { doctor } from "#cli/mullion/doctor.ts";
 import { exec } from "#cli/mullion/exec.ts";
+import { trace as traceFlows } from "#cli/mullion/ovn/trace.ts";
 import { verify } from "#cli/mullion/verify.ts";
 import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
@@ -44,6 +45,7 @@ export const VERBS: Verbs = {
   node: notHere,
   controlPlane: notHere,
   pass: notHere,
+  ovn: { trace: traceFlows },
   cni: { attach: notHere, gc: notHere, status: notHere, version: notHere },
   hns: {
     get: getHns,

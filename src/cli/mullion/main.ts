@@ -55,6 +55,9 @@ const VERBS: Verbs = {
     remove: async (...given) => (await import("./programs/programs.ts")).realPrograms().remove(...given),
     run: async (...given) => (await import("./programs/programs.ts")).realPrograms().run(...given),
   },
+  ovn: {
+    trace: async (...given) => (await import("./ovn/trace.ts")).trace(...given),
+  },
   vfp: {
     ports: async (...given) => (await import("./vfp/vfp.ts")).ports(...given),
     show: async (...given) => (await import("./vfp/vfp.ts")).show(...given),

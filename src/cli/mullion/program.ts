@@ -63,6 +63,7 @@ import {
   comparisonRequest,
 } from "./verify-comparison-options.ts";
 import { commandOf, unknownHelp, usageFailure } from "./usage-faults.ts";
+import { addOvn } from "./ovn/commands.ts";
 import { addVfp } from "./vfp/commands.ts";
 import { addWine } from "./wine/wine-command.ts";
 import { commandLine } from "#data/words.js";
@@ -481,11 +482,12 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "programs" | "vfp">> & {
+export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "ovn" | "programs" | "vfp">> & {
   readonly cni?: Partial<Verbs["cni"]>;
   readonly hns?: Partial<Verbs["hns"]>;
   readonly kube?: Partial<Verbs["kube"]>;
   readonly programs?: Partial<Verbs["programs"]>;
+  readonly ovn?: Partial<Verbs["ovn"]>;
   readonly vfp?: Partial<Verbs["vfp"]>;
 };
 
@@ -530,6 +532,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
   if (verbs.kube !== undefined) addKube(program, run, verbs.kube, terminal);
+  if (verbs.ovn !== undefined) addOvn(program, run, verbs.ovn, terminal);
   if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   if (verbs.programs !== undefined) addPrograms(program, run, verbs.programs, terminal);

@@ -14,6 +14,7 @@ import type { KindSelection } from "./get/kinds.ts";
 import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
 import type { ComparisonRequest } from "./verify-comparison-options.ts";
+import type { OvnVerbs } from "./ovn/verbs.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { PageFormat, ReportFormat, TextFormat } from "./print-document.ts";
 import type { ListFormat } from "./table.ts";
@@ -273,5 +274,6 @@ export interface Verbs {
   readonly hns: HnsVerbs;
   readonly kube: KubeVerbs;
   readonly programs: ProgramsVerbs;
+  readonly ovn: OvnVerbs;
   readonly vfp: VfpVerbs;
 }

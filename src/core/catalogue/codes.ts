@@ -467,6 +467,7 @@ export const KNOWLEDGE_CODES = [
   "lint-suppression-invalid",
   "manifest-no-break-space",
   // Logical flows of OVN.
+  "ovn-database-unreadable",
   "ovn-flow-refused",
   "ovn-packet-dropped",
   // Broken nodes.

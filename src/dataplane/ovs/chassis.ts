@@ -21,6 +21,9 @@ export class Chassis {
   /** Answers of a back end to itself, which are known by what began them. */
   private readonly hairpins = new Set<string>();
 
+  /** States that look-ups give instead of what they find, in their order (`--ct` of ovn-trace). */
+  private readonly states: number[] = [];
+
   constructor(residents: ReadonlySet<string>, clock: Clock) {
     this.residents = residents;
     this.clock = clock;
@@ -28,6 +31,15 @@ export class Chassis {
 
   get nowMs(): number {
     return this.clock.nowMs;
+  }
+
+  /** The next look-ups give these states, whatever they find. */
+  give(states: readonly number[]): void {
+    this.states.push(...states);
+  }
+
+  nextState(): number | undefined {
+    return this.states.shift();
   }
 
   /** Keeps a client at a back end until it was idle for so long. */

@@ -67,6 +67,17 @@ export function formatState(bits: number): string {
   return STATE_BITS.filter((name) => (bits & bit(name)) !== 0).join("|");
 }
 
+/** The bits of `new,trk`; undefined for what is no state. */
+export function parseState(text: string): number | undefined {
+  let bits = 0;
+  for (const name of text.split(/[,| ]+/)) {
+    const index = STATE_BITS.findIndex((each) => each === name);
+    if (index < 0) return undefined;
+    bits |= 1 << index;
+  }
+  return bits | bit("trk");
+}
+
 /** Writes the translation into the connection. @returns false when every port that it could have is taken. */
 function settle(table: ConnectionTable, connection: Connection, wanted: Translation, nowMs: number): boolean {
   const { side, ip, port } = wanted;

@@ -4,7 +4,8 @@ import { fork } from "#core/base/fork.ts";
 import { type DriverPod, DriverWorld } from "#test/support/dataplane/driver-world.ts";
 import { LogicalFlowExtension } from "./logical-flow-extension.ts";
 import { LogicalNetwork } from "./logical-network.ts";
-import { type Southbound, readSouthbound } from "./southbound.ts";
+import { readDump } from "./ovsdb-tables.ts";
+import { type Southbound, toSouthbound } from "./southbound.ts";
 
 const DUMP = readFileSync("test/support/dataplane/southbound-dump.ndjson", "utf8");
 
@@ -27,7 +28,7 @@ async function joined(
     [first!.name, "p02"],
     [second!.name, "p03"],
   ]);
-  const southbound = readSouthbound(DUMP);
+  const southbound = toSouthbound(readDump(DUMP));
   const network = new LogicalNetwork(southbound);
   virtualSwitch.extension = new LogicalFlowExtension(network, bindings, world.clock);
   return { world, a, network, southbound };

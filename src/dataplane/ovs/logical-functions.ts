@@ -1,4 +1,5 @@
 /** The functions of logical flows that look something up or remember it, without a way of their own through the tables. */
+import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Chassis } from "./chassis.ts";
 import type { Argument, Place } from "./language/actions.ts";
@@ -64,7 +65,12 @@ function isLarger({ state, values: [bytes] }: Call): boolean {
   return typeof bytes === "bigint" && BigInt(state.fields.packet.length) > bytes;
 }
 
-type LogicalFunction = (call: Call) => boolean | string | undefined;
+/** What the packet's connection was made to, before any translation. */
+function originalOf({ state }: Call): FiveTuple | undefined {
+  return state.tracking?.tracked.connection?.original;
+}
+
+type LogicalFunction = (call: Call) => boolean | bigint | string | undefined;
 
 const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalFunction>([
   ["check_in_port_sec", ({ state, network }) => breaksInPortSecurity(state, network.ports.get(state.inport))],
@@ -84,6 +90,11 @@ const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalF
   ["get_fdb", getFdb],
   ["lookup_fdb", isBehind],
   ["check_pkt_larger", isLarger],
+  ["ct_nw_dst", (call) => BigInt(originalOf(call)?.destination ?? 0)],
+  ["ct_ip6_dst", (call) => BigInt(originalOf(call)?.destination ?? 0)],
+  ["ct_tp_dst", (call) => BigInt(originalOf(call)?.destinationPort ?? 0)],
+  ["ct_proto", (call) => BigInt(originalOf(call)?.protocol ?? 0)],
+  ["ct_state_save", ({ state }) => state.read({ base: "ct_state", low: 0, width: 8 })],
   ["chk_lb_hairpin", ({ network, chassis, state }) => checkHairpin(network, chassis, state)],
   ["chk_lb_hairpin_reply", ({ chassis, state }) => checkHairpinReply(chassis, state)],
   ["chk_lb_aff", ({ network, chassis, state }) => checkAffinity(network, chassis, state)],

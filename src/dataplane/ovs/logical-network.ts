@@ -35,13 +35,19 @@ export interface LogicalPort extends PortBinding {
 
 /** Actions that are read and not carried out. */
 const REFUSED: ReadonlySet<string> = new Set([
-  "bfd_msg",
+  "handle_bfd_msg",
   "bind_vport",
   "chk_ecmp_nh",
+  "chk_evpn_arp",
   "chk_ecmp_nh_mac",
   "commit_ecmp_nh",
+  "ct_lb_mark_local",
+  "dhcp_relay_req_chk",
+  "dhcp_relay_resp_chk",
   "dns_lookup",
+  "flood_remote",
   "fwd_group",
+  "get_remote_fdb",
   "handle_dhcpv6_reply",
   "handle_svc_check",
   "igmp",
@@ -108,7 +114,8 @@ function toLogicalPort(port: PortBinding): LogicalPort {
 
 /** `10.0.0.5/24` in port security names the host, `10.0.0.0/24` the prefix (ovn-nb(5), port_security). */
 function hostOrPrefix(text: string): Constant | undefined {
-  return toConstant(text) ?? toConstant(text.split("/")[0] ?? "");
+  const [prefix, host] = [toConstant(text), toConstant(text.split("/")[0] ?? "")];
+  return prefix?.value === host?.value ? prefix : host;
 }
 
 /** What tables are looked up by. */
@@ -228,5 +235,25 @@ export class LogicalNetwork {
 
   portOf(datapath: string, mac: bigint): string | undefined {
     return this.fdb.get(`${datapath} ${mac}`);
+  }
+
+  /** Address sets and port groups that flows of some datapaths name and nobody gave: they are empty here. */
+  missingNames(datapaths: ReadonlySet<string>): readonly string[] {
+    const missing = new Set<string>();
+    const visit = (match: Match): void => {
+      if (match.kind === "and" || match.kind === "or") match.of.forEach(visit);
+      else if (match.kind === "address-set" && !this.addressSets.has(match.name))
+        missing.add(`$${match.name}`);
+      else if (match.kind === "port-group" && !this.hasGroup(datapaths, match.name))
+        missing.add(`@${match.name}`);
+    };
+    for (const [key, flows] of this.tables)
+      if (datapaths.has(key.split(" ")[0] ?? "")) for (const { match } of flows) visit(match);
+    return [...missing].toSorted();
+  }
+
+  private hasGroup(datapaths: ReadonlySet<string>, name: string): boolean {
+    const keys = [...datapaths].map((id) => `${this.datapaths.get(id)?.key ?? 0}_${name}`);
+    return [name, ...keys].some((each) => this.portGroups.has(each));
   }
 }

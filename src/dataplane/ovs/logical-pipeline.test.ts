@@ -16,9 +16,10 @@ import { pushVlan } from "#core/wire/vlan.ts";
 import { Chassis } from "./chassis.ts";
 import { LogicalNetwork } from "./logical-network.ts";
 import { type Passage, runLogicalFlows } from "./logical-pipeline.ts";
-import { type LogicalFlowRow, type Southbound, readSouthbound } from "./southbound.ts";
+import { readDump } from "./ovsdb-tables.ts";
+import { type LogicalFlowRow, type Southbound, toSouthbound } from "./southbound.ts";
 
-const DUMP = readSouthbound(readFileSync("test/support/dataplane/southbound-dump.ndjson", "utf8"));
+const DUMP = toSouthbound(readDump(readFileSync("test/support/dataplane/southbound-dump.ndjson", "utf8")));
 const P02 = "50:54:00:00:00:02";
 const ROUTER = "00:00:00:00:ff:00";
 

@@ -12,6 +12,7 @@ import { keptBackEnd, placeByHash } from "./load-balancing.ts";
 import { callFunction } from "./logical-functions.ts";
 import type { CompiledFlow, LogicalNetwork } from "./logical-network.ts";
 import { makePacket } from "./made-packets.ts";
+import type { Microflow } from "./microflow.ts";
 import { PacketState, matches } from "./packet-state.ts";
 import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
@@ -196,11 +197,12 @@ class LogicalRun {
     const failure = this.chassis.zones.track(tracked, request, this.chassis.nowMs);
     if (failure !== undefined) return this.end("drop", `${action.name}: ${failure}`);
     if (!goesOn) return undefined;
-    tracked.showConnection();
+    const given = this.chassis.nextState();
+    tracked.showConnection(given);
     this.steps.push({
       kind: "tracked",
       action: describeTracking(action, request.translation),
-      state: formatState(tracked.tracking?.bits ?? 0),
+      state: formatState(given ?? tracked.tracking?.bits ?? 0),
       mark: tracked.tracking?.tracked.connection?.mark ?? 0n,
       label: tracked.tracking?.tracked.connection?.label ?? 0n,
       backEnd: backEnd ?? keptBackEnd(tracked),
@@ -263,12 +265,14 @@ export function runLogicalFlows(
   chassis: Chassis,
   inport: string,
   packet: Packet,
+  metadata: Microflow["metadata"] = [],
 ): Passage {
   const run = new LogicalRun(network, chassis);
   const port = network.ports.get(inport);
   if (port === undefined)
     return { steps: [], endings: [{ kind: "drop", text: `the logical port "${inport}" does not exist` }] };
   const state = new PacketState(port.datapath, inport, packet.copy());
+  for (const { field, value } of metadata) state.write(field, value);
   run.begin(state, "ingress", 0);
   return run;
 }

@@ -18,6 +18,11 @@ const METADATA: ReadonlySet<string> = new Set([
   "pkt.mark",
 ]);
 
+/** True for a field that is no part of the frame. */
+export function isMetadata(base: string): boolean {
+  return METADATA.has(base);
+}
+
 /** What is known of a packet in the zone where it was looked up last. */
 interface PacketTracking {
   readonly zone: string;
@@ -58,11 +63,11 @@ export class PacketState {
     this.clearConnection();
   }
 
-  /** Lets flows see what connection tracking found. */
-  showConnection(): void {
+  /** Lets flows see what connection tracking found; `bits` is another state than that. */
+  showConnection(bits?: number): void {
     const { tracking } = this;
     if (tracking === undefined) return;
-    this.metadata.set("ct_state", BigInt(tracking.bits));
+    this.metadata.set("ct_state", BigInt(bits ?? tracking.bits));
     this.metadata.set("ct_mark", tracking.tracked.connection?.mark ?? 0n);
     this.metadata.set("ct_label", tracking.tracked.connection?.label ?? 0n);
   }

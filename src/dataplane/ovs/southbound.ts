@@ -1,16 +1,5 @@
-/**
- * The rows of a southbound database that forwarding needs, from what `ovsdb-client dump --format=json` prints: one JSON
- * document per table, with headings, and values as OVSDB writes them (RFC 7047, section 5.1).
- */
-import { LIMITS } from "#core/base/limits.ts";
-
-/** A dump that cannot be read. */
-export class SouthboundError extends Error {
-  override readonly name = "SouthboundError";
-}
-
-/** A row: column to value; sets as lists, maps as lists of pairs, references as texts. */
-type Row = ReadonlyMap<string, unknown>;
+/** The rows of a southbound database that forwarding needs, as values (ovn-sb(5)). */
+import { OvsdbError, type OvsdbTables, type Row } from "./ovsdb-tables.ts";
 
 export interface DatapathBinding {
   readonly id: string;
@@ -90,46 +79,6 @@ export interface Southbound {
   readonly fdb: readonly FdbEntry[];
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A value of OVSDB without its wrapping. */
-function plain(value: unknown): unknown {
-  if (!Array.isArray(value) || value.length !== 2) return value;
-  const [kind, content] = value as [unknown, unknown];
-  if (kind === "uuid" || kind === "named-uuid") return content;
-  if ((kind === "set" || kind === "map") && Array.isArray(content)) {
-    return kind === "set" ? content.map((item) => plain(item)) : content.map((pair) => pairOf(pair));
-  }
-  throw new SouthboundError("a value is not as OVSDB writes it");
-}
-
-function pairOf(pair: unknown): readonly unknown[] {
-  if (!Array.isArray(pair) || pair.length !== 2) throw new SouthboundError("a map holds pairs");
-  return pair.map((item: unknown) => plain(item));
-}
-
-function readTable(line: string, tables: Map<string, Row[]>): void {
-  let document: unknown;
-  try {
-    document = JSON.parse(line);
-  } catch {
-    throw new SouthboundError("a line of the dump is not JSON");
-  }
-  if (!isObject(document)) throw new SouthboundError("a table is an object");
-  const { caption, headings, data } = document;
-  if (typeof caption !== "string" || !Array.isArray(headings) || !Array.isArray(data)) {
-    throw new SouthboundError("a table has caption, headings and data");
-  }
-  const rows = data.map((cells: unknown) => {
-    if (!Array.isArray(cells) || cells.length !== headings.length)
-      throw new SouthboundError(`${caption}: a row has other columns`);
-    return new Map(headings.map((heading, column) => [String(heading), plain(cells[column])]));
-  });
-  tables.set(caption.replace(/ table$/, ""), rows);
-}
-
 function listOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];
@@ -139,16 +88,17 @@ function texts(row: Row, column: string): readonly string[] {
   return listOf(row.get(column)).map(String);
 }
 
+/** A column that a database file leaves out has its default. */
 function text(row: Row, column: string): string {
-  const value = row.get(column);
-  if (typeof value !== "string") throw new SouthboundError(`column ${column} is not a text`);
+  const value = row.get(column) ?? "";
+  if (typeof value !== "string") throw new OvsdbError(`column ${column} is not a text`);
   return value;
 }
 
 function integer(row: Row, column: string, max: number): number {
-  const value = row.get(column);
+  const value = row.get(column) ?? 0;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > max) {
-    throw new SouthboundError(`column ${column} is not a number from 0 to ${max}`);
+    throw new OvsdbError(`column ${column} is not a number from 0 to ${max}`);
   }
   return value;
 }
@@ -161,7 +111,7 @@ function mapOf(row: Row, column: string): ReadonlyMap<string, string> {
 function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): LogicalFlowRow {
   const pipeline = text(row, "pipeline");
   if (pipeline !== "ingress" && pipeline !== "egress")
-    throw new SouthboundError(`pipeline ${pipeline} is not known`);
+    throw new OvsdbError(`pipeline ${pipeline} is not known`);
   const ids = mapOf(row, "external_ids");
   return {
     id: text(row, "_uuid"),
@@ -170,7 +120,7 @@ function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): Logical
       ...texts(row, "logical_dp_group").flatMap((group) => sets.get(group) ?? []),
     ],
     pipeline,
-    table: integer(row, "table_id", 32),
+    table: integer(row, "table_id", 254),
     priority: integer(row, "priority", 65_535),
     match: text(row, "match"),
     actions: text(row, "actions"),
@@ -219,11 +169,8 @@ function toNamedSet(column: string): (row: Row) => NamedSet {
   return (row) => ({ name: text(row, "name"), members: texts(row, column) });
 }
 
-/** Reads a dump. Tables that it lacks are empty. @throws SouthboundError */
-export function readSouthbound(dump: string): Southbound {
-  if (dump.length > LIMITS.manifestFileCharactersMax) throw new SouthboundError("the dump is too long");
-  const tables = new Map<string, Row[]>();
-  for (const line of dump.split("\n")) if (line.trim() !== "") readTable(line, tables);
+/** The rows of a southbound database. Tables that it lacks are empty. @throws OvsdbError */
+export function toSouthbound(tables: OvsdbTables): Southbound {
   const rows = (name: string): readonly Row[] => tables.get(name) ?? [];
   const dpGroups = new Map(
     rows("Logical_DP_Group").map((row) => [text(row, "_uuid"), texts(row, "datapaths")]),

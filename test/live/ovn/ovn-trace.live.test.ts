@@ -14,7 +14,8 @@ import { Chassis } from "#dataplane/ovs/chassis.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { type Passage, type Step, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { PacketFields } from "#dataplane/ovs/packet-fields.ts";
-import { readSouthbound } from "#dataplane/ovs/southbound.ts";
+import { readDump } from "#dataplane/ovs/ovsdb-tables.ts";
+import { toSouthbound } from "#dataplane/ovs/southbound.ts";
 import { OvnCentral } from "./ovn-central.ts";
 import { type Source, TOPOLOGIES, type Topology } from "./topologies.ts";
 
@@ -348,7 +349,7 @@ describe.each(TOPOLOGIES)("$name", (topology) => {
   });
 
   it(`ovn-trace and ours agree on ${PACKETS} random packets`, () => {
-    const network = new LogicalNetwork(readSouthbound(central.dump()));
+    const network = new LogicalNetwork(toSouthbound(readDump(central.dump())));
     expect(network.unreadable).toEqual([]);
     const chassis = new Chassis(new Set(network.ports.keys()), new VirtualClock());
     const draw = new Draw();

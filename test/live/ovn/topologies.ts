@@ -122,7 +122,7 @@ nb lb-add web 10.96.0.10:80 10.0.0.2:80,10.0.1.2:80 tcp
 nb ls-lb-add sw0 web -- ls-lb-add sw1 web
 nb pg-add guarded p02 p03 p12 p13
 nb acl-add guarded to-lport 1000 'outport == @guarded' drop
-nb acl-add guarded to-lport 1001 'outport == @guarded && tcp.dst == 80 && ip4.src != 10.0.1.3' allow-related
+nb acl-add guarded to-lport 1001 'outport == @guarded && tcp.dst == 80 && ip4.src != {10.0.1.3, 10.0.0.3}' allow-related
 nb acl-add sw1 from-lport 1000 'ip4.dst == 172.16.0.0/24 && udp' reject
 nb acl-add sw0 to-lport 1000 'ip4 && udp' drop
 nb acl-add sw1 to-lport 1000 'ip4 && udp' drop
@@ -140,7 +140,7 @@ nb lb-add web 10.96.0.10:80 10.0.0.2:80,10.0.1.2:80 tcp
 nb ls-lb-add sw0 web -- ls-lb-add sw1 web
 nb pg-add guarded p02 p03 p12 p13
 nb acl-add guarded to-lport 1000 'outport == @guarded' drop
-nb acl-add guarded to-lport 1001 'outport == @guarded && tcp.dst == 80 && ip4.src != 10.0.1.3' allow-related
+nb acl-add guarded to-lport 1001 'outport == @guarded && tcp.dst == 80 && ip4.src != {10.0.1.3, 10.0.0.3}' allow-related
 nb acl-add sw1 from-lport 1000 'ip4.dst == 10.0.0.3' drop
 nb acl-add sw0 to-lport 1000 'ip4 && udp' drop
 nb acl-add sw1 to-lport 1000 'ip4 && udp' drop
@@ -230,7 +230,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     sources: [...PODS, OUTSIDE],
     targets: [...NEAR, ...NEAR, OUTSIDE.ip, "172.16.0.5", "172.16.0.6", "172.16.0.1"],
     vips: ["10.96.0.10"],
-    ports: [80, 53],
+    ports: [80, 81, 53],
   },
   {
     name: "two nodes of ovn-kubernetes",

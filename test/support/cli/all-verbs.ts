@@ -28,6 +28,7 @@ export function allVerbs(keep: Keep, given: GivenVerbs = {}): Verbs {
     lint: keep,
     doctor: keep,
     ...given,
+    ovn: { trace: keep, ...given.ovn },
     cni: { attach: keep, gc: keep, status: keep, version: keep, ...given.cni },
     hns: {
       serve: keep,

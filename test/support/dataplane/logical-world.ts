@@ -13,7 +13,8 @@ import { Chassis } from "#dataplane/ovs/chassis.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { PacketFields } from "#dataplane/ovs/packet-fields.ts";
-import { type Southbound, readSouthbound } from "#dataplane/ovs/southbound.ts";
+import { readDump } from "#dataplane/ovs/ovsdb-tables.ts";
+import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
 
 export interface Asked {
   readonly inport: string;
@@ -95,5 +96,5 @@ export class LogicalWorld {
 
 /** A recorded database of `test/support/dataplane/`. */
 export function recorded(name: string): Southbound {
-  return readSouthbound(readFileSync(`test/support/dataplane/${name}.ndjson`, "utf8"));
+  return toSouthbound(readDump(readFileSync(`test/support/dataplane/${name}.ndjson`, "utf8")));
 }

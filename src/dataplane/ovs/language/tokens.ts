@@ -97,7 +97,9 @@ class Scanner {
     if (plain === undefined || this.source.charAt(this.at) !== "/") return plain;
     if (this.source.startsWith("/*", this.at) || this.source.startsWith("//", this.at)) return plain;
     this.at += 1;
-    return { ...plain, mask: this.mask(plain, start) };
+    const mask = this.mask(plain, start);
+    // Bits outside the mask do not count: `10.0.0.3/16` is the network that it is in.
+    return { ...plain, value: plain.value & mask, mask };
   }
 
   private mask(plain: Constant, start: number): bigint {
@@ -111,8 +113,6 @@ class Scanner {
     } else if (mask.width !== plain.width) {
       throw new LanguageError(start, "a value and its mask are of different kinds");
     }
-    if ((plain.value & ~value) !== 0n)
-      throw new LanguageError(start, "the value has bits that its mask leaves out");
     return value;
   }
 

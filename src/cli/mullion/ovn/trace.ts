@@ -1,0 +1,248 @@
+/** `mullion ovn trace`: a packet through the logical flows of a database that somebody saved. */
+import { VirtualClock } from "#core/base/clock.ts";
+import { decodeSource } from "#core/base/source-text.ts";
+import { describeFrame } from "#core/wire/text/format.ts";
+import { Chassis } from "#dataplane/ovs/chassis.ts";
+import { parseState } from "#dataplane/ovs/connection-tracking.ts";
+import { isFlowList, readFlowList } from "#dataplane/ovs/flow-list.ts";
+import { LanguageError } from "#dataplane/ovs/language/tokens.ts";
+import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
+import { type Ending, type Passage, type Step, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
+import { type Microflow, MicroflowError, readMicroflow } from "#dataplane/ovs/microflow.ts";
+import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
+import {
+  OvsdbError,
+  type OvsdbTables,
+  isDatabaseFile,
+  readDatabaseFile,
+  readDump,
+} from "#dataplane/ovs/ovsdb-tables.ts";
+import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
+import { Failure, describeSystemError } from "../failure.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
+import type { OvnTraceRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
+const FILE_BYTES_MAX = 536_870_912;
+/** Names that are told one by one. */
+const SHOWN_MAX = 8;
+
+interface Input {
+  readonly southbound: Southbound | undefined;
+  readonly northbound: OvsdbTables | undefined;
+  readonly isList: boolean;
+}
+
+function fromTables(tables: OvsdbTables): Input {
+  const hasFlows = tables.has("Logical_Flow");
+  const hasSwitches = tables.has("Logical_Switch") || tables.has("NB_Global");
+  return {
+    southbound: hasFlows ? toSouthbound(tables) : undefined,
+    northbound: hasSwitches ? tables : undefined,
+    isList: false,
+  };
+}
+
+function readInput(path: string, bytes: Uint8Array): Input {
+  if (isDatabaseFile(bytes)) return fromTables(readDatabaseFile(bytes));
+  const text = decodeSource(path, bytes)?.text;
+  if (text === undefined) throw new OvsdbError("it is not text");
+  if (isFlowList(text)) return { southbound: readFlowList(text), northbound: undefined, isList: true };
+  return fromTables(readDump(text));
+}
+
+async function load(path: string, terminal: Terminal): Promise<Input> {
+  let problem: string;
+  try {
+    const input = readInput(path, await terminal.readBytes(path, FILE_BYTES_MAX));
+    if (input.southbound !== undefined || input.northbound !== undefined) return input;
+    problem = "it has neither logical flows nor logical switches";
+  } catch (thrown) {
+    if (thrown instanceof OvsdbError) problem = thrown.message;
+    else if (thrown instanceof Error && "code" in thrown) problem = describeSystemError(thrown);
+    else throw thrown;
+  }
+  throw new Failure("ovn-database-unreadable", `${path} cannot be read: ${problem}`, WORDS.adviceOvnFile);
+}
+
+function readPacket(text: string): Microflow {
+  try {
+    return readMicroflow(text);
+  } catch (thrown) {
+    if (!(thrown instanceof LanguageError) && !(thrown instanceof MicroflowError)) throw thrown;
+    throw new Failure(
+      "bad-usage",
+      `the microflow cannot be read: ${thrown.message}`,
+      WORDS.adviceOvnMicroflow,
+    );
+  }
+}
+
+/** Names that have something in common with what was asked for. */
+function near(asked: string, names: readonly string[]): string {
+  const wanted = asked.toLowerCase();
+  const close = names.filter((name) => {
+    const known = name.toLowerCase();
+    return wanted !== "" && (known.includes(wanted) || wanted.includes(known));
+  });
+  const shown = close.length > 0 ? close : names;
+  const more = shown.length > SHOWN_MAX ? `, and ${shown.length - SHOWN_MAX} more` : "";
+  return `${shown.slice(0, SHOWN_MAX).join(", ")}${more}`;
+}
+
+/** The port that a packet comes in at, or why there is none. */
+function checkPort(network: LogicalNetwork, asked: string, datapath: string | undefined): string {
+  const port = network.ports.get(asked);
+  const known = [...network.datapaths.values()];
+  const wanted = known.find(
+    ({ id, name, northbound }) => datapath !== undefined && [id, name, northbound].includes(datapath),
+  );
+  if (datapath !== undefined && wanted === undefined) {
+    const names = near(
+      datapath,
+      known.map(({ name }) => name),
+    );
+    throw new Failure(
+      "bad-usage",
+      `there is no datapath ${JSON.stringify(datapath)}`,
+      `Those that there are: ${names}.`,
+    );
+  }
+  if (port === undefined || (wanted !== undefined && port.datapath !== wanted.id)) {
+    const names = [...network.ports.values()]
+      .filter((each) => wanted === undefined || each.datapath === wanted.id)
+      .map(({ name }) => name);
+    const what = asked === "" ? "the microflow names no inport" : `there is no port ${JSON.stringify(asked)}`;
+    throw new Failure("bad-usage", what, `Those that there are: ${near(asked, names)}.`);
+  }
+  return asked;
+}
+
+/** Actions on lines of their own, comments left out, as ovn-trace prints them. */
+function actionLines(actions: string): readonly string[] {
+  const lines: string[] = [];
+  let depth = 0;
+  let isQuoted = false;
+  let line = "";
+  for (const character of withoutComments(actions)) {
+    line += character;
+    if (character === '"') isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    if (character === "{" || character === "(") depth += 1;
+    if (character === "}" || character === ")") depth -= 1;
+    if (character !== ";" || depth > 0) continue;
+    lines.push(line.trim());
+    line = "";
+  }
+  if (line.trim() !== "") lines.push(line.trim());
+  return lines.filter((each) => each !== ";");
+}
+
+function withoutComments(text: string): string {
+  const [first = "", ...others] = text.split("/*");
+  return first + others.map((part) => part.split("*/").slice(1).join("*/")).join("");
+}
+
+class Printer {
+  private readonly network: LogicalNetwork;
+  private readonly northbound: NorthboundObjects;
+
+  constructor(network: LogicalNetwork, northbound: NorthboundObjects) {
+    this.network = network;
+    this.northbound = northbound;
+  }
+
+  lines(steps: readonly Step[]): readonly string[] {
+    return steps.flatMap((step) => this.step(step));
+  }
+
+  private step(step: Step): readonly string[] {
+    switch (step.kind) {
+      case "pipeline": {
+        const name = this.network.datapaths.get(step.datapath)?.name ?? step.datapath;
+        const out = step.pipeline === "egress" ? `, outport="${step.outport}"` : "";
+        return heading(`${step.pipeline}(dp="${name}", inport="${step.inport}"${out})`);
+      }
+      case "tracked": {
+        const to = step.backEnd === undefined || step.action.includes("(") ? "" : ` /* to ${step.backEnd} */`;
+        return heading(`${step.action}${to} (ct_state=${step.state})`);
+      }
+      case "made":
+        return heading(step.name);
+      case "output":
+        return [`    /* output to "${step.port}", type "${step.type}" */`];
+      case "flow":
+        return this.flow(step);
+    }
+  }
+
+  private flow({ flow: { row, refusal } }: Extract<Step, { kind: "flow" }>): readonly string[] {
+    // ovn-trace leaves out flows that do nothing but go on.
+    if (row.match === "1" && row.actions.trim() === "next;") return [];
+    const source = row.source === "" ? "" : ` (${row.source})`;
+    const head = `${String(row.table).padStart(2)}. ${row.stage}${source}: ${row.match}, priority ${row.priority}, uuid ${row.id.slice(0, 8)}`;
+    const object = this.northbound.describe(row.hint);
+    return [
+      head,
+      ...(object === undefined ? [] : [`    # ${object}`]),
+      ...actionLines(row.actions).map((line) => `    ${line}`),
+      ...(refusal === undefined ? [] : [`    *** ${refusal}`]),
+    ];
+  }
+}
+
+function heading(text: string): readonly string[] {
+  return ["", text, "-".repeat(text.length)];
+}
+
+function endingLine(ending: Ending): string {
+  return ending.kind === "output"
+    ? `arrives at ${ending.port}: ${describeFrame(ending.packet.frame)}`
+    : `${ending.kind === "drop" ? "dropped" : ending.kind}: ${ending.text}`;
+}
+
+/** What the answer does not rest on, because the input has none of it. */
+function notesOf(network: LogicalNetwork, { steps }: Passage, isList: boolean): readonly string[] {
+  const met = new Set(steps.flatMap((step) => (step.kind === "pipeline" ? [step.datapath] : [])));
+  const missing = network.missingNames(met);
+  const unread = network.unreadable.filter(({ row }) => row.datapaths.some((datapath) => met.has(datapath)));
+  return [
+    ...(isList ? [WORDS.ovnListNote] : []),
+    ...(missing.length > 0 ? [`without members, for the input has none: ${near("", missing)}`] : []),
+    ...unread
+      .slice(0, SHOWN_MAX)
+      .map(({ row, problem }) => `left out: ${row.stage} ${row.priority}, ${problem}`),
+  ];
+}
+
+export async function trace(request: OvnTraceRequest, terminal: Terminal): Promise<ExitCode> {
+  const inputs = await Promise.all(request.files.map(async (path) => load(path, terminal)));
+  const given = inputs.find(({ southbound }) => southbound !== undefined);
+  if (given?.southbound === undefined)
+    throw new Failure("bad-usage", "no file has logical flows", WORDS.adviceOvnFile);
+  const network = new LogicalNetwork(given.southbound);
+  const { inport, packet, metadata } = readPacket(request.microflow);
+  const port = checkPort(network, inport, request.datapath);
+  // As ovn-trace has it: no chassis is asked about, so that each has every port.
+  const chassis = new Chassis(new Set(network.ports.keys()), new VirtualClock());
+  const states = request.states.map((text) => {
+    const bits = parseState(text);
+    if (bits === undefined)
+      throw new Failure(
+        "bad-usage",
+        `--ct ${text} is no state`,
+        "Bits are new, est, rel, rpl, inv, trk, snat, dnat.",
+      );
+    return bits;
+  });
+  chassis.give(states);
+  const frame = packet.frame.slice();
+  const passage = runLogicalFlows(network, chassis, port, packet, metadata);
+  const objects = new NorthboundObjects(inputs.flatMap(({ northbound }) => northbound ?? []));
+  const body = new Printer(network, objects).lines(passage.steps);
+  const endings = passage.endings.map(endingLine);
+  terminal.stdout([`# ${describeFrame(frame)}`, ...body, "", ...endings, ""].join("\n"));
+  for (const note of notesOf(network, passage, given.isList)) terminal.stderr(`note: ${note}\n`);
+  return passage.endings.some(({ kind }) => kind === "output") ? 0 : 1;
+}
