@@ -318,6 +318,22 @@ const GOALS: readonly Goal[] = [
     most: 10,
   },
   {
+    label: "first packet, 1 000 security rules, 400 routes",
+    floor: "no rule, no route",
+    bench: "azure-network",
+    table: "First packet through",
+    row: "1 000 rules and 400 routes",
+    most: 1.3,
+  },
+  {
+    label: "one of 500 nodes replaced: routes of a cloud",
+    bench: "azure-network",
+    table: "Routes of 500 nodes",
+    row: "one of them replaced",
+    unit: "calls",
+    most: 2,
+  },
+  {
     label: "an attempt of `verify`, 100 nodes",
     floor: "a connection",
     bench: "matrix",

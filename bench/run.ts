@@ -23,6 +23,7 @@ const BENCHMARKS = [
   "explain-log",
   "lint",
   "doctor",
+  "azure-network",
   "matrix",
   "cluster-size",
   "large-clusters",

@@ -2,8 +2,17 @@
  * Network security groups of Azure: which rule decides about the first packet of a flow (control-planes.md §6.3).
  */
 import type { FiveTuple } from "#core/net/five-tuple.ts";
-import { type Ip, type Ipv4, type Prefix, parseIpv4, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type Ipv4,
+  type Prefix,
+  lastIp,
+  parseIpv4,
+  parsePrefix,
+  prefixContains,
+} from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
+import { wordAt } from "#core/base/bytes.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 export const DIRECTIONS = ["Inbound", "Outbound"] as const;
@@ -166,22 +175,129 @@ function matches(rule: SecurityRule, flow: FiveTuple, names: SecurityNames): boo
   return isSide(rule.source, flow.source, names) && isSide(rule.destination, flow.destination, names);
 }
 
+/** First and last, both included. */
+type Range = readonly [first: number, last: number];
+
+/** Where a side may be; undefined: anywhere, or where only names say. */
+function rangesOfSide(side: SecuritySide): readonly Range[] | undefined {
+  if (side.kind !== "ranges" && side.kind !== "service") return undefined;
+  return side.ranges.flatMap((range) => {
+    const [first, last] = [range.address, lastIp(range)];
+    return typeof first === "number" && typeof last === "number" ? [[first, last] as const] : [];
+  });
+}
+
+function rangesOfPorts(ports: readonly SecurityPorts[]): readonly Range[] | undefined {
+  return ports.length === 0 ? undefined : ports.map(({ first, last }) => [first, last] as const);
+}
+
+const BITS = 32;
+
+/** Which of many rules may take a value of one field: a bit for each, between each two bounds of the rules. Frozen. */
+class FieldBits {
+  private readonly starts: Float64Array;
+  private readonly bits: readonly Int32Array[];
+
+  /** `ranges`: of each rule; undefined: it takes any value. */
+  constructor(ranges: readonly (readonly Range[] | undefined)[]) {
+    const bounds = ranges.flatMap((each) => (each ?? []).flatMap(([first, last]) => [first, last + 1]));
+    this.starts = Float64Array.from([...new Set([0, ...bounds])].toSorted((a, b) => a - b));
+    this.bits = Object.freeze(Array.from(this.starts, () => new Int32Array(Math.ceil(ranges.length / BITS))));
+    for (const [index, each] of ranges.entries())
+      for (const [first, last] of each ?? [[0, Number.POSITIVE_INFINITY] as const])
+        this.set(index, first, last);
+    Object.freeze(this);
+  }
+
+  at(value: number): Int32Array {
+    return defined(this.bits[this.indexOf(value)], "the first bound is 0");
+  }
+
+  private set(rule: number, first: number, last: number): void {
+    for (let at = this.indexOf(first); (this.starts[at] ?? Number.POSITIVE_INFINITY) <= last; at++) {
+      const words = this.bits[at];
+      const word = Math.floor(rule / BITS);
+      if (words !== undefined) words[word] = wordAt(words, word) | (1 << (rule % BITS));
+      else return;
+    }
+  }
+
+  private indexOf(value: number): number {
+    let [low, high] = [0, this.starts.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.starts[middle] ?? 0) <= value) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+}
+
+/** Rules of one direction, by the fields of IPv4 packets, so that a packet is compared with few of them. Frozen. */
+class RuleIndex {
+  readonly rules: readonly SecurityRule[];
+  private readonly protocols: FieldBits;
+  private readonly ports: readonly [source: FieldBits, destination: FieldBits];
+  private readonly sides: readonly [source: FieldBits, destination: FieldBits];
+
+  constructor(rules: readonly SecurityRule[]) {
+    this.rules = Object.freeze(rules);
+    const bits = (rangesOf: (rule: SecurityRule) => readonly Range[] | undefined): FieldBits =>
+      new FieldBits(rules.map(rangesOf));
+    this.protocols = bits(({ protocol }) =>
+      protocol === "*" ? undefined : [[NUMBERS[protocol], NUMBERS[protocol]]],
+    );
+    this.ports = [
+      bits(({ sourcePorts }) => rangesOfPorts(sourcePorts)),
+      bits(({ destinationPorts }) => rangesOfPorts(destinationPorts)),
+    ];
+    this.sides = [
+      bits(({ source }) => rangesOfSide(source)),
+      bits(({ destination }) => rangesOfSide(destination)),
+    ];
+    Object.freeze(this.ports);
+    Object.freeze(this.sides);
+    Object.freeze(this);
+  }
+
+  /** The first rule that matches. */
+  find(flow: FiveTuple, names: SecurityNames): SecurityRule | undefined {
+    const { protocol, source, destination, sourcePort, destinationPort } = flow;
+    if (typeof source !== "number" || typeof destination !== "number")
+      return this.rules.find((each) => matches(each, flow, names));
+    const isPorted = protocol === IpProtocol.tcp || protocol === IpProtocol.udp;
+    const ofProtocol = this.protocols.at(protocol);
+    const [from, to] = [this.sides[0].at(source), this.sides[1].at(destination)];
+    const out = isPorted ? this.ports[0].at(sourcePort) : ofProtocol;
+    const into = isPorted ? this.ports[1].at(destinationPort) : ofProtocol;
+    for (let word = 0; word < ofProtocol.length; word++) {
+      let left = wordAt(ofProtocol, word) & wordAt(from, word) & wordAt(to, word);
+      left &= wordAt(out, word) & wordAt(into, word);
+      for (; left !== 0; left &= left - 1) {
+        const rule = this.rules[word * BITS + (BITS - 1 - Math.clz32(left & -left))];
+        if (rule !== undefined && matches(rule, flow, names)) return rule;
+      }
+    }
+    return undefined;
+  }
+}
+
 /** The rules of a group by direction, in the order in which they are tried. Frozen: forks share it. */
 export class RuleOrder {
   readonly name: string;
-  private readonly rules: Readonly<Record<SecurityDirection, readonly SecurityRule[]>>;
+  private readonly rules: Readonly<Record<SecurityDirection, RuleIndex>>;
 
   constructor({ name, rules }: SecurityGroup) {
     const ordered = [...rules, ...DEFAULT_RULES].toSorted((a, b) => a.priority - b.priority);
-    const of = (direction: SecurityDirection): readonly SecurityRule[] =>
-      Object.freeze(ordered.filter((rule) => rule.direction === direction));
+    const of = (direction: SecurityDirection): RuleIndex =>
+      new RuleIndex(ordered.filter((rule) => rule.direction === direction));
     this.name = name;
     this.rules = Object.freeze({ Inbound: of("Inbound"), Outbound: of("Outbound") });
     Object.freeze(this);
   }
 
   list(direction: SecurityDirection): readonly SecurityRule[] {
-    return this.rules[direction];
+    return this.rules[direction].rules;
   }
 
   /** The first rule about the platform that matches a flow of it; undefined: the flow passes. */
@@ -190,12 +306,11 @@ export class RuleOrder {
     flow: FiveTuple,
     names: SecurityNames,
   ): SecurityRule | undefined {
-    return this.rules[direction].find((each) => namesPlatform(each) && matches(each, flow, names));
+    return this.list(direction).find((each) => namesPlatform(each) && matches(each, flow, names));
   }
 
   /** The first rule that matches; the last one always does. */
   decide(direction: SecurityDirection, flow: FiveTuple, names: SecurityNames): SecurityRule {
-    const rule = this.rules[direction].find((each) => matches(each, flow, names));
-    return defined(rule, "a default rule matches everything");
+    return defined(this.rules[direction].find(flow, names), "a default rule matches everything");
   }
 }
