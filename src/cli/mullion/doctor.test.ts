@@ -133,6 +133,19 @@ describe("what is no evidence, and half of it", () => {
     expect(code).toBe(2);
   });
 
+  // flannel-io/flannel#1238: a block of code.
+  it("a paste that is moved to the right is what it was", async () => {
+    const lines = [
+      "Name                   : vxlan0",
+      "Type                   : Overlay",
+      "ManagementIP           : 169.254.1.8",
+    ];
+    const id = "ID                     : 5E2837E0-1E0D-461E-833B-AFBD2AFB4583";
+    const text = [id, ...lines].map((line) => `    ${line}\n`).join("");
+    const { terminal } = await run({ "a/paste.txt": text }, "a");
+    expect(terminal.output).toMatch(/network vxlan0 was made while the adapter had 169\.254\.1\.8/u);
+  });
+
   // kubernetes-sigs/sig-windows-tools#168: each line is quoted.
   it("a paste whose lines are quoted is what it quotes", async () => {
     const ids = ["865986bc-8a40-4ebc-9916-c2c54e31e011", "1bf1b6f4-c702-4ef3-9da9-eb333e28ae03"];

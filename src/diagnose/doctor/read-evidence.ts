@@ -80,12 +80,18 @@ const PROMPT = /^\s{0,4}(?:PS\s)?[A-Za-z]:\\[^>\n]{0,200}>\s{0,4}\S/mu;
 /** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
 const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
 
-/** A paste from a thread in which each line is quoted (`> Networks:`): the same lines without the marks. */
+const INDENT_MAX = 16;
+
+/** Lines as they were before somebody quoted them (`> Networks:`), or moved them to the right as code is. */
 function withoutQuoteMarks(source: SourceText): SourceText {
   const lines = source.text.split("\n");
   const written = lines.filter((line) => line.trim() !== "");
-  if (written.length < 2 || !written.every((line) => line.startsWith(">"))) return source;
-  return new SourceText(source.file, lines.map((line) => line.replace(/^> ?/u, "")).join("\n"));
+  if (written.length < 2) return source;
+  if (written.every((line) => line.startsWith(">")))
+    return new SourceText(source.file, lines.map((line) => line.replace(/^> ?/u, "")).join("\n"));
+  const indent = written.reduce((least, line) => Math.min(least, line.search(/[^ ]/u)), INDENT_MAX);
+  if (indent <= 0) return source;
+  return new SourceText(source.file, lines.map((line) => line.slice(indent)).join("\n"));
 }
 
 /** What one file holds. */

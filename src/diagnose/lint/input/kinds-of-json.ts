@@ -1,15 +1,21 @@
 /** Which kind of configuration a JSON value is that names no apiVersion. Go reads field names in any letter case. */
 import type { DocumentKind } from "./document.ts";
-import type { Fields } from "#core/base/json.ts";
-import { keyOf, textAt } from "./fields.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { keyOf, textAt, valueAt } from "./fields.ts";
 
 function has(value: Fields, name: string): boolean {
   return keyOf(value, name) !== undefined;
 }
 
+/** A list of plugins, of which each is described: other programs list paths of theirs. */
+function hasPlugins(value: Fields): boolean {
+  const plugins = valueAt(value, keyOf(value, "plugins") ?? "");
+  return Array.isArray(plugins) && plugins.every(isFields);
+}
+
 function isCni(value: Fields, file: string): boolean {
   if (has(value, "cniVersion")) return true;
-  if (has(value, "plugins") && has(value, "name")) return true;
+  if (hasPlugins(value) && has(value, "name")) return true;
   return /\.conf(?:list)?$/i.test(file) && has(value, "type") && has(value, "name");
 }
 

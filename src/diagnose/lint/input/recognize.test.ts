@@ -54,6 +54,12 @@ describe("recognition", () => {
     expect(passedBy).toEqual([]);
   });
 
+  // Siemens-Healthineers/K2s: addons/dicom/manifests/dicom/orthanc.json.
+  it("takes no list of paths for plugins of CNI", () => {
+    const text = '{ // of a server for images\n "Name": "K2s", "Plugins": ["/usr/share/a.so"] }';
+    expect(read("orthanc.json", text).documents).toEqual([]);
+  });
+
   it("finds what stands inside a ConfigMap, with its places in the file", () => {
     expect(read("f.yaml", FLANNEL).documents.map(({ kind }) => kind)).toEqual([
       "kubernetes",
