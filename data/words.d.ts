@@ -422,6 +422,7 @@ export interface CommandLine {
   readonly adviceAsDocumentedNeedsFile: string;
   readonly adviceShardSyntax: Template<"text">;
   readonly shardAutoWithoutJobIndex: Template<"jobIndex">;
+  readonly kubeconfigOption: string;
   readonly fileOption: string;
   readonly fileConflictsWithRunning: string;
   readonly adviceFileOrRunning: string;

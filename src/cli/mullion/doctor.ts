@@ -156,7 +156,7 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
   const cluster =
     kubeconfig === undefined
       ? { readings: [], left: [] }
-      : await (await import("./doctor-cluster.ts")).readCluster(kubeconfig);
+      : await (await import("./server-objects.ts")).readCluster(kubeconfig);
   const left = [...files.left, ...cluster.left];
   const report = await examineNodes([...files.readings, ...cluster.readings], {
     logs: files.logs,

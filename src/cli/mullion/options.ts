@@ -5,6 +5,7 @@ import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { Failure } from "./failure.ts";
+import { SERVER_INPUT } from "./read-inputs.ts";
 import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
@@ -112,7 +113,9 @@ export interface NameOptions {
   readonly socket?: string;
 }
 
-export interface TargetOptions extends FileOptions, NameOptions {}
+export interface TargetOptions extends FileOptions, NameOptions {
+  readonly kubeconfig?: string;
+}
 
 /** `-f`, which may be repeated, and `-R`. */
 export function addFileOptions(command: Command, help: string): Command {
@@ -129,7 +132,7 @@ export function addNameOptions(command: Command): Command {
 
 /** For verbs that work on either kind of cluster. */
 export function addTargetOptions(command: Command): Command {
-  addFileOptions(command, WORDS.fileOption);
+  addFileOptions(command, WORDS.fileOption).option("--kubeconfig <file>", WORDS.kubeconfigOption);
   return addNameOptions(command);
 }
 
@@ -146,7 +149,10 @@ export function inputPaths({ file = [], recursive = false }: FileOptions): Input
 
 export function clusterTarget(options: TargetOptions): ClusterTarget {
   const running = runningName(options);
-  const inputs = inputPaths(options);
+  const { kubeconfig } = options;
+  const server = kubeconfig === undefined ? [] : [`${SERVER_INPUT}${kubeconfig}`];
+  const { files, isRecursive } = inputPaths(options);
+  const inputs = { files: [...files, ...server], isRecursive };
   if (inputs.files.length > 0 && (running.name !== undefined || running.socket !== undefined)) {
     throw usage(WORDS.fileConflictsWithRunning, WORDS.adviceFileOrRunning);
   }

@@ -12,6 +12,9 @@ import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
+/** How the API server of a kubeconfig stands among the inputs of a cluster. */
+export const SERVER_INPUT = "kubeconfig:";
+
 /** What kubectl takes from a folder. */
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 /** Further files that a folder may hold, as far as they are what they are called: other programs call theirs so, too. */

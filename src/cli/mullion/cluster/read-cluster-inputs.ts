@@ -1,10 +1,13 @@
-/** What a cluster is built from: the texts that `-f` names, and the manifests that a cluster file among them names. */
+/**
+ * What a cluster is built from: the texts that `-f` names, the manifests that a cluster file among them names, and the objects
+ * of the API server that `--kubeconfig` names.
+ */
 import { dirname, join } from "node:path";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import { splitText } from "#cluster/input/split-text.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { isNetworkText } from "#cluster/input/evidence.ts";
-import { type FurtherFiles, readInputs } from "../read-inputs.ts";
+import { type FurtherFiles, SERVER_INPUT, readInputs } from "../read-inputs.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Configuration of CNI, as it lies in /etc/cni/net.d and its like on Windows. */
@@ -27,7 +30,14 @@ export async function readClusterInputs(
   isRecursive: boolean,
   terminal: Terminal,
 ): Promise<readonly InputText[]> {
-  const inputs = await readInputs(paths, isRecursive, terminal, CNI_FILES);
+  const servers = paths.filter((path) => path.startsWith(SERVER_INPUT));
+  const files = paths.filter((path) => !servers.includes(path));
+  const inputs = [...(files.length > 0 ? await readInputs(files, isRecursive, terminal, CNI_FILES) : [])];
+  for (const server of servers) {
+    // The client of Kubernetes is loaded only where there is a server.
+    const { readServer } = await import("../server-objects.ts");
+    inputs.push(...(await readServer(server.slice(SERVER_INPUT.length), terminal)));
+  }
   const named = inputs.flatMap((input) => splitText(input).clusterFiles).flatMap(manifestsOf);
   if (named.length === 0) return inputs;
   const known = new Set(inputs.map(({ name }) => name));

@@ -16,6 +16,7 @@ import { collectedFiles } from "#test/support/doctor/collected-files.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { doctor } from "../doctor.ts";
 import { runMullion } from "../program.ts";
+import { trace } from "../trace.ts";
 import { serve } from "./serve.ts";
 
 let folder = "";
@@ -140,6 +141,28 @@ describe("mullion kube serve", () => {
       expect(alone.output).toContain("hnsdiag list all -d");
     });
     const gone = await diagnosed({}, join(folder, "config"));
+    expect(gone.errors).toContain("Name a kubeconfig whose user may list nodes");
+  });
+
+  it("is what trace takes in place of -f: the same cluster", async () => {
+    const ask = async (files: Files, ...argv: readonly string[]): Promise<MemoryTerminal> => {
+      const terminal = new MemoryTerminal(files);
+      await runMullion({ argv, verbs: { trace }, terminal, version: "0", isDebug: false });
+      return terminal;
+    };
+    const files = { [CLUSTER]: readFileSync(CLUSTER, "utf8") };
+    await serving(["-f", CLUSTER], async (kubeconfig) => {
+      const question = ["pod/client", "pod/api", "--port", "8080", "-o", "json"];
+      const live = await ask({}, "trace", "--kubeconfig", kubeconfig, ...question);
+      const file = await ask(files, "trace", "-f", CLUSTER, ...question);
+      expect(live.errors).toBe("");
+      expect(JSON.parse(live.output)).toMatchObject({
+        verdict: (JSON.parse(file.output) as { verdict: string }).verdict,
+      });
+      const both = await ask({}, "trace", "--kubeconfig", kubeconfig, "--name", "a", ...question);
+      expect(both.errors).toContain("Leave one of them out");
+    });
+    const gone = await ask({}, "trace", "--kubeconfig", join(folder, "config"), "pod/a", "pod/b");
     expect(gone.errors).toContain("Name a kubeconfig whose user may list nodes");
   });
 

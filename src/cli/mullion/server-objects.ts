@@ -1,0 +1,86 @@
+/** A cluster as its API server shows it: lists, and nothing else. */
+import { SourceText } from "#core/base/source-text.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { KINDS } from "#contracts/kubernetes/kinds.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
+import { objectPath, openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { FileReading } from "#diagnose/doctor/read-evidence.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { Failure } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+import { doctor as doctorWords } from "#data/words.js";
+
+const WORDS = doctorWords();
+
+/** Without these there is no cluster. */
+const NEEDED: readonly KubeKind[] = ["Node", "Pod", "Service", "EndpointSlice"];
+/** These show which network a twin has; who may not list them has no proof by packets, perhaps. */
+const OF_NETWORKS: readonly KubeKind[] = ["ConfigMap", "DaemonSet"];
+/** What else decides about packets. */
+const OF_PACKETS: readonly KubeKind[] = ["Namespace", "NetworkPolicy"];
+
+/** The objects of one kind as a text, and where each stands. */
+interface ListedKind {
+  readonly file: string;
+  readonly text: string;
+  /** What `kubectl get --raw` shows an object at. */
+  readonly placeOf: (each: KubeObject) => string;
+}
+
+interface LeftKind {
+  readonly file: string;
+  readonly line: number;
+  readonly reason: string;
+}
+
+interface ListedCluster {
+  readonly listed: readonly ListedKind[];
+  /** Kinds that could not be listed, with the reason. */
+  readonly left: readonly LeftKind[];
+}
+
+/** @throws Failure when the server cannot be reached, or does not let list what is needed. */
+async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Promise<ListedCluster> {
+  try {
+    const source = await openApiServerSource({ kubeconfig }, "mullion");
+    try {
+      const listed: ListedKind[] = [];
+      const left: LeftKind[] = [];
+      for (const kind of [...NEEDED, ...useful]) {
+        const file = `${source.address}/${KINDS[kind].plural}`;
+        try {
+          const { items } = await source.list(kind);
+          const text = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+          listed.push({ file, text, placeOf: (each) => objectPath(each.kind, each.metadata) });
+        } catch (error) {
+          if (!(error instanceof KubeError) || NEEDED.includes(kind)) throw error;
+          left.push({ file, line: 1, reason: error.message });
+        }
+      }
+      return { listed, left };
+    } finally {
+      await source.close();
+    }
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw new Failure(error.code, error.message, WORDS.adviceKubeconfig);
+  }
+}
+
+/** What doctor compares. @param kubeconfig the path of a kubeconfig. */
+export async function readCluster(
+  kubeconfig: string,
+): Promise<Pick<ListedCluster, "left"> & { readonly readings: readonly FileReading[] }> {
+  const { listed, left } = await listCluster(kubeconfig, OF_NETWORKS);
+  const readings = listed.map(
+    ({ file, text, placeOf }) => new FileReading(new SourceText(file, text), placeOf),
+  );
+  return { readings: readings.filter(({ holds }) => holds.length > 0), left };
+}
+
+/** The cluster as texts, as `kubectl get -o json` would give them. What could not be listed is said. */
+export async function readServer(kubeconfig: string, terminal: Terminal): Promise<readonly InputText[]> {
+  const { listed, left } = await listCluster(kubeconfig, [...OF_NETWORKS, ...OF_PACKETS]);
+  for (const { file, reason } of left) terminal.stderr(`${file} is left out: ${reason}\n`);
+  return listed.map(({ file, text }) => ({ name: file, text }));
+}
