@@ -341,6 +341,20 @@ describe("overlay (§8.4)", () => {
       expect(node.madeEndpoints()).toContain("192.168.7.3(10.0.0.7) ×1");
     });
 
+    it.each(["upstream", "hardened"] as const)("in the place of another, %s", async (compat) => {
+      const node = new KubeProxyNode({ ...OVERLAY, compat });
+      await node.begin([service()], [slice(["R1"])]);
+      const [network] = node.hns.list("Network");
+      const policies = JSON.stringify(network?.["Policies"]).replaceAll('"10.0.0.3"', '"10.0.0.8"');
+      node.hns.put("Network", {
+        ...network,
+        ID: NETWORK_ID,
+        Policies: JSON.parse(policies) as readonly JsonObject[],
+      });
+      await node.change(slice(["R1", { at: { address: "192.168.2.77", node: "second-node" } }]));
+      expect(node.madeEndpoints()).toContain("192.168.2.77(10.0.0.8) ×1");
+    });
+
     it("upstream sees it also when it joins during a sync", async () => {
       const node = new KubeProxyNode(OVERLAY);
       await node.begin([service()], [slice(["L1"])]);

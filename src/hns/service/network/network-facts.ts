@@ -81,19 +81,18 @@ export function routerMac(context: ServiceContext, network: NetworkRecord): stri
     : undefined;
 }
 
-function has(network: NetworkRecord, type: NetworkPolicy["Type"]): boolean {
-  return network.policies.some((policy) => policy.Type === type);
-}
-
 /** The entries that the service itself adds to an Overlay network (hcn.md §2.2). */
 function ownPolicies(context: ServiceContext, network: NetworkRecord): readonly NetworkPolicy[] {
   if (network.type !== "Overlay") return [];
   const added: NetworkPolicy[] = [];
+  // A network has a policy for each other node, and is read before each remote endpoint.
+  const own = network.policies.filter(({ Type }) => Type !== "RemoteSubnetRoute");
+  const has = (type: NetworkPolicy["Type"]): boolean => own.some(({ Type }) => Type === type);
   const address = managementAddress(context, network);
-  if (address !== undefined && !has(network, "ProviderAddress"))
+  if (address !== undefined && !has("ProviderAddress"))
     added.push({ Type: "ProviderAddress", Settings: { ProviderAddress: address } });
   const mac = routerMac(context, network);
-  if (mac !== undefined && !has(network, "DrMacAddress"))
+  if (mac !== undefined && !has("DrMacAddress"))
     added.push({ Type: "DrMacAddress", Settings: { Address: mac } });
   return added;
 }

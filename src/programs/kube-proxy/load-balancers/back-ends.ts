@@ -160,7 +160,7 @@ async function createRemote(
   const { client, nodeIp } = configuration;
   if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
   if (configuration.behaviour.rereadsNetwork) {
-    const read = await attempt(() => readProxyNetwork(client, state.network.name));
+    const read = await attempt(() => readProxyNetwork(client, state.network.name, state.network));
     if (!read.ok) return NETWORK_LOST;
     state.network = read.value;
   }

@@ -267,7 +267,7 @@ export abstract class Proxier<State extends ProxierState = ProxierState> {
   private async checkNetwork(): Promise<EarlyEnd | undefined> {
     const { client, behaviour } = this.configuration;
     const { network } = this.state;
-    const read = await attempt(() => readProxyNetwork(client, network.name));
+    const read = await attempt(() => readProxyNetwork(client, network.name, network));
     if (read.ok && read.value.id === network.id) {
       this.state.network = read.value;
       return undefined;
