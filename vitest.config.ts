@@ -19,6 +19,7 @@ const YOUNG_OBJECTS = "--max-semi-space-size=64";
  * `long`: fuzz, random sequences and crash loops, with the seed printed.
  * `live`: what needs root, a namespace, or a program from Debian.
  * `package`: the packed package, installed in an empty folder.
+ * `ui`: what is seen in a browser, with Debian's Chromium.
  * `wine`: Windows programs, with Debian's compilers and Wine.
  * Nothing in `src/` keeps module state (`tools/tidy.test.ts` checks it), so files may share a worker.
  */
@@ -78,6 +79,18 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/package/**/*.package.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: "ui",
+          include: ["test/ui/**/*.ui.test.ts"],
+          setupFiles: [COUNT],
+          experimental: NODE_LOADER,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 10_000 } },
+          fileParallelism: false,
         },
       },
       {

@@ -11,7 +11,7 @@ import {
 } from "./inventory.ts";
 
 /** In the order of the file. */
-export const PROJECTS = ["unit", "long", "live", "wine", "package"] as const;
+export const PROJECTS = ["unit", "long", "live", "ui", "wine", "package"] as const;
 export type Project = (typeof PROJECTS)[number];
 
 /** The inventory of each project. */

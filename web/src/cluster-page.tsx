@@ -190,6 +190,7 @@ function ClusterPicture({ picture }: { readonly picture: Picture }) {
         <Stat value={`${(summary.atMs / 1000).toFixed(1)} s`} label={`virtual time, seed ${summary.seed}`} />
       </div>
       <section class="world" aria-label="The cluster">
+        <h2 class="sr">Nodes and their pods</h2>
         <div class="outside">
           {summary.outside.map(({ name, address }) => (
             <Link class="pod outside-host" href={hrefOf("walk", { from: name })}>

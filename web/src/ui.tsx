@@ -33,6 +33,7 @@ export interface Happening {
 
 const KEPT_MAX = 2_000;
 const QUIET_MS = 300;
+const AGAIN_MS = 2_000;
 const TYPES: readonly string[] = ["object", "node", "note", "progress", "gap"];
 
 interface Life {
@@ -46,28 +47,38 @@ interface Life {
 function useLife(): Life {
   const [life, setLife] = useState<Life>({ events: [], isConnected: false, changes: 0 });
   useEffect(() => {
-    const source = new EventSource(`${BASE}/api/v1alpha1/events?after=0`);
+    let source: EventSource | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    let lastId = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const changed = (): void => {
       clearTimeout(timer);
       timer = setTimeout(() => setLife((old) => ({ ...old, changes: old.changes + 1 })), QUIET_MS);
     };
-    let wasLost = false;
-    source.onopen = () => {
-      setLife((old) => ({ ...old, isConnected: true }));
-      if (wasLost) changed();
-    };
-    source.onerror = () => {
-      wasLost = true;
-      setLife((old) => ({ ...old, isConnected: false }));
-    };
     const hear = (message: MessageEvent<string>): void => {
       const event = JSON.parse(message.data) as Happening;
+      if (event.type !== "gap") lastId = event.id;
       setLife((old) => ({ ...old, events: [...old.events, event].slice(-KEPT_MAX) }));
       if (event.type !== "progress") changed();
     };
-    for (const type of TYPES) source.addEventListener(type, hear);
-    return () => source.close();
+    const listen = (): void => {
+      source = new EventSource(`${BASE}/api/v1alpha1/events?after=${lastId}`);
+      source.onopen = () => {
+        setLife((old) => ({ ...old, isConnected: true }));
+        changed();
+      };
+      source.onerror = () => {
+        setLife((old) => ({ ...old, isConnected: false }));
+        // A browser comes back by itself from a lost connection, and not from a refusal: the cluster may come up again.
+        if (source?.readyState === EventSource.CLOSED) again = setTimeout(listen, AGAIN_MS);
+      };
+      for (const type of TYPES) source.addEventListener(type, hear);
+    };
+    listen();
+    return () => {
+      clearTimeout(again);
+      source?.close();
+    };
   }, []);
   return life;
 }

@@ -95,9 +95,9 @@ function WalkForm({ query, ends }: { readonly query: URLSearchParams; readonly e
       </label>
       <label>
         Protocol
-        <select name="protocol" defaultValue={query.get("protocol") ?? "tcp"}>
+        <select name="protocol">
           {["tcp", "udp", "icmp", "dns"].map((each) => (
-            <option>{each}</option>
+            <option selected={each === (query.get("protocol") ?? "tcp")}>{each}</option>
           ))}
         </select>
       </label>

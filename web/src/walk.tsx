@@ -184,9 +184,9 @@ function LegBoard({
   const tone: Tone = leg.end === "delivered" ? "good" : "bad";
   return (
     <section class="leg" aria-label={title}>
-      <h3>
+      <h2>
         {title} <Chip tone={tone}>{leg.end}</Chip> <span class="dim">{leg.steps[0]?.frame}</span>
-      </h3>
+      </h2>
       <div
         class="board"
         ref={board}
