@@ -14,6 +14,8 @@ interface Session {
 export class Chassis {
   /** Ports that this chassis has: bound here, or claimed, such as `cr-…`. */
   readonly residents: ReadonlySet<string>;
+  /** Its name in the southbound database; undefined for one that has every port. */
+  readonly name: string | undefined;
   readonly zones: ConnectionZones = new ConnectionZones();
   private readonly clock: Clock;
   /** By client and service: the back end that it stays with. */
@@ -24,7 +26,8 @@ export class Chassis {
   /** States that look-ups give instead of what they find, in their order (`--ct` of ovn-trace). */
   private readonly states: number[] = [];
 
-  constructor(residents: ReadonlySet<string>, clock: Clock) {
+  constructor(residents: ReadonlySet<string>, clock: Clock, name?: string) {
+    this.name = name;
     this.residents = residents;
     this.clock = clock;
   }

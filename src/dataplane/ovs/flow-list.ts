@@ -142,7 +142,15 @@ function toPorts(
           ? []
           : [["peer", peer] as const];
       const type = isRedirect ? "chassisredirect" : peer === undefined ? "" : "patch";
-      return { name, datapath, type, key: index + 1, options: new Map(options), portSecurity: [] };
+      return {
+        name,
+        datapath,
+        type,
+        key: index + 1,
+        options: new Map(options),
+        portSecurity: [],
+        chassis: "",
+      };
     });
 }
 
@@ -153,7 +161,12 @@ function toGroups(
 ): readonly MulticastGroup[] {
   const members = ports.filter(({ type }) => type !== "chassisredirect").map(({ name }) => name);
   const names = [...portNames(flows)].filter((name) => name.startsWith("_MC_"));
-  return names.map((name) => ({ datapath, name, members: name.startsWith("_MC_flood") ? members : [] }));
+  return names.map((name) => ({
+    key: 0,
+    datapath,
+    name,
+    members: name.startsWith("_MC_flood") ? members : [],
+  }));
 }
 
 /** True for a text with at least one flow in it. */
@@ -198,5 +211,6 @@ export function readFlowList(text: string): Southbound {
     macBindings: [],
     loadBalancers: [],
     fdb: [],
+    chassis: [],
   };
 }

@@ -2,13 +2,16 @@
 import { LIMITS } from "#core/base/limits.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
+import { OVN_GROUP_MIN, type OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import { type Action, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
 import { type Match, parseMatch, withNeeds } from "./language/match.ts";
 import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
 import type {
+  ChassisBinding,
   DatapathBinding,
   LoadBalancer,
   LogicalFlowRow,
+  MulticastGroup,
   NamedSet,
   PortBinding,
   Southbound,
@@ -123,12 +126,26 @@ function tableKey(datapath: string, pipeline: Pipeline, table: number): string {
   return `${datapath} ${pipeline} ${table}`;
 }
 
+/** Two ends of a tunnel. */
+interface TunnelEnds {
+  readonly type: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface TunnelNames {
+  readonly datapath: string;
+  readonly inport: string;
+  readonly outport: string;
+}
+
 export class LogicalNetwork {
   readonly ports: ReadonlyMap<string, LogicalPort>;
   /** Flows left out because no packet can be compared with them. */
   readonly unreadable: readonly UnreadableFlow[];
   private readonly tables = new Map<string, readonly CompiledFlow[]>();
-  private readonly groups: ReadonlyMap<string, readonly string[]>;
+  private readonly groups: ReadonlyMap<string, MulticastGroup>;
+  private readonly chassis: ReadonlyMap<string, ChassisBinding>;
   private readonly addressSets = new Map<string, readonly Constant[]>();
   private readonly portGroups = new Map<string, ReadonlySet<string>>();
   readonly datapaths: ReadonlyMap<string, DatapathBinding>;
@@ -142,8 +159,9 @@ export class LogicalNetwork {
     this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
     this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
     this.groups = new Map(
-      southbound.groups.map(({ datapath, name, members }) => [`${datapath} ${name}`, members]),
+      southbound.groups.map((group) => [`${group.datapath} ${group.name}`, Object.freeze({ ...group })]),
     );
+    this.chassis = new Map(southbound.chassis.map((each) => [each.id, each]));
     for (const set of southbound.addressSets) this.setAddressSet(set);
     for (const group of southbound.portGroups) this.setPortGroup(group);
     for (const { port, ip, mac } of southbound.macBindings) this.learn(port, ip, BigInt(parseMac(mac) ?? 0));
@@ -197,9 +215,38 @@ export class LogicalNetwork {
     return this.tables.get(tableKey(datapath, pipeline, table)) ?? [];
   }
 
-  /** The ports of a multicast group; undefined for a name that is none. */
-  groupOf(datapath: string, name: string): readonly string[] | undefined {
+  /** A multicast group; undefined for a name that is none. */
+  groupOf(datapath: string, name: string): MulticastGroup | undefined {
     return this.groups.get(`${datapath} ${name}`);
+  }
+
+  /** Name of the chassis that has a port; empty for none. */
+  chassisOf(port: string): string {
+    return this.chassis.get(this.ports.get(port)?.chassis ?? "")?.name ?? "";
+  }
+
+  /** The ends of the tunnel between two chassis; undefined when they have no encapsulation in common. */
+  tunnelBetween(own: string, other: string): TunnelEnds | undefined {
+    const of = (name: string): ChassisBinding["encapsulations"] =>
+      [...this.chassis.values()].find((each) => each.name === name)?.encapsulations ?? [];
+    for (const type of ["geneve", "stt", "vxlan"]) {
+      const [from, to] = [own, other].map((name) => of(name).find((each) => each.type === type)?.ip);
+      if (from !== undefined && to !== undefined) return { type, from, to };
+    }
+    return undefined;
+  }
+
+  /** What the keys of a tunnel name: a datapath, the port that the packet came in at, and where it is to go. */
+  namesOf(keys: OvnTunnelKeys): TunnelNames | undefined {
+    const datapath = [...this.datapaths.values()].find(({ key }) => key === keys.datapath)?.id;
+    const nameOf = (key: number): string | undefined =>
+      [...this.ports.values()].find((port) => port.datapath === datapath && port.key === key)?.name;
+    const group = [...this.groups.values()].find(
+      (each) => each.datapath === datapath && each.key === keys.egressPort,
+    );
+    const outport = keys.egressPort >= OVN_GROUP_MIN ? group?.name : nameOf(keys.egressPort);
+    if (datapath === undefined || outport === undefined) return undefined;
+    return { datapath, inport: nameOf(keys.ingressPort) ?? "", outport };
   }
 
   addressSet(name: string): readonly Constant[] {

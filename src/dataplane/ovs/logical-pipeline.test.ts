@@ -58,7 +58,9 @@ function tcp({
 }
 
 function told({ endings }: Passage): readonly string[] {
-  return endings.map((ending) => `${ending.kind} ${ending.kind === "output" ? ending.port : ending.text}`);
+  return endings.map(
+    (ending) => `${ending.kind} ${"port" in ending ? ending.port : "text" in ending ? ending.text : ""}`,
+  );
 }
 
 const chassis = (): Chassis => new Chassis(new Set(), new VirtualClock());

@@ -5,6 +5,7 @@
  * Nothing is guessed: a flow whose action is not carried out ends the packet and is named, and so does a loop.
  */
 import type { Packet } from "#core/wire/packet.ts";
+import type { OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import type { Chassis } from "./chassis.ts";
 import { formatState } from "./connection-tracking.ts";
 import type { Action, Pipeline } from "./language/actions.ts";
@@ -53,6 +54,13 @@ export type Step =
 /** A way in which a packet ended. */
 export type Ending =
   | { readonly kind: "output"; readonly port: string; readonly packet: Packet }
+  /** To another chassis, which goes on with the egress pipeline. */
+  | {
+      readonly kind: "tunnel";
+      readonly chassis: string;
+      readonly keys: OvnTunnelKeys;
+      readonly packet: Packet;
+    }
   | { readonly kind: "drop"; readonly text: string }
   /** A flow that is not carried out. */
   | { readonly kind: "refused"; readonly text: string }
@@ -225,18 +233,58 @@ class LogicalRun {
   }
 
   private toEgress(state: PacketState, { depth }: Run): void {
-    const { outport } = state;
-    const group = this.network.groupOf(state.datapath, outport);
     state.clearRegisters();
-    for (const port of group ?? [outport]) {
-      const copy = group === undefined ? state : state.copy();
-      copy.outport = this.distributedPort(port);
-      if (!this.network.ports.has(copy.outport))
-        this.end("drop", `the logical port "${port}" does not exist`);
-      else if (copy.outport !== copy.inport || copy.read({ base: "flags", low: 0, width: 1 }) === 1n) {
-        this.begin(copy, "egress", depth + 1);
-      } else if (group === undefined) this.end("drop", `it would go out where it came in, at ${port}`);
+    const group = this.network.groupOf(state.datapath, state.outport);
+    if (group === undefined) {
+      const remote = this.remoteOf(state.outport);
+      if (remote !== undefined) this.toTunnel(state, remote, this.network.ports.get(state.outport)?.key ?? 0);
+      else this.toLocal(state, state.outport, false, depth);
+      return;
     }
+    this.toLocalMembers(state, group.members, depth);
+    const remotes = new Set(group.members.flatMap((port) => this.remoteOf(port) ?? []));
+    for (const remote of remotes) this.toTunnel(state.copy(), remote, group.key);
+  }
+
+  private toLocalMembers(state: PacketState, members: readonly string[], depth: number): void {
+    for (const port of members)
+      if (this.remoteOf(port) === undefined) this.toLocal(state.copy(), port, true, depth);
+  }
+
+  private toLocal(state: PacketState, port: string, isMember: boolean, depth: number): void {
+    state.outport = this.distributedPort(port);
+    if (!this.network.ports.has(state.outport)) this.end("drop", `the logical port "${port}" does not exist`);
+    else if (state.outport !== state.inport || state.read({ base: "flags", low: 0, width: 1 }) === 1n)
+      this.begin(state, "egress", depth + 1);
+    else if (!isMember) this.end("drop", `it would go out where it came in, at ${port}`);
+  }
+
+  /** The other chassis that has a port. */
+  private remoteOf(port: string): string | undefined {
+    const { name } = this.chassis;
+    const at = this.network.chassisOf(port);
+    return name === undefined || at === "" || at === name ? undefined : at;
+  }
+
+  private toTunnel(state: PacketState, chassis: string, egressPort: number): void {
+    const datapath = this.network.datapaths.get(state.datapath)?.key ?? 0;
+    const ingressPort = this.network.ports.get(state.inport)?.key ?? 0;
+    const keys = { datapath, ingressPort, egressPort };
+    this.endings.push({ kind: "tunnel", chassis, keys, packet: state.fields.packet });
+  }
+
+  /** What came through a tunnel goes on at its egress pipeline. */
+  receive(keys: OvnTunnelKeys, packet: Packet): void {
+    const names = this.network.namesOf(keys);
+    if (names === undefined) {
+      const { datapath, egressPort } = keys;
+      return this.end("drop", `a tunnel names an unknown port ${egressPort} of datapath ${datapath}`);
+    }
+    const state = new PacketState(names.datapath, names.inport, packet);
+    state.outport = names.outport;
+    const group = this.network.groupOf(names.datapath, names.outport);
+    if (group === undefined) this.toLocal(state, names.outport, false, 0);
+    else this.toLocalMembers(state, group.members, 0);
   }
 
   /** A `chassisredirect` port stands for the distributed port of its gateway, where the chassis has it. */
@@ -257,6 +305,18 @@ class LogicalRun {
     state.enter(peer.datapath, peer.name);
     this.begin(state, "ingress", depth + 1);
   }
+}
+
+/** Takes a packet that another chassis sent through a tunnel on from there. The frame that is given stays as it is. */
+export function receiveFromTunnel(
+  network: LogicalNetwork,
+  chassis: Chassis,
+  keys: OvnTunnelKeys,
+  packet: Packet,
+): Passage {
+  const run = new LogicalRun(network, chassis);
+  run.receive(keys, packet.copy());
+  return run;
 }
 
 /** Takes a packet that came in at a logical port through the network. The frame that is given stays as it is. */

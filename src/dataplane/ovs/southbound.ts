@@ -19,6 +19,15 @@ export interface PortBinding {
   readonly key: number;
   readonly options: ReadonlyMap<string, string>;
   readonly portSecurity: readonly string[];
+  /** Id of the chassis that has claimed it; empty for none. */
+  readonly chassis: string;
+}
+
+/** A machine that carries flows out, with the tunnels that end there. */
+export interface ChassisBinding {
+  readonly id: string;
+  readonly name: string;
+  readonly encapsulations: readonly { readonly type: string; readonly ip: string }[];
 }
 
 export interface LogicalFlowRow {
@@ -59,6 +68,7 @@ export interface NamedSet {
 
 export interface MulticastGroup extends NamedSet {
   readonly datapath: string;
+  readonly key: number;
 }
 
 export interface MacBinding {
@@ -77,6 +87,7 @@ export interface Southbound {
   readonly macBindings: readonly MacBinding[];
   readonly loadBalancers: readonly LoadBalancer[];
   readonly fdb: readonly FdbEntry[];
+  readonly chassis: readonly ChassisBinding[];
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -154,6 +165,17 @@ function toMacBindings(learned: readonly Row[], fixed: readonly Row[]): readonly
   return [...losing, ...learned, ...winning].map((row) => toMacBinding(row));
 }
 
+function toChassis(rows: readonly Row[], encaps: readonly Row[]): readonly ChassisBinding[] {
+  const ends = new Map(
+    encaps.map((row) => [text(row, "_uuid"), { type: text(row, "type"), ip: text(row, "ip") }]),
+  );
+  return rows.map((row) => ({
+    id: text(row, "_uuid"),
+    name: text(row, "name"),
+    encapsulations: texts(row, "encaps").flatMap((id) => ends.get(id) ?? []),
+  }));
+}
+
 function toPort(row: Row): PortBinding {
   return {
     name: text(row, "logical_port"),
@@ -162,6 +184,7 @@ function toPort(row: Row): PortBinding {
     key: integer(row, "tunnel_key", 32_767),
     options: mapOf(row, "options"),
     portSecurity: texts(row, "port_security"),
+    chassis: texts(row, "chassis")[0] ?? "",
   };
 }
 
@@ -185,6 +208,7 @@ export function toSouthbound(tables: OvsdbTables): Southbound {
     groups: rows("Multicast_Group").map((row) => ({
       name: text(row, "name"),
       datapath: text(row, "datapath"),
+      key: integer(row, "tunnel_key", 65_535),
       members: texts(row, "ports").flatMap((port) => portNames.get(port) ?? []),
     })),
     addressSets: rows("Address_Set").map(toNamedSet("addresses")),
@@ -196,6 +220,7 @@ export function toSouthbound(tables: OvsdbTables): Southbound {
       protocol: texts(row, "protocol")[0] ?? "tcp",
       options: mapOf(row, "options"),
     })),
+    chassis: toChassis(rows("Chassis"), rows("Encap")),
     fdb: rows("FDB").map((row) => ({
       datapathKey: integer(row, "dp_key", 0xff_ffff),
       portKey: integer(row, "port_key", 0xff_ffff),

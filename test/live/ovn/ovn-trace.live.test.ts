@@ -12,7 +12,12 @@ import { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { Chassis } from "#dataplane/ovs/chassis.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
-import { type Passage, type Step, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
+import {
+  type Passage,
+  type Step,
+  receiveFromTunnel,
+  runLogicalFlows,
+} from "#dataplane/ovs/logical-pipeline.ts";
 import { PacketFields } from "#dataplane/ovs/packet-fields.ts";
 import { readDump } from "#dataplane/ovs/ovsdb-tables.ts";
 import { toSouthbound } from "#dataplane/ovs/southbound.ts";
@@ -391,6 +396,67 @@ describe.each(TOPOLOGIES)("$name", (topology) => {
     process.stdout.write(`SEED=${SEED} ${topology.name}: ${JSON.stringify(counts)}\n`);
     for (const [what, number] of Object.entries(counts)) totals.set(what, (totals.get(what) ?? 0) + number);
   }, 600_000);
+});
+
+describe("two chassis under the flows of ovn-kubernetes", () => {
+  let central: OvnCentral;
+
+  beforeAll(() => {
+    central = new OvnCentral();
+    central.script(defined(TOPOLOGIES.at(-1), "the topology").script);
+  }, 120_000);
+
+  afterAll(() => {
+    central.stop();
+  });
+
+  it("CP-O26: a packet to a pod of the other node goes out at the router, to the redirect port of that node", () => {
+    const southbound = toSouthbound(readDump(central.dump()));
+    const at = (name: string): string =>
+      /^(?:p0|cr-lr0-sw0)/.test(name) ? "hv0" : /^(?:p1|cr-lr0-sw1)/.test(name) ? "hv1" : "";
+    const network = new LogicalNetwork({
+      ...southbound,
+      chassis: ["hv0", "hv1"].map((name, index) => ({
+        id: name,
+        name,
+        encapsulations: [{ type: "geneve", ip: `192.0.2.${index + 1}` }],
+      })),
+      ports: southbound.ports.map((port) => ({ ...port, chassis: at(port.name) })),
+    });
+    const chassis = (name: string): Chassis =>
+      new Chassis(
+        new Set([...network.ports.keys()].filter((port) => at(port) === name)),
+        new VirtualClock(),
+        name,
+      );
+    const keyOf = (name: string): number => defined(network.ports.get(name), "the port").key;
+    const fields: Fields = {
+      from: "50:54:00:00:00:03",
+      to: "00:00:00:00:ff:00",
+      source: "10.0.0.3",
+      destination: "10.0.1.2",
+      ttl: 64,
+      protocol: "tcp",
+      sourcePort: 5_000,
+      destinationPort: 80,
+      flags: TcpFlag.syn,
+    };
+    const { endings } = runLogicalFlows(
+      network,
+      chassis("hv0"),
+      "p03",
+      frameOf({ inport: "p03", datapath: "sw0", fields }),
+    );
+    const [ending] = endings;
+    if (ending?.kind !== "tunnel") throw new Error(`it goes through no tunnel: ${JSON.stringify(endings)}`);
+    const router = [...network.datapaths.values()].find(({ name }) => name === "lr0");
+    expect(ending).toMatchObject({
+      chassis: "hv1",
+      keys: { datapath: router?.key, ingressPort: keyOf("lr0-sw0"), egressPort: keyOf("cr-lr0-sw1") },
+    });
+    const arrived = receiveFromTunnel(network, chassis("hv1"), ending.keys, ending.packet);
+    expect(arrived.endings).toMatchObject([{ kind: "output", port: "p12" }]);
+  });
 });
 
 it("the packets were of all kinds, none was refused, and few could be compared in part only", () => {

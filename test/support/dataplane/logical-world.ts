@@ -11,7 +11,7 @@ import { TcpFlag } from "#core/wire/tcp.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { Chassis } from "#dataplane/ovs/chassis.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
-import { type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
+import { type Ending, type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { PacketFields } from "#dataplane/ovs/packet-fields.ts";
 import { readDump } from "#dataplane/ovs/ovsdb-tables.ts";
 import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
@@ -77,9 +77,10 @@ export class LogicalWorld {
   readonly network: LogicalNetwork;
   readonly chassis: Chassis;
 
-  constructor(southbound: Southbound) {
+  /** With `name` it is that chassis; without it has every port. */
+  constructor(southbound: Southbound, name?: string) {
     this.network = new LogicalNetwork(southbound);
-    this.chassis = new Chassis(new Set(this.network.ports.keys()), this.clock);
+    this.chassis = new Chassis(new Set(this.network.ports.keys()), this.clock, name);
   }
 
   pass(asked: Asked): Passage {
@@ -88,9 +89,21 @@ export class LogicalWorld {
 
   /** `p02: …` for what arrives, `drop: …` for what does not. */
   send(asked: Asked): readonly string[] {
-    return this.pass(asked).endings.map((ending) =>
-      ending.kind === "output" ? `${ending.port}: ${tell(ending.packet)}` : `${ending.kind}: ${ending.text}`,
-    );
+    return this.pass(asked).endings.map((ending) => tellEnding(ending));
+  }
+}
+
+/** One line for what became of a packet. */
+export function tellEnding(ending: Ending): string {
+  switch (ending.kind) {
+    case "output":
+      return `${ending.port}: ${tell(ending.packet)}`;
+    case "tunnel":
+      return `${ending.chassis}: ${JSON.stringify(ending.keys)}`;
+    case "drop":
+    case "loop":
+    case "refused":
+      return `${ending.kind}: ${ending.text}`;
   }
 }
 

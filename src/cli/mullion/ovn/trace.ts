@@ -197,6 +197,7 @@ function heading(text: string): readonly string[] {
 }
 
 function endingLine(ending: Ending): string {
+  if (ending.kind === "tunnel") return `to chassis ${ending.chassis}`;
   return ending.kind === "output"
     ? `arrives at ${ending.port}: ${describeFrame(ending.packet.frame)}`
     : `${ending.kind === "drop" ? "dropped" : ending.kind}: ${ending.text}`;
