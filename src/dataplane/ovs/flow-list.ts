@@ -13,7 +13,9 @@ import type {
 
 const HEADER = "Datapath:";
 const PIPELINE = "Pipeline:";
-const FLOW = /table= ?(\d{1,3}) ?\( *([a-z0-9_]+) *\), *priority= *(\d{1,5}) *, *match=\(/;
+const STAGE = /table= ?(\d{1,3}) ?\( *([a-z0-9_]+) *\)/;
+const PRIORITY = /priority= *(\d{1,5})/;
+const MATCH = "match=(";
 const SHORT_UUID = /uuid=0x([0-9a-f]{8})/;
 const LINES_MAX = 12;
 const BEHIND_MATCH = "), action=(";
@@ -65,15 +67,14 @@ function readFlow(
   datapath: string,
   pipeline: "ingress" | "egress",
 ): LogicalFlowRow | undefined {
-  const found = FLOW.exec(line);
-  const rest =
-    found === null
-      ? ""
-      : line.slice(found.index + found[0].length).replace(/\) +, *action=\(|\), *action=\(/, BEHIND_MATCH);
+  const start = line.indexOf(MATCH);
+  const [, table, stage] = STAGE.exec(line) ?? [];
+  const priority = PRIORITY.exec(line)?.[1];
+  if (start < 0 || table === undefined || stage === undefined || priority === undefined) return undefined;
+  const rest = line.slice(start + MATCH.length).replace(/\) +, *action=\(|\), *action=\(/, BEHIND_MATCH);
   const middle = rest.indexOf(BEHIND_MATCH);
   const end = rest.lastIndexOf(")");
-  if (found === null || middle < 0 || end < middle + BEHIND_MATCH.length) return undefined;
-  const [, table = "", stage = "", priority = ""] = found;
+  if (middle < 0 || end < middle + BEHIND_MATCH.length) return undefined;
   const uuid = SHORT_UUID.exec(line)?.[1];
   return {
     id: uuid ?? String(count).padStart(8, "0"),
@@ -171,7 +172,7 @@ function toGroups(
 
 /** True for a text with at least one flow in it. */
 export function isFlowList(text: string): boolean {
-  return text.includes("Pipeline:") && /table= ?\d{1,3} ?\(/.test(text);
+  return text.includes(PIPELINE) && STAGE.test(text);
 }
 
 /** Reads a list; what stands around it is passed over. */
