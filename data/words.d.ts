@@ -382,6 +382,7 @@ export interface ClusterLife {
   readonly adviceLiveBridgeOfFabric: string;
   readonly adviceLiveBridge: Template<"bridge">;
   readonly adviceLiveAddLinuxNode: string;
+  readonly adviceLivePods: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -442,6 +443,7 @@ export interface CommandLine {
   readonly upLive: string;
   readonly upLiveBridge: string;
   readonly upLiveAs: string;
+  readonly upLivePod: string;
   readonly adviceLiveBridgeOrNode: string;
   readonly applyDescription: string;
   readonly manifestFileOption: string;
@@ -548,7 +550,8 @@ export interface Commands {
   readonly adviceStartOver: Template<"name">;
   readonly upNeedsUnixSockets: string;
   readonly adviceUseWsl: string;
-  readonly liveInNamespace: Template<"address" | "command">;
+  readonly liveInNamespace: Template<"address">;
+  readonly livePod: Template<"pod" | "address">;
   readonly liveOnBridge: Template<"bridge" | "device">;
   readonly getNodeUnsupported: Template<"plural">;
   readonly adviceObjectNotFound: string;

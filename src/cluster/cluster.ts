@@ -19,6 +19,7 @@ import type { IdentificationServer } from "#dataplane/host/services/identificati
 import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { Enforcement } from "./policies/enforcement.ts";
+import { NOWHERE } from "./live/outlet.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "./file/cluster-file.ts";
 
 /** A node that is up. */
@@ -82,7 +83,7 @@ export interface Cluster {
   readonly demand: Demand;
   /** The nodes that copies hold; absent: all. */
   readonly part?: CopiedPart;
-  /** What takes frames out of the simulation, where the segment is real; in copies nothing is behind it. */
+  /** What takes frames out of the simulation, where the segment is real; in copies `NOWHERE` has its place. */
   readonly outlets: Set<Receiver>;
   /** By order of creation. */
   readonly pods: ClusterPod[];
@@ -91,9 +92,6 @@ export interface Cluster {
   /** Absent where nothing is said about an engine of NetworkPolicies. */
   enforcement?: Enforcement;
 }
-
-/** Where frames are lost that a copy of a real cluster would send. */
-const NOWHERE: Receiver = Object.freeze({ receive: () => undefined });
 
 /** The pod whose stack this is, the first of those that share a node's; undefined for the stack of no pod. */
 export function podAt({ pods }: Cluster, compartment: Compartment | undefined): ClusterPod | undefined {

@@ -1,7 +1,15 @@
 // `mullion up --live`: real programs reach the simulated nodes over each driver, and nothing stays behind. Needs root,
 // /dev/net/tun, iproute2, iputils-ping, curl, dig (bind9-dnsutils) and nc (netcat-openbsd).
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -89,7 +97,8 @@ let before: string;
 /** Interfaces and namespaces of this machine. */
 function machine(): string {
   const links = execFileSync("ip", ["-brief", "link"], { encoding: "utf8" });
-  return `${links}${execFileSync("ip", ["netns", "list"], { encoding: "utf8" })}`;
+  const settings = existsSync("/etc/netns") ? readdirSync("/etc/netns").join(" ") : "";
+  return `${links}${execFileSync("ip", ["netns", "list"], { encoding: "utf8" })}${settings}`;
 }
 
 function environment(): NodeJS.ProcessEnv {
@@ -126,16 +135,17 @@ function holder(): number {
   return Number(readFileSync(join(folder, "mullion", `${NAME}.pid`), "utf8"));
 }
 
-/** Runs a program beside the nodes. @returns what it printed, or how it failed. */
-async function beside(...words: readonly string[]): Promise<string> {
+/** Runs a program in a namespace. @returns what it printed, or how it failed. */
+async function inNamespace(name: string, words: readonly string[]): Promise<string> {
   try {
-    return (await run("ip", ["netns", "exec", NAMESPACE, ...words], { encoding: "utf8" })).stdout.trim();
+    return (await run("ip", ["netns", "exec", name, ...words], { encoding: "utf8" })).stdout.trim();
   } catch (error) {
     const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
     return `${String(code)}: ${stdout}${stderr}`.trim();
   }
 }
 
+const beside = (...words: readonly string[]): Promise<string> => inNamespace(NAMESPACE, words);
 const ping = async (to: string, bytes = 56): Promise<string> =>
   /(\d+) received/.exec(await beside("ping", "-c", "2", "-i", "0.2", "-W", "3", "-s", `${bytes}`, to))?.[1] ??
   "none";
@@ -241,6 +251,56 @@ describe("real programs beside simulated Windows nodes", () => {
     expect(await curl("http://10.0.0.11:30080")).toMatch(/^28: /);
   });
 
+  it.each(["L2Bridge", "Overlay", "NAT", "Transparent", "L2Tunnel"] as const)(
+    "%s: pods whose programs are real",
+    async (driver) => {
+      const cluster = CLUSTERS[driver].replace(
+        "pods:\n",
+        "pods:\n  - { name: client, node: win-1 }\n  - { name: near, node: win-1 }\n  - { name: far, node: win-2 }\n",
+      );
+      const pods = ["client", "near", "far"];
+      const out = up(cluster, ...pods.flatMap((pod) => ["--live-pod", pod]));
+      expect(out).toContain(`ip netns exec ${NAMESPACE}_client ping -c 1 10.0.0.11\n`);
+      const resolver = await inPod("client", "cat", "/etc/resolv.conf");
+      expect(resolver).toMatch(/^nameserver 10\.96\.0\.10\nsearch default\.svc\.cluster\.local /);
+      expect(await inPod("client", "ping", "-c", "1", "10.0.0.11")).toContain("1 received");
+      // Without kube-proxy's rules nobody has the address of cluster DNS.
+      const name = await inPod(
+        "client",
+        "dig",
+        "+short",
+        "+time=2",
+        "+tries=1",
+        "web.default.svc.cluster.local",
+      );
+      if (driver !== "NAT" && driver !== "Transparent") expect(name).toMatch(/^10\.\d+\.\d+\.\d+$/);
+      else expect(name).toContain("no servers could be reached");
+      // Containers behind WinNAT do not reach those of another host.
+      for (const to of driver === "NAT" ? ["near"] : ["near", "far"])
+        expect(await sendBetween("client", to)).toBe(true);
+    },
+  );
+
+  function inPod(pod: string, ...words: readonly string[]): Promise<string> {
+    return inNamespace(`${NAMESPACE}_${pod}`, words);
+  }
+
+  /** Sends 4 MB from pod to pod. @returns whether the same arrived. */
+  async function sendBetween(from: string, to: string): Promise<boolean> {
+    const address = /inet ([\d.]+)/.exec(await inPod(to, "ip", "-4", "address", "show", "eth0"))?.[1] ?? "";
+    const sent = join(folder, "sent");
+    writeFileSync(
+      sent,
+      Uint8Array.from({ length: 4_000_000 }, (_, index) => (index * 31 + (index >> 12)) & 0xff),
+    );
+    const arrived = inPod(to, "timeout", "40", "sh", "-c", `nc -l 9000 > ${sent}-${to}`);
+    const send = `for try in 1 2 3 4 5; do nc -N ${address} 9000 < ${sent} && exit; sleep 0.3; done; exit 1`;
+    const result = await inPod(from, "timeout", "40", "sh", "-c", send);
+    return (
+      result === "" && (await arrived) === "" && readFileSync(sent).equals(readFileSync(`${sent}-${to}`))
+    );
+  }
+
   /** What Windows nodes know of each other's routers, by the node's address, as Linux spells it. */
   function routerMacs(): Readonly<Record<string, string>> {
     const { items } = JSON.parse(mullion("get", "networks", "-o", "json").out) as {
@@ -269,7 +329,7 @@ describe("the life of a cluster with a real segment", () => {
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)("after %s and down the machine is as before", (signal) => {
-    up(CLUSTERS.L2Bridge, "--live");
+    up(CLUSTERS.L2Bridge, "--live-pod", "api");
     process.kill(holder(), signal);
     expect(mullion("down").code).toBe(0);
     expect(machine()).toBe(before);
@@ -347,7 +407,7 @@ describe("the life of a cluster with a real segment", () => {
   });
 
   it("comes up for root of a user namespace, and says what is missing to others", () => {
-    const words = "node bin/mullion.js up -f CLUSTER --live && PID=$(cat PIDFILE)";
+    const words = "node bin/mullion.js up -f CLUSTER --live --live-pod api && PID=$(cat PIDFILE)";
     const script =
       `${words} && nsenter -t $PID -n ping -c 1 10.0.0.11; nsenter -t $PID -n curl -sS -m 4 http://10.0.0.11:8080; node bin/mullion.js down`
         .replace("CLUSTER", join(folder, "cluster.yaml"))
@@ -359,6 +419,7 @@ describe("the life of a cluster with a real segment", () => {
     });
     expect(inside.stdout).toContain("1 received");
     expect(inside.stdout).toContain("web saw 10.0.0.253:");
+    expect(inside.stdout).toMatch(/The pod api is a namespace[^]*nsenter --net=\/proc\/\d+\/fd\/\d+ ping/);
     expect(inside.stdout).toContain("Cluster real is down.");
 
     const nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "XDG_RUNTIME_DIR="];

@@ -1,16 +1,19 @@
 /** A running cluster whose segment is real: its time is that of this machine, and frames come and go. */
 import type { Log } from "#core/base/log.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { formatIp } from "#core/net/ip.ts";
 import {
   NoForeignCallsError,
   SystemCallError,
   SystemCalls,
 } from "#dataplane/device/linux/system-calls.node.ts";
 import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
-import { tapFailure } from "#dataplane/device/linux/tap.node.ts";
-import { messageOf } from "#core/base/thrown.ts";
+import { type TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { HeldCluster } from "../api/held-cluster.ts";
-import { LiveSegment, type LivePlace, removeLeftNamespace } from "./live-segment.node.ts";
+import { LiveMachine, removeLeftMachines } from "./live-machine.node.ts";
+import { openLivePod } from "./live-pod.node.ts";
+import { LiveBridgePort, openLiveHost } from "./live-segment.node.ts";
 import { RealTime } from "./real-time.node.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -44,22 +47,87 @@ export interface LiveOptions {
   readonly bridge: string | undefined;
   /** The Linux node whose place this machine takes; undefined: it is a further machine. */
   readonly node: string | undefined;
+  /** Pods that are to be namespaces of this machine. */
+  readonly pods: readonly string[];
+}
+
+/** A machine of the cluster that is a namespace of this one. */
+export interface LivePlace {
+  /** Of a pod; absent: on the segment between the nodes. */
+  readonly pod?: string;
+  readonly address: string;
+  /** As `ip netns` calls it; absent: it has no name. */
+  readonly name?: string | undefined;
+  /** Of the namespace, for `nsenter --net`. */
+  readonly path: string;
+}
+
+/** What of a cluster is real, and where. */
+export interface LivePlaces {
+  /** The TAP on a bridge of the user's, and the bridge. */
+  readonly bridge?: { readonly name: string; readonly device: string };
+  readonly machines: readonly LivePlace[];
+}
+
+function placeOf(machine: LiveMachine, pod?: string): LivePlace {
+  const { address, name, path } = machine;
+  return { ...(pod === undefined ? {} : { pod }), address: formatIp(address), name, path };
+}
+
+type Part = LiveMachine | LiveBridgePort;
+
+/** Everything that is to be real, or nothing of it. */
+function openParts(
+  held: HeldCluster,
+  calls: SystemCalls,
+  { bridge, node, pods }: LiveOptions,
+): readonly Part[] {
+  const { cluster } = held.session;
+  const { name } = held.identity;
+  const parts: Part[] = [];
+  try {
+    parts.push(
+      bridge === undefined
+        ? openLiveHost(cluster, calls, name, node)
+        : LiveBridgePort.open(cluster, calls, name, bridge),
+    );
+    for (const pod of pods) parts.push(openLivePod(cluster, calls, name, pod));
+    return parts;
+  } catch (error) {
+    for (const part of parts) part.close();
+    throw error;
+  }
 }
 
 export class LiveCluster {
+  readonly places: LivePlaces;
   private readonly held: HeldCluster;
-  private readonly segment: LiveSegment;
+  private readonly parts: readonly Part[];
+  private readonly taps: ReadonlyMap<number, TapDevice>;
   private readonly readiness: Readiness;
   private readonly time: RealTime;
   private readonly carrying: Promise<void>;
   private readonly failed: (error: unknown) => void;
   private isOver = false;
 
-  private constructor(held: HeldCluster, segment: LiveSegment, readiness: Readiness, log: Log) {
+  private constructor(held: HeldCluster, calls: SystemCalls, options: LiveOptions, log: Log) {
     this.held = held;
-    this.segment = segment;
-    this.readiness = readiness;
     this.failed = (error) => log.write("error", "live", { error: messageOf(error) });
+    this.parts = openParts(held, calls, options);
+    const [first, ...others] = this.parts;
+    this.places = {
+      ...(options.bridge !== undefined &&
+        first !== undefined && { bridge: { name: options.bridge, device: first.tap.name } }),
+      machines: [
+        ...(first instanceof LiveMachine ? [placeOf(first)] : []),
+        ...others.flatMap((part, index) =>
+          part instanceof LiveMachine ? placeOf(part, options.pods[index]) : [],
+        ),
+      ],
+    };
+    this.taps = new Map(this.parts.map(({ tap }) => [tap.fd, tap]));
+    this.readiness = new Readiness(calls);
+    for (const fd of this.taps.keys()) this.readiness.add(fd);
     const { session } = held;
     session.followRealTime();
     this.time = new RealTime({
@@ -73,21 +141,12 @@ export class LiveCluster {
   }
 
   /** @throws ApiError with what this machine does not allow. */
-  static open(held: HeldCluster, live: LiveOptions, log: Log): LiveCluster {
+  static open(held: HeldCluster, options: LiveOptions, log: Log): LiveCluster {
     try {
-      const calls = systemCalls();
-      const { cluster } = held.session;
-      const segment = LiveSegment.open({ cluster, calls, name: held.identity.name, ...live });
-      const readiness = new Readiness(calls);
-      readiness.add(segment.tap.fd);
-      return new LiveCluster(held, segment, readiness, log);
+      return new LiveCluster(held, systemCalls(), options, log);
     } catch (error) {
       throw refusal(error);
     }
-  }
-
-  get place(): LivePlace {
-    return this.segment.place;
   }
 
   /** Ends it; afterwards nothing of it is on this machine. */
@@ -97,28 +156,37 @@ export class LiveCluster {
     this.time.stop();
     this.readiness.close();
     await this.carrying;
-    this.segment.close();
+    for (const part of this.parts) part.close();
   }
 
   /** While the cluster is busy with a question, frames wait in the kernel, and get lost when its queue is full. */
   private async carry(): Promise<void> {
-    while ((await this.readiness.wait()) !== undefined) {
+    for (let ready = await this.readiness.wait(); ready !== undefined; ready = await this.readiness.wait()) {
+      const readable = ready;
       try {
-        await this.held.inTurn(() => this.takeBurst());
+        await this.held.inTurn(() => this.takeBursts(readable));
       } catch (error) {
         if (this.isOver) return;
-        // Somebody took the TAP away: nothing will come any more. Anything else is one frame's fault.
-        if (error instanceof SystemCallError) throw error;
         this.failed(error);
       }
     }
   }
 
-  private takeBurst(): void {
+  private takeBursts(readable: readonly number[]): void {
     if (this.isOver) return;
     this.time.catchUp();
-    this.segment.tap.readBurst(BURST_FRAMES);
+    for (const fd of readable) this.takeBurst(fd);
     this.time.catchUp();
+  }
+
+  private takeBurst(fd: number): void {
+    try {
+      this.taps.get(fd)?.readBurst(BURST_FRAMES);
+    } catch (error) {
+      // Somebody took the TAP away: nothing will come from it any more.
+      if (error instanceof SystemCallError) this.readiness.remove(fd);
+      throw error;
+    }
   }
 }
 
@@ -126,7 +194,7 @@ export class LiveCluster {
 export function removeLiveLeftovers(name: string): void {
   if (process.platform !== "linux") return;
   try {
-    removeLeftNamespace(new SystemCalls(), name);
+    removeLeftMachines(new SystemCalls(), name);
   } catch (error) {
     // Who may not do this could not have left anything.
     if (!(error instanceof NoForeignCallsError) && tapFailure(error) !== "not-permitted") throw error;

@@ -55,9 +55,13 @@ function openLog(place: ClusterPlace, log: string): number {
 
 function liveWords(live: LiveOptions | undefined): readonly string[] {
   if (live === undefined) return [];
-  const { bridge, node } = live;
-  if (bridge !== undefined) return ["--live-bridge", bridge];
-  return node === undefined ? ["--live"] : ["--live-as", node];
+  const { bridge, node, pods } = live;
+  return [
+    "--live",
+    ...(bridge === undefined ? [] : ["--live-bridge", bridge]),
+    ...(node === undefined ? [] : ["--live-as", node]),
+    ...pods.flatMap((pod) => ["--live-pod", pod]),
+  ];
 }
 
 function spawnHolder({ place, live }: Held, log: string): ChildProcess {

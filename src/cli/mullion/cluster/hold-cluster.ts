@@ -8,8 +8,7 @@ import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/a
 import type { Cluster } from "#cluster/cluster.ts";
 import type { Log } from "#core/base/log.ts";
 import type { InputRemarks, InputText } from "#cluster/session/session.ts";
-import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.ts";
-import type { LivePlace } from "#cluster/live/live-segment.node.ts";
+import { LiveCluster, type LiveOptions, type LivePlaces } from "#cluster/live/live-cluster.node.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../../installation.ts";
 
@@ -26,8 +25,8 @@ export interface StartedCluster extends InputRemarks {
   readonly summary: ClusterSummary;
   /** Two that are worth a trace. */
   readonly pair: readonly [string, string] | undefined;
-  /** Where its segment is on this machine; absent: it is simulated. */
-  readonly live?: LivePlace | undefined;
+  /** What of it is on this machine; absent: it is simulated. */
+  readonly live?: LivePlaces | undefined;
 }
 
 export interface HoldOptions {
@@ -74,7 +73,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
       problems,
       notes,
       pair: choosePair(session.cluster),
-      live: live?.place,
+      live: live?.places,
     });
     if (isWanted) await Promise.race([ended.promise, interrupted]);
   } finally {

@@ -9,6 +9,7 @@ import {
   type TargetOptions,
   addFileOptions,
   addNameOptions,
+  collect,
   examples,
   inputPaths,
   runningName,
@@ -26,13 +27,16 @@ interface UpOptions extends TargetOptions {
   readonly live?: boolean;
   readonly liveBridge?: string;
   readonly liveAs?: string;
+  readonly livePod?: readonly string[];
 }
 
 /** What is asked of the segment between the nodes; undefined: nothing, it is simulated. */
-function liveOptions({ live, liveBridge: bridge, liveAs: node }: UpOptions): LiveOptions | undefined {
+function liveOptions(options: UpOptions): LiveOptions | undefined {
+  const { live = false, liveBridge: bridge, liveAs: node, livePod: pods = [] } = options;
   if (bridge !== undefined && node !== undefined)
     throw usage("--live-bridge and --live-as exclude each other", WORDS.adviceLiveBridgeOrNode);
-  return live === true || bridge !== undefined || node !== undefined ? { bridge, node } : undefined;
+  const isLive = live || bridge !== undefined || node !== undefined || pods.length > 0;
+  return isLive ? { bridge, node, pods } : undefined;
 }
 
 export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
@@ -48,6 +52,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .option("--live", WORDS.upLive)
     .option("--live-bridge <name>", WORDS.upLiveBridge)
     .option("--live-as <node>", WORDS.upLiveAs)
+    .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
     .addOption(new Option("--held").hideHelp())
     .addHelpText(
       "after",
@@ -57,6 +62,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
         "mullion up -f cluster.yaml --name second",
         "mullion up -f cluster.yaml --foreground",
         "sudo mullion up -f cluster.yaml --live",
+        "sudo mullion up -f cluster.yaml --live-pod web --live-pod shop/api",
       ),
     )
     .action((options: UpOptions) =>

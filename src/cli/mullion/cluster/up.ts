@@ -1,4 +1,5 @@
 /** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
+import type { LivePlace } from "#cluster/live/live-cluster.node.ts";
 import { alreadyRunning } from "#cluster/api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
 import { holdForParent, startInBackground } from "./background.ts";
@@ -44,14 +45,25 @@ export function announce(started: StartedCluster, terminal: Terminal): void {
   terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n${howToReach(started)}`);
 }
 
-/** How to get to a segment that is real, with an address that answers. */
+/** How to get into a namespace of this machine. */
+function howToEnter({ name, path }: LivePlace): string {
+  return name === undefined ? `nsenter --net=${path}` : `ip netns exec ${name}`;
+}
+
+/** How to get to what of the cluster is real, with an address that answers. */
 function howToReach({ live, summary }: StartedCluster): string {
   if (live === undefined) return "";
+  const { bridge, machines } = live;
   const node = summary.nodes[0]?.address ?? "";
-  if (live.bridge !== undefined) return WORDS.liveOnBridge({ device: live.device, bridge: live.bridge });
-  const enter =
-    live.namespace === undefined ? `nsenter -t ${live.pid ?? 0} -n` : `ip netns exec ${live.namespace}`;
-  return WORDS.liveInNamespace({ address: live.address ?? "", command: `${enter} ping -c 1 ${node}` });
+  const lines = machines.map((machine) => {
+    const { pod, address } = machine;
+    const command = `${howToEnter(machine)} ping -c 1 ${node}`;
+    const text = pod === undefined ? WORDS.liveInNamespace({ address }) : WORDS.livePod({ pod, address });
+    return `${text}\n  ${command}\n`;
+  });
+  const where =
+    bridge === undefined ? "" : `${WORDS.liveOnBridge({ device: bridge.device, bridge: bridge.name })}\n`;
+  return where + lines.join("");
 }
 
 /** What to do next, with names that exist in this cluster. */

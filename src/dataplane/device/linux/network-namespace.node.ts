@@ -16,19 +16,21 @@ const DETACH = 2;
 /** O_CREAT and O_EXCL. */
 const NEW_FILE = 0o300;
 const OWN_FILE = 0o600;
-const NAMES = "/run/netns";
+/** Where names of namespaces are. */
+export const NAMESPACES = "/run/netns";
 /** Of the thread that reads it. */
 const HERE = "/proc/thread-self/ns/net";
 
 /** Lets others see what is mounted in the folder of names, as `ip netns add` does. */
 function shareNames(calls: SystemCalls): void {
-  mkdirSync(NAMES, { recursive: true });
-  const share = (): number => calls.call("mount", NAMES, "", NAMES, "none", SHARED | RECURSIVE, null);
+  mkdirSync(NAMESPACES, { recursive: true });
+  const share = (): number =>
+    calls.call("mount", NAMESPACES, "", NAMESPACES, "none", SHARED | RECURSIVE, null);
   try {
     share();
   } catch (error) {
     if (!(error instanceof SystemCallError) || error.code !== "EINVAL") throw error;
-    calls.call("mount", NAMES, NAMES, NAMES, "none", BIND | RECURSIVE, null);
+    calls.call("mount", NAMESPACES, NAMESPACES, NAMESPACES, "none", BIND | RECURSIVE, null);
     share();
   }
 }
@@ -76,7 +78,7 @@ export class NetworkNamespace {
   /** Gives it a name, which lasts until `close`. @throws SystemCallError EEXIST when another has the name. */
   setName(name: string): void {
     shareNames(this.calls);
-    const path = join(NAMES, name);
+    const path = join(NAMESPACES, name);
     const place = this.calls.call("open", path, path, NEW_FILE, OWN_FILE);
     closeSync(place);
     try {
@@ -105,7 +107,7 @@ function goBack(calls: SystemCalls, before: number): void {
 }
 
 function removeName(calls: SystemCalls, name: string): void {
-  const path = join(NAMES, name);
+  const path = join(NAMESPACES, name);
   try {
     calls.call("umount2", path, path, DETACH);
   } catch (error) {
@@ -121,7 +123,7 @@ function removeName(calls: SystemCalls, name: string): void {
  * @returns whether the name is free now.
  */
 export function removeLeftName(calls: SystemCalls, name: string, device: string): boolean {
-  const path = join(NAMES, name);
+  const path = join(NAMESPACES, name);
   if (!existsSync(path)) return true;
   if (isInUse(calls, path, device)) return false;
   removeName(calls, name);

@@ -1,0 +1,177 @@
+/** A namespace of this machine that is a machine of the cluster: its only network is a TAP at the end of a simulated cable. */
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createFile } from "#core/base/owner-only.node.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type InterfaceAddress, type Ipv4, formatIp } from "#core/net/ip.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { InterfaceSettings } from "#dataplane/device/linux/interface-settings.node.ts";
+import {
+  NAMESPACES,
+  NetworkNamespace,
+  removeLeftName,
+} from "#dataplane/device/linux/network-namespace.node.ts";
+import { SystemCallError, type SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
+import { TapDevice } from "#dataplane/device/linux/tap.node.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import { ApiError } from "../api/error-details.ts";
+import type { Cluster } from "../cluster.ts";
+import { Outlet } from "./outlet.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
+const REFUSED = 400;
+
+/** What the interface of each is called. */
+export const LIVE_INTERFACE = "eth0";
+const PREFIX = "mullion-";
+/** Of no name of a cluster. */
+const BEHIND_CLUSTER = "_";
+/** What `ip netns exec` puts in the place of /etc. */
+const SETTINGS = "/etc/netns";
+const READABLE = 0o644;
+
+/** The namespace of a running cluster, or of a pod of it. */
+export function namespaceOf(cluster: string, pod = ""): string {
+  return pod === "" ? `${PREFIX}${cluster}` : `${PREFIX}${cluster}${BEHIND_CLUSTER}${pod}`;
+}
+
+/** Carries frames from one side to the other. */
+class Relay implements Receiver {
+  private readonly to: { transmit(packet: Packet): boolean };
+
+  constructor(to: { transmit(packet: Packet): boolean }) {
+    this.to = to;
+  }
+
+  receive(packet: Packet): void {
+    this.to.transmit(packet);
+  }
+}
+
+/** Joins the end of a cable and a TAP. Copies of the cluster have the `simulated` one behind the cable. */
+export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, simulated?: Receiver): void {
+  const outside = new Relay(tap);
+  cluster.outlets.add(outside);
+  device.attach(new Outlet(outside, simulated));
+  tap.attach(new Relay(device));
+}
+
+export interface LiveMachineOptions {
+  /** Of its namespace. */
+  readonly name: string;
+  readonly address: InterfaceAddress & { readonly ip: Ipv4 };
+  readonly mac: Mac;
+  readonly mtuBytes: number;
+  /** Absent: it knows its own network alone. */
+  readonly gateway?: Ipv4 | undefined;
+  readonly dns?: DnsSettings;
+  /** The end of its cable. */
+  readonly device: Device;
+  /** The simulated one whose place it takes. */
+  readonly simulated?: Receiver;
+}
+
+export class LiveMachine {
+  readonly tap: TapDevice;
+  readonly address: Ipv4;
+  private readonly namespace: NetworkNamespace;
+
+  private constructor(tap: TapDevice, address: Ipv4, namespace: NetworkNamespace) {
+    this.tap = tap;
+    this.address = address;
+    this.namespace = namespace;
+  }
+
+  /** @throws ApiError `live-name-taken`; SystemCallError with what this machine does not allow. */
+  static open(cluster: Cluster, calls: SystemCalls, options: LiveMachineOptions): LiveMachine {
+    const { name, address, device, simulated, mtuBytes } = options;
+    if (!removeLeftMachine(calls, name)) {
+      const message = WORDS.liveNameTaken({ name });
+      throw new ApiError(REFUSED, "live-name-taken", message, WORDS.adviceLiveNameTaken);
+    }
+    const { namespace, built: tap } = NetworkNamespace.make(calls, () => {
+      const made = TapDevice.open(calls, { name: LIVE_INTERFACE, mtuBytes });
+      configure(calls, options);
+      return made;
+    });
+    const machine = new LiveMachine(tap, address.ip, namespace);
+    try {
+      if (tryName(namespace, name) && options.dns !== undefined) writeResolver(name, options.dns);
+    } catch (error) {
+      machine.close();
+      throw error;
+    }
+    joinTap(cluster, device, tap, simulated);
+    return machine;
+  }
+
+  /** As `ip netns` calls it; undefined: it has no name, and is that of the file that `path` names. */
+  get name(): string | undefined {
+    return this.namespace.name;
+  }
+
+  /** Who opens it is in the namespace. */
+  get path(): string {
+    const { name } = this;
+    return name === undefined ? `/proc/${process.pid}/fd/${this.namespace.fd}` : join(NAMESPACES, name);
+  }
+
+  close(): void {
+    this.tap.close();
+    if (this.name !== undefined) rmSync(join(SETTINGS, this.name), { recursive: true, force: true });
+    this.namespace.close();
+  }
+}
+
+function configure(calls: SystemCalls, { address, mac, gateway }: LiveMachineOptions): void {
+  const settings = new InterfaceSettings(calls);
+  try {
+    settings.setMac(LIVE_INTERFACE, mac);
+    settings.setAddress(LIVE_INTERFACE, address.ip, address.length);
+    settings.setUp("lo");
+    settings.setUp(LIVE_INTERFACE);
+    if (gateway !== undefined) settings.addDefaultRoute(gateway);
+  } finally {
+    settings.close();
+  }
+}
+
+/** Without the rights to mount there is no name, and it works without. */
+function tryName(namespace: NetworkNamespace, name: string): boolean {
+  try {
+    namespace.setName(name);
+    return true;
+  } catch (error) {
+    const code = error instanceof SystemCallError ? error.code : (error as NodeJS.ErrnoException).code;
+    if (code === "EPERM" || code === "EACCES" || code === "EROFS") return false;
+    throw error;
+  }
+}
+
+/** Windows reads no options; a resolver of Linux does, and a pod of Windows has none for it. */
+function writeResolver(name: string, { servers, search, options = [] }: DnsSettings): void {
+  const lines = [
+    ...servers.map((server) => `nameserver ${formatIp(server)}`),
+    ...(search.length === 0 ? [] : [`search ${search.join(" ")}`]),
+    ...(options.length === 0 ? [] : [`options ${options.join(" ")}`]),
+  ];
+  mkdirSync(join(SETTINGS, name), { recursive: true });
+  createFile(join(SETTINGS, name, "resolv.conf"), `${lines.join("\n")}\n`, READABLE);
+}
+
+/** Takes away what a killed process left of a machine. @returns false: it is somebody's. */
+function removeLeftMachine(calls: SystemCalls, name: string): boolean {
+  if (!removeLeftName(calls, name, LIVE_INTERFACE)) return false;
+  rmSync(join(SETTINGS, name), { recursive: true, force: true });
+  return true;
+}
+
+/** Takes away what a cluster left that was killed. */
+export function removeLeftMachines(calls: SystemCalls, cluster: string): void {
+  if (!existsSync(NAMESPACES)) return;
+  const own = namespaceOf(cluster);
+  for (const name of readdirSync(NAMESPACES))
+    if (name === own || name.startsWith(`${own}${BEHIND_CLUSTER}`)) removeLeftMachine(calls, name);
+}

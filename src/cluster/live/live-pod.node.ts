@@ -1,0 +1,63 @@
+/**
+ * Makes a pod real: a namespace with what the pod's compartment has (MAC, address, gateway, MTU, name servers) takes its place
+ * on the port of the switch. HNS and VFP do with its frames what they do with those of any pod.
+ */
+import { defined } from "#core/base/assert.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
+import { ApiError } from "../api/error-details.ts";
+import type { Cluster, ClusterPod } from "../cluster.ts";
+import { LiveMachine, namespaceOf } from "./live-machine.node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
+const REFUSED = 400;
+const DEFAULT_NAMESPACE = "default";
+
+/** `web`, or `shop/web` outside of the namespace `default`. */
+function nameOf({ spec }: ClusterPod): string {
+  return spec.namespace === DEFAULT_NAMESPACE ? spec.name : `${spec.namespace}/${spec.name}`;
+}
+
+/** The namespace of this machine that is the pod `name` of a running cluster. */
+function namespaceOfPod(cluster: string, name: string): string {
+  return namespaceOf(cluster, name.replace(/^default\//, "").replace("/", "_"));
+}
+
+function findPod({ pods }: Cluster, wanted: string): ClusterPod {
+  const name = wanted.replace(/^(?:pods?\/)?(?:default\/)?/, "");
+  const found = pods.find((pod) => nameOf(pod) === name);
+  if (found !== undefined) return found;
+  const [near] = nearestNames(name, pods.map(nameOf), 1);
+  const advice = near === undefined ? WORDS.adviceLivePods : `Did you mean ${JSON.stringify(near)}?`;
+  throw new ApiError(REFUSED, "unknown-object", `the cluster has no pod ${JSON.stringify(wanted)}`, advice);
+}
+
+/** @throws ApiError for a pod that there is not, or that has no network of its own; see `LiveMachine.open`. */
+export function openLivePod(cluster: Cluster, calls: SystemCalls, name: string, wanted: string): LiveMachine {
+  const pod = findPod(cluster, wanted);
+  if (pod.spec.network === "host") {
+    const message = `${nameOf(pod)} has the network of its node`;
+    throw new ApiError(REFUSED, "live-not-possible", message, WORDS.adviceLivePods);
+  }
+  const { compartment, address } = pod;
+  const simulated = defined(compartment.interfaceOf(address), "a pod has its address");
+  const own = defined(
+    simulated.addresses.find(({ ip }) => ip === address),
+    "a pod has its address",
+  );
+  const way = compartment
+    .listRoutes()
+    .find(({ prefix, nextHop }) => prefix.length === 0 && typeof nextHop === "number");
+  return LiveMachine.open(cluster, calls, {
+    name: namespaceOfPod(name, nameOf(pod)),
+    address: { ip: address, length: own.length },
+    mac: simulated.mac,
+    mtuBytes: simulated.mtuBytes,
+    gateway: way?.nextHop as Ipv4 | undefined,
+    dns: compartment.dns,
+    device: simulated.device,
+    simulated,
+  });
+}
