@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type CollectedDialect, collectedFiles } from "#test/support/doctor/collected-files.ts";
 import { FAULTS, NODE, OVERLAY, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
 import { filesOf, healthyNode } from "#test/support/doctor/healthy-node.ts";
+import { openSessionWorld } from "#test/support/cluster/session-world.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { doctor } from "./doctor.ts";
@@ -90,6 +91,16 @@ it.each<readonly [CollectedDialect, string]>([
   expect(terminal.output).toMatch(/^Nothing wrong found; \d+ checks made; \d+ could not be made\./u);
   expect(code).toBe(0);
 });
+
+it.each(["driver-nat", "driver-transparent", "driver-transparent-dhcp", "driver-overlay", "azure-l2bridge"])(
+  "a sound node of examples/%s: nothing",
+  async (example) => {
+    const world = await openSessionWorld(readFileSync(`examples/${example}/cluster.yaml`, "utf8"));
+    const { name = "" } = world.session.cluster.nodes.find(({ spec }) => spec.os === "windows")?.spec ?? {};
+    const { terminal } = await run(await collectedFiles(world, name));
+    expect(terminal.output).toMatch(/^Nothing wrong found/u);
+  },
+);
 
 describe("what is no evidence, and half of it", () => {
   const node = filesOf(healthyNode());

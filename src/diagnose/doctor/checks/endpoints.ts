@@ -151,9 +151,10 @@ const POD_WITHOUT: NodeCheck = {
   needs: ["nodes", "pods", "endpoints"],
   wholly: ["endpoints"],
   find(node, cluster) {
-    const known = new Set(
-      node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
-    );
+    const local = node.endpoints.filter(({ isRemote }) => !isRemote);
+    // HNS does not know which address an endpoint got from DHCP: any of them may be the pod's.
+    if (local.some(({ addresses }) => addresses.length === 0)) return [];
+    const known = new Set(local.flatMap((each) => each.addresses));
     const without = podsOn(node, cluster).filter((pod) => {
       const addresses = addressesOfPod(pod);
       return addresses.length > 0 && !addresses.some((address) => known.has(address));

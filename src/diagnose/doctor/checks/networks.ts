@@ -24,8 +24,10 @@ const WORDS = doctor();
 
 const LINK_LOCAL = /^169\.254\./u;
 const VFP_EXTENSION = /VFP/u;
-/** Types whose pods depend on VFP; WinNAT does not. */
-const NEEDS_VFP: ReadonlySet<string> = new Set(["overlay", "l2bridge", "l2tunnel", "transparent"]);
+/** Types whose pods depend on VFP; WinNAT does not, and a transparent network does only where it has policies. */
+const NEEDS_VFP: ReadonlySet<string> = new Set(["overlay", "l2bridge", "l2tunnel"]);
+/** Types over an adapter of the machine. */
+const OVER_ADAPTER: ReadonlySet<string> = new Set([...NEEDS_VFP, "transparent"]);
 /** The network that installers make so that the switch exists before the first pod. */
 const EXTERNAL = /^(?:External|ext)$/u;
 const VNI_MIN = 4_096;
@@ -73,7 +75,8 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
     return together(
       networks.flatMap((each) => {
         const address = managementAddressOf(each);
-        const isOverAdapter = NEEDS_VFP.has(typeOfNetwork(each).toLowerCase()) && !EXTERNAL.test(each.name);
+        const isOverAdapter =
+          OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) && !EXTERNAL.test(each.name);
         if (address === undefined || own.length === 0 || own.includes(address) || !isOverAdapter) return [];
         if (LINK_LOCAL.test(formatIp(address))) return [];
         return [
@@ -459,7 +462,7 @@ const NETWORK_LOST: NodeCheck = {
     const [other] = node.networks;
     const isThere = node.networks.some(
       (each) =>
-        (NEEDS_VFP.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
+        (OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
         !EXTERNAL.test(each.name),
     );
     if (own === undefined || pod === undefined || other === undefined || isThere) return [];

@@ -13,6 +13,7 @@ import {
   type NodeEvidence,
   addressesOfNode,
   isCut,
+  typeOfNetwork,
 } from "../evidence.ts";
 import type { Place } from "../place.ts";
 import { addressesOfPod } from "./endpoints.ts";
@@ -150,7 +151,11 @@ const MISSING: NodeCheck = {
   asks: "each Service with ready endpoints has a load balancer",
   needs: ["services", "endpoint slices", "load balancers"],
   wholly: ["load balancers"],
-  find({ loadBalancers, none }, cluster) {
+  find({ loadBalancers, none, networks }, cluster) {
+    // Where no network is one that kube-proxy programs, none runs.
+    const isProgrammed =
+      networks.length === 0 || networks.some((each) => !/^(?:nat|transparent)$/iu.test(typeOfNetwork(each)));
+    if (loadBalancers.length === 0 && !isProgrammed) return [];
     const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
     const known = byVip(loadBalancers);
     const { missing = [], there = [] } = Object.groupBy(wanted, (each) =>
