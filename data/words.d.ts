@@ -132,6 +132,8 @@ export interface ClusterFields {
   readonly clusterPolicyNetwork: string;
   readonly clusterPolicyNetworkDefault: string;
   readonly underlayAzure: string;
+  readonly podNetworks: string;
+  readonly podRoutes: string;
 }
 export function clusterFields(): ClusterFields;
 
@@ -205,6 +207,12 @@ export interface ClusterFile {
   readonly acsEdition: Template<"year">;
   readonly editionOfAcs: string;
   readonly adviceEditionOfAcs: string;
+  readonly podWaysElsewhere: string;
+  readonly advicePodWaysElsewhere: string;
+  readonly podRouteGateway: string;
+  readonly advicePodRouteGateway: string;
+  readonly podDefaultRoutes: string;
+  readonly advicePodDefaultRoutes: string;
 }
 export function clusterFile(): ClusterFile;
 

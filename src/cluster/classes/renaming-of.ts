@@ -52,11 +52,13 @@ export class PodKinds {
     const services = servicesByPod(objects);
     for (const pod of pods) {
       const { namespace, labels, ports, policies, network, podNetwork } = pod.spec;
+      const { furtherNetworks = [], routes = [] } = pod.spec;
+      const own = furtherNetworks.length + routes.length === 0 ? "" : keyOf(pod.spec);
       const key = keyOf(pod.spec);
       const kept = Object.entries(labels).filter(([label]) => !NUMBERING.has(label));
       kept.sort(([a], [b]) => (a < b ? -1 : 1));
       const behind = (services.get(key) ?? []).map(({ metadata }) => keyOf(metadata)).toSorted();
-      const parts = [kept, ports, policies, network, podNetwork, behind, containers.get(key) ?? ""];
+      const parts = [kept, ports, policies, network, podNetwork, own, behind, containers.get(key) ?? ""];
       this.kinds.set(key, JSON.stringify([namespace, owners.get(key) ?? "", ...parts]));
       const known = this.byNode.get(pod.node);
       if (known === undefined) this.byNode.set(pod.node, [pod]);

@@ -1,8 +1,9 @@
 /** Checks between fields that are not about addresses: names, and settings that exclude each other. */
 import { nearestNames } from "#core/base/nearest-name.ts";
+import { type Prefix, prefixContains } from "#core/net/ip.ts";
 import { checkAzure } from "./azure-network.ts";
 import { checkAddresses } from "./check-addresses.ts";
-import type { ClusterFile } from "./cluster-file.ts";
+import type { ClusterFile, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster, NodeFields, PodFields } from "./description.ts";
 import { checkIpv6 } from "./complete-ipv6.ts";
 import { checkNetwork, checkNetworks } from "./check-networks.ts";
@@ -141,6 +142,58 @@ function checkPodNetworks(raw: RawCluster, cluster: ClusterFile, reading: Readin
   }
 }
 
+/** The subnet that a pod of a node stands in on a network; undefined: the node does not have it. */
+function linkOf(
+  { shape, ranges, clusterCIDR }: PodNetworkSpec,
+  node: string,
+  { underlay }: ClusterFile,
+): Prefix | undefined {
+  if (shape === "own-subnet" || ranges[node] === undefined) return ranges[node];
+  return shape === "node-subnet" ? underlay.subnet : clusterCIDR;
+}
+
+/** Endpoints in further networks, and routes of the pod's own. */
+function checkPodWays(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const all = [cluster.network, ...cluster.networks];
+  for (const { value: pod } of raw.pods.value) {
+    const node = cluster.nodes.find((each) => each.name === pod.node.value);
+    const first = pod.networks.value[0] ?? pod.routes.value[0];
+    if (node === undefined || first === undefined) continue;
+    const { plugin } = cluster.network;
+    if (node.os !== "windows" || (plugin !== "hns" && plugin !== "docker")) {
+      reading.reportValue(first.place, WORDS.podWaysElsewhere, WORDS.advicePodWaysElsewhere);
+      continue;
+    }
+    const names = [pod.network.value ?? cluster.network.name];
+    for (const { value: name, place } of pod.networks.value) {
+      if (names.includes(name))
+        reading.reportValue(
+          place,
+          `the pod has an endpoint in ${quote(name)} already`,
+          "Name each network once.",
+        );
+      else if (!all.some((each) => each.name === name && node.name in each.ranges))
+        reading.reportValue(
+          place,
+          `node ${node.name} has no network ${quote(name)}`,
+          "Name one of `networks`.",
+        );
+      names.push(name);
+    }
+    const subnets = all.flatMap((each) =>
+      names.includes(each.name) ? (linkOf(each, node.name, cluster) ?? []) : [],
+    );
+    for (const { value: route } of pod.routes.value)
+      if (!subnets.some((subnet) => prefixContains(subnet, route.via.value)))
+        reading.reportValue(route.via.place, WORDS.podRouteGateway, WORDS.advicePodRouteGateway);
+    const defaults = pod.routes.value.filter(({ value }) => value.to.value.length === 0);
+    if (defaults[1] !== undefined)
+      reading.reportValue(defaults[1].place, "a pod has one default route", "Remove one of the two.");
+    else if (defaults.length === 0 && pod.networks.value[0] !== undefined)
+      reading.reportValue(pod.networks.value[0].place, WORDS.podDefaultRoutes, WORDS.advicePodDefaultRoutes);
+  }
+}
+
 function checkExpectations(raw: RawCluster, reading: Reading): void {
   for (const { value } of raw.expectations.value) {
     if (value.protocol.value === "icmp" && value.port.value !== undefined)
@@ -185,6 +238,7 @@ export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, 
   if (cluster === undefined) return;
   checkNetworks(raw, cluster, reading);
   checkPodNetworks(raw, cluster, reading);
+  checkPodWays(raw, cluster, reading);
   checkAddresses(raw, cluster, reading);
   checkIpv6(raw, cluster, reading);
 }

@@ -285,6 +285,10 @@ export interface FilePodSpec {
   readonly network: "pod" | "host";
   /** The name of the network it is attached to. */
   readonly podNetwork: string;
+  /** Networks that it has an endpoint in besides. */
+  readonly furtherNetworks?: readonly string[];
+  /** Static routes of its own. */
+  readonly routes?: readonly RouteSpec[];
 }
 
 /** What the user expects of one flow, in place of what is documented. */

@@ -167,6 +167,8 @@ function completePod(raw: LocatedFields<PodFields>, network: string): FilePodSpe
     policies: valuesOf(raw.policies.value),
     network: "pod",
     podNetwork: raw.network.value ?? network,
+    furtherNetworks: valuesOf(raw.networks.value),
+    routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
   };
 }
 

@@ -23,7 +23,7 @@ interface DenyFields {
   from: Prefix;
   to: Prefix;
 }
-interface RouteFields {
+export interface RouteFields {
   to: Prefix;
   via: Ipv4;
 }
@@ -59,7 +59,7 @@ const DENY = mapping<DenyFields>("a rule", {
   to: required(PREFIX, "The receivers."),
 });
 
-const ROUTE = mapping<RouteFields>("a route", {
+export const ROUTE: OptionalMapping<RouteFields> = mapping<RouteFields>("a route", {
   to: required(PREFIX, "The destinations."),
   via: required(IPV4, WORDS.routeVia),
 });

@@ -27,7 +27,7 @@ import {
   NETWORK,
   type NetworkFields,
 } from "./description-of-networks.ts";
-import { UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
+import { ROUTE, type RouteFields, UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
 import { NODE_IPV6, NODE_STATE, type NodeIpv6Fields, type NodeStateFields } from "./description-of-nodes.ts";
 import { LABEL_TEXTS, type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
@@ -79,6 +79,7 @@ const PORTS_MAX = 256;
 const POD_ADDRESSES_MAX = 1_024;
 const OUTSIDE_HOSTS_MAX = 1_000;
 const NETWORKS_MAX = 64;
+const POD_ROUTES_MAX = 256;
 const POLICIES_MAX = 4_096;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
@@ -158,6 +159,8 @@ export interface PodFields {
   address: Ipv4 | undefined;
   mac: Mac | undefined;
   network: string | undefined;
+  networks: readonly Located<string>[];
+  routes: readonly Located<LocatedFields<RouteFields>>[];
   policies: readonly Located<JsonObject>[];
 }
 export interface ExpectationFields {
@@ -320,6 +323,8 @@ const POD = mapping<PodFields>("a pod", {
   address: optional(IPV4, WORDS.podAddress, "chosen by IPAM"),
   mac: optional(MAC, WORDS.podMac, "chosen by HNS"),
   network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
+  networks: withDefault(list(NETWORK_NAME, { countMax: NETWORKS_MAX }), [], [], WORDS.podNetworks),
+  routes: withDefault(list(ROUTE, { countMax: POD_ROUTES_MAX }), [], [], WORDS.podRoutes),
   policies: withDefault(
     list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),
     [],

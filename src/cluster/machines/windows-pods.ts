@@ -39,6 +39,7 @@ import { connectTwice } from "./acs-node.ts";
 import { type DockerNode, containerName } from "./docker-node.ts";
 import type { DockerContainerRequest } from "#programs/docker/engine.ts";
 import { hasDocker } from "../file/driver-traits.ts";
+import { FurtherEndpoints } from "./further-endpoints.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
@@ -141,6 +142,7 @@ export class WindowsKubelet implements Kubelet {
   private readonly azure: AzureNode;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
+  private readonly further: FurtherEndpoints;
   /** By network; of plugin `hns`, and of Docker where hosts share a subnet. */
   private addresses: ReadonlyMap<string, PodAddresses>;
 
@@ -181,6 +183,7 @@ export class WindowsKubelet implements Kubelet {
     for (const plugin of this.azure.plugins) plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = addressBooks(file, node.spec);
+    this.further = new FurtherEndpoints(this.client, node);
   }
 
   /** As the start scripts do it before kube-proxy (control-planes.md §2.1); without the network there is none. */
@@ -245,6 +248,7 @@ export class WindowsKubelet implements Kubelet {
     await stopContainers(this.client, namespaceId);
     await this.detach(pod.spec, namespaceId);
     this.addresses.get(pod.spec.podNetwork)?.release(pod.address);
+    this.further.release(namespaceId, this.addresses);
     await deleteNamespace(this.client, namespaceId);
   }
 
@@ -252,10 +256,13 @@ export class WindowsKubelet implements Kubelet {
   private async attach(pod: FilePodSpec, namespaceId: string, start: PodStart): Promise<PodIps> {
     try {
       const ips = await this.attachWith(pod, namespaceId, start);
+      const sandbox = { pod, namespaceId, compartment: await this.compartmentOf(namespaceId) };
+      await this.further.attach(this.file, sandbox, { docker: this.docker, books: this.addresses });
       await startContainers(this.client, namespaceId, { sandbox: sandboxIdOf(pod), names: start.containers });
       return ips;
     } catch (error) {
       await stopContainers(this.client, namespaceId);
+      this.further.release(namespaceId, this.addresses);
       // What DEL says of a network that was never complete is no news.
       await this.detach(pod, namespaceId).catch(() => undefined);
       await deleteNamespace(this.client, namespaceId);

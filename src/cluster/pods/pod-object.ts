@@ -142,6 +142,7 @@ export function sandboxOf(
     mac: network === "host" ? undefined : own?.mac,
     policies: own?.policies ?? [],
     network,
+    ...(network === "pod" && { furtherNetworks: own?.furtherNetworks ?? [], routes: own?.routes ?? [] }),
     podNetwork: own?.podNetwork ?? pod.metadata.annotations?.[NETWORK_ANNOTATION] ?? node.podNetwork,
   };
 }

@@ -88,7 +88,7 @@ export function mayRest({ network, ipv6 }: ClusterFile): boolean {
 /** True for a pod that a dump shows running, and about which nothing is special. */
 function isPlain({ pod, sandbox }: DuePod, { network }: ClusterFile): boolean {
   const { status, spec } = pod;
-  const { address, mac, policies, podNetwork, ports } = sandbox;
+  const { address, mac, policies, podNetwork, ports, furtherNetworks, routes } = sandbox;
   if (status?.phase !== "Running" || (status.containerStatuses ?? []).length === 0) return false;
   if (sandbox.network === "host") return true;
   return (
@@ -97,6 +97,7 @@ function isPlain({ pod, sandbox }: DuePod, { network }: ClusterFile): boolean {
     podNetwork === network.name &&
     mac === undefined &&
     policies.length === 0 &&
+    (furtherNetworks ?? []).length + (routes ?? []).length === 0 &&
     spec?.dnsConfig === undefined &&
     ports.every(({ hostPort }) => hostPort === undefined)
   );

@@ -124,6 +124,12 @@ function nameByAddress(pod: ClusterPod, zone: string): string {
   return `${formatIp(pod.address).replaceAll(/[.:]/g, "-")}.${pod.spec.namespace}.pod.${zone}`;
 }
 
+/** What the cluster file gives a pod beside its network; empty: nothing. */
+function ownWaysOf({ furtherNetworks = [], routes = [] }: ClusterPod["spec"]): string {
+  if (furtherNetworks.length + routes.length === 0) return "";
+  return JSON.stringify([furtherNetworks, routes.map(({ to, via }) => [to.address, to.length, via].join())]);
+}
+
 function readPod(
   pod: ClusterPod,
   index: number,
@@ -169,7 +175,7 @@ function readPod(
       hostPort,
     })),
     hasOwnPolicies: spec.policies.length > 0,
-    ownRules,
+    ownRules: ownRules + ownWaysOf(spec),
     limitKind,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies} ${limitKind}`,
     balancedPorts: new Set(),

@@ -101,7 +101,7 @@ function goesBefore({ outcome, goesBefore: codes = [] }: DocumentedSentence, exp
   return expected.outcome !== outcome || (expected.outcome === "denied" && codes.includes(expected.code));
 }
 
-function isOf({ editions }: DocumentedSentence, edition: Edition): boolean {
+function isSentenceOf({ editions }: DocumentedSentence, edition: Edition): boolean {
   return editions.some((each) => each === edition);
 }
 
@@ -111,7 +111,7 @@ export function expectationOf(facts: FlowFacts): ExpectedOfFlow {
   const { asDocumented } = facts;
   if (asDocumented === "no") return { row, page: differenceFromPage(facts, row.expected.outcome) };
   const sentence = knownDifference(facts)?.sentence;
-  const isRun = sentence?.quirk !== undefined && isOf(sentence, asDocumented);
+  const isRun = sentence?.quirk !== undefined && isSentenceOf(sentence, asDocumented);
   if (!isRun || !goesBefore(sentence, row.expected)) return { row, page: undefined };
   const source = `windows-networking-documentation.md ${sentence.section}`;
   return { row: { id: sentence.id, source, expected: documented(sentence) }, page: undefined };
@@ -132,7 +132,7 @@ function settingOf(
   const { quirk } = sentence;
   if (quirk === undefined) return undefined;
   const isOn =
-    isOf(sentence, edition) &&
+    isSentenceOf(sentence, edition) &&
     (quirk.on === "every-build" || concernsBuild(quirk.name, build)) &&
     !(quirk.isWithoutDsr === true && isDsr);
   return [quirk.name, isOn ? "on" : "off"];
