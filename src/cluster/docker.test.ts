@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { formatIp } from "#core/net/ip.ts";
 import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { type SessionWorld, ask, askName, openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { walk } from "#test/support/cluster/walk.ts";
 import { planComparisons } from "./classes/node-classes.ts";
 import { readInput } from "./input/read-input.ts";
 import { tracePacket } from "./trace/trace.ts";
@@ -347,6 +348,67 @@ spec:
     const own = "plugin: win-bridge, outboundNAT: {enabled: false}";
     const apart = await openSessionWorld(text().replace("plugin: docker", own));
     expect(codeOf(apart, "pod/client", "external")).toBe("no-route");
+  });
+});
+
+// dataplane.md §2.7, on networks that Docker made: every hop of a packet's way through the whole cluster.
+describe("walks", () => {
+  const told = (stages: ReturnType<typeof walk>["forward"]): readonly string[] =>
+    stages.map(({ at, eth, ip, l4, ttl }) => `${at} | ${eth} | ${ip} | ${l4 ?? ""} | ${ttl}`);
+
+  const X = "52-54-00-00-02-01";
+
+  it("WALK-N-1 a container asks the outside, with the node's address and a port of it", async () => {
+    const { session } = await openSessionWorld(text({ range: ROUTED }));
+    const { forward, reply, report } = walk(session.cluster, "pod/client", "external", { port: 443 });
+    // BR1: the gateway of the network, on the node.
+    expect(told(forward)).toEqual([
+      "send CLIENT | CLIENTm→BR1m | CLIENT→X | p→443 | 128",
+      "forward W1 | W1m→Rm | W1→X | q→443 | 127",
+      "wire | W1m→Rm | W1→X | q→443 | 127",
+      `forward R | Rm→${X} | W1→X | q→443 | 126`,
+      `wire | Rm→${X} | W1→X | q→443 | 126`,
+      `deliver X | Rm→${X} | W1→X | q→443 | 126`,
+    ]);
+    expect(told(reply)).toEqual([
+      `send X | ${X}→Rm | X→W1 | 443→q | 64`,
+      `wire | ${X}→Rm | X→W1 | 443→q | 64`,
+      "forward R | Rm→W1m | X→W1 | 443→q | 63",
+      "wire | Rm→W1m | X→W1 | 443→q | 63",
+      "forward W1 | BR1m→CLIENTm | X→CLIENT | 443→p | 62",
+      "deliver CLIENT | BR1m→CLIENTm | X→CLIENT | 443→p | 62",
+    ]);
+    expect(report.answer).toMatch(/ saw 10\.0\.0\.11:/);
+  });
+
+  it("WALK-N-2 the outside asks a published port, and is seen with its own address", async () => {
+    const { session } = await openSessionWorld(text({ range: ROUTED }));
+    const { forward, reply, report } = walk(session.cluster, "external", "10.0.0.11", { port: 8080 });
+    expect(told(forward)).toEqual([
+      `send X | ${X}→Rm | X→W1 | p→8080 | 64`,
+      `wire | ${X}→Rm | X→W1 | p→8080 | 64`,
+      "forward R | Rm→W1m | X→W1 | p→8080 | 63",
+      "wire | Rm→W1m | X→W1 | p→8080 | 63",
+      "forward W1 | BR1m→WEBm | X→WEB | p→80 | 62",
+      "deliver WEB | BR1m→WEBm | X→WEB | p→80 | 62",
+    ]);
+    expect(told(reply)).toEqual([
+      "send WEB | WEBm→BR1m | WEB→X | 80→p | 128",
+      "forward W1 | W1m→Rm | W1→X | 8080→p | 127",
+      "wire | W1m→Rm | W1→X | 8080→p | 127",
+      `forward R | Rm→${X} | W1→X | 8080→p | 126`,
+      `wire | Rm→${X} | W1→X | 8080→p | 126`,
+      `deliver X | Rm→${X} | W1→X | 8080→p | 126`,
+    ]);
+    expect(report.answer).toMatch(/^web saw 203\.0\.113\.10:/);
+  });
+
+  it("a container asks its node as itself, the node a container as the gateway, and nobody serves a ClusterIP", async () => {
+    const world = await openSessionWorld(text({ range: ROUTED }));
+    const { forward } = walk(world.session.cluster, "pod/client", "node/host-1", { port: 10_250 });
+    expect(told(forward)[0]).toBe("send CLIENT | CLIENTm→BR1m | CLIENT→W1 | p→10250 | 128");
+    expect(ask(world, "node/host-1", "pod/web")).toBe("web saw 172.20.1.1");
+    expect(ask(world, "pod/client", "10.96.0.1", { port: 443 })).not.toMatch(/saw/);
   });
 });
 
