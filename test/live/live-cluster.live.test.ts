@@ -119,10 +119,16 @@ function mullion(...words: readonly string[]): Ran {
   return { code: status, out: stdout, err: stderr };
 }
 
-function bringUp(cluster: string, ...words: readonly string[]): Ran {
+function writeInputs(cluster: string): readonly string[] {
   const files = { "cluster.yaml": cluster, "manifests.yaml": MANIFESTS };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return mullion("up", ...Object.keys(files).flatMap((name) => ["-f", join(folder, name)]), ...words);
+  return Object.entries(files).flatMap(([name, text]) => {
+    writeFileSync(join(folder, name), text);
+    return ["-f", join(folder, name)];
+  });
+}
+
+function bringUp(cluster: string, ...words: readonly string[]): Ran {
+  return mullion("up", ...writeInputs(cluster), ...words);
 }
 
 function up(cluster: string, ...words: readonly string[]): string {
@@ -407,6 +413,7 @@ describe("the life of a cluster with a real segment", () => {
   });
 
   it("comes up for root of a user namespace, and says what is missing to others", () => {
+    writeInputs(CLUSTERS.L2Bridge);
     const words = "node bin/mullion.js up -f CLUSTER --live --live-pod api && PID=$(cat PIDFILE)";
     const script =
       `${words} && nsenter -t $PID -n ping -c 1 10.0.0.11; nsenter -t $PID -n curl -sS -m 4 http://10.0.0.11:8080; node bin/mullion.js down`
@@ -422,7 +429,8 @@ describe("the life of a cluster with a real segment", () => {
     expect(inside.stdout).toMatch(/The pod api is a namespace[^]*nsenter --net=\/proc\/\d+\/fd\/\d+ ping/);
     expect(inside.stdout).toContain("Cluster real is down.");
 
-    const nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "XDG_RUNTIME_DIR="];
+    // An id that no file of users has, as containers often run with.
+    const nobody = ["--reuid", "54321", "--regid", "54321", "--clear-groups", "env", "XDG_RUNTIME_DIR="];
     const command = [
       process.execPath,
       "bin/mullion.js",

@@ -3,7 +3,7 @@
  * for three files in it: `NAME.sock`, `NAME.pid` and `NAME.log`.
  */
 import { type Stats, lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { ApiError } from "./error-details.ts";
 import { clusterLife } from "#data/words.js";
@@ -41,7 +41,7 @@ function statOf(path: string): Stats | undefined {
 
 /** The user's id; -1 on Windows, where files have none. */
 function ownId(): number {
-  return userInfo().uid;
+  return process.getuid?.() ?? -1;
 }
 
 /**

@@ -6,7 +6,7 @@
  * 3. on Windows, Windows' own HNS through its DLL. Not run on Windows: see `dll/`.
  */
 import { existsSync, lstatSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "../client.ts";
@@ -165,7 +165,7 @@ function lookUp(options: FindHnsOptions): HttpAddress | NativeLibraries {
   if (wanted !== "") return parseHnsAddress(wanted, tokenOf(variables));
   const looked = ["MULLION_HNS is not set"];
   if (platform !== "win32") {
-    const uid = options.uid ?? userInfo().uid;
+    const uid = options.uid ?? process.getuid?.() ?? -1;
     const socketPath = defaultSocketPath(variables, uid);
     if (isUsableSocket(socketPath, uid)) return { socketPath };
     looked.push(`there is no socket ${socketPath}`);
