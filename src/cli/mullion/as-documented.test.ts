@@ -49,7 +49,7 @@ describe("verify as an edition has it", () => {
     const asked = await run(`verify --as-documented ${year}`);
     expect(asked.exitCode).toBe(2);
     expect(asked.text).toContain(why);
-    expect(asked.text).toContain("Write one of 2021, 2024.");
+    expect(asked.text).toContain("Write one of 2017, 2021, 2024.");
     const written = await run("verify", { more: `asDocumented: "${year}"` });
     expect(written.exitCode).toBe(2);
     expect(written.text).toContain(why);
