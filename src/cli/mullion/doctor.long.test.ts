@@ -46,6 +46,28 @@ describe("a defect of Windows on one node", () => {
   });
 });
 
+/** Networks of programs come back after a reboot; those of Mullion itself are made once. */
+const OVERLAY = "network: { plugin: flannel, driver: Overlay }\n";
+
+describe.each(["", DSR, OVERLAY, "network: { driver: Overlay }\n"])("a sound node, %j", (fields) => {
+  it("gives no finding after pods went and came, HNS restarted, and the machine", async () => {
+    const world = await soundWorld(fields);
+    const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+      "scale-down": () => apply(world, deployment("web", "windows", 1)),
+      "a pod goes": () => remove(world, `pod/${podsOf(world, "back-")[0]?.metadata.name ?? ""}`),
+      rollout: () => apply(world, deployment("late", "windows", 3)),
+      "HNS restarts": () => world.session.changeNode(NODE, { do: "restart-hns", state: "keep" }),
+      ...(fields === OVERLAY && { reboot: () => world.session.changeNode(NODE, { do: "reboot" }) }),
+    };
+    for (const [name, step] of Object.entries(steps)) {
+      await step();
+      const { findings, checksMade } = await reportOf(await collectedFiles(world, NODE));
+      expect(findings, name).toEqual([]);
+      expect(checksMade, name).toBeGreaterThan(50);
+    }
+  });
+});
+
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 const PAIRS = Number(process.env["PAIRS"] ?? 200);
 
