@@ -209,9 +209,15 @@ describe("the pages show what the control API answers", () => {
   it("Lint and doctor: of the files of the cluster, and of files that are chosen", async () => {
     await open("files");
     const answer = await fetch(`${ui.url}run/lint`);
-    const { findings } = (await answer.json()) as { readonly findings: readonly { message: string }[] };
+    const { findings } = (await answer.json()) as {
+      readonly findings: readonly { message: string; remedy: string }[];
+    };
     await page.locator(".stats").first().waitFor();
     expect(await page.locator(".found").count()).toBe(findings.length);
+    for (const { message, remedy } of findings) {
+      const text = await page.locator(".found", { hasText: message }).first().textContent();
+      expect(text).toContain(remedy.split("\n\n")[0]);
+    }
     const folder = "examples/broken-node/collected";
     await page
       .locator("input[type=file]")

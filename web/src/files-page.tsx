@@ -7,10 +7,13 @@ import { Problem, examine, useAnswer, useExplanations } from "./client.ts";
 import { Doctor } from "./doctor.tsx";
 import { plural, type Explanations } from "./document.ts";
 import { Awaited, Fault } from "./page-parts.tsx";
-import { Chip, CodeNote, Section, Stat, type Tone } from "./parts.tsx";
+import { Chip, CodeNote, Prose, Section, Stat, type Tone } from "./parts.tsx";
+
+/** As `-o json` has it. */
+type ShownFinding = Omit<LintFinding, "fix"> & { readonly remedy: string };
 
 interface LintJson {
-  readonly findings: readonly LintFinding[];
+  readonly findings: readonly ShownFinding[];
 }
 
 const TONES: Readonly<Record<LintFinding["severity"], Tone>> = {
@@ -23,10 +26,10 @@ function LintItem({
   finding,
   explanations,
 }: {
-  readonly finding: LintFinding;
+  readonly finding: ShownFinding;
   readonly explanations: Explanations;
 }) {
-  const { severity, code, file, line, column, title, message, lineText, fix } = finding;
+  const { severity, code, file, line, column, title, message, lineText, remedy } = finding;
   return (
     <li class={`found ${TONES[severity]}`}>
       <h3>
@@ -44,12 +47,8 @@ function LintItem({
           {lineText}
         </pre>
       )}
-      {fix === "" ? null : (
-        <>
-          <h4>Write instead</h4>
-          <p>{fix}</p>
-        </>
-      )}
+      <h4>What to do</h4>
+      <Prose text={remedy} />
       <CodeNote code={code} explanations={explanations} />
     </li>
   );
