@@ -74,9 +74,10 @@ nb --apply-after-lb acl-add denied from-lport 1001 'inport == @denied && (arp ||
 nb --apply-after-lb acl-add denied from-lport 1001 'inport == @denied && ip4.dst == {10.0.0.0/24, 10.0.1.2}' allow-related
 `;
 
+// One service for each address: ovn-trace looks for a hairpin by the address alone, and takes the first that it meets.
 const SERVICES = `
 nb lb-add web 10.96.0.10:80 10.0.0.2:8080,10.0.1.2:8080 tcp
-nb lb-add dns 10.96.0.10:53 10.0.0.3:53,10.0.1.3:53,10.0.1.2:53 udp
+nb lb-add dns 10.96.0.13:53 10.0.0.3:53,10.0.1.3:53,10.0.1.2:53 udp
 nb lb-add none 10.96.0.11:80 "" tcp
 nb lb-add own 10.96.0.12:80 10.0.0.2:80 tcp
 for lb in web dns none own; do
@@ -88,7 +89,7 @@ nb --apply-after-lb acl-add deny from-lport 1000 'inport == @deny && ip4.dst == 
 nb pg-add guarded p02 p03 p12 p13
 nb acl-add guarded to-lport 1000 'outport == @guarded' drop
 nb acl-add guarded to-lport 1001 'outport == @guarded && tcp.dst == {80, 8080} && ip4.src != {10.0.1.3, 10.0.0.3}' allow-related
-nb acl-add guarded to-lport 1001 'outport == @guarded && udp.dst == 53' allow-related
+nb acl-add guarded to-lport 1001 'outport == @guarded && udp.dst == 53 && ip4.src != 10.0.0.3' allow-related
 `;
 
 const OUTSIDE: Source = {
@@ -189,7 +190,7 @@ nb --wait=sb sync
 ${[0, 1].map(learned).join("\n")}
 `;
 
-const VIPS = ["10.96.0.10", "10.96.0.11", "10.96.0.12"];
+const VIPS = ["10.96.0.10", "10.96.0.10", "10.96.0.11", "10.96.0.12", "10.96.0.13"];
 
 export const TOPOLOGIES: readonly Topology[] = [
   {
@@ -198,7 +199,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     sources: PODS,
     targets: [...NEAR, ...NEAR, "10.0.0.9", "10.0.9.9", "10.0.0.1", "224.0.0.5"],
     vips: [],
-    ports: [80, 81],
+    ports: [80, 81, 82],
   },
   {
     name: "policies with state",
@@ -206,7 +207,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     sources: PODS,
     targets: [...NEAR, "10.0.0.1"],
     vips: [],
-    ports: [80, 81, 53],
+    ports: [80, 81, 82, 53],
   },
   {
     name: "services",
@@ -214,7 +215,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     sources: PODS,
     targets: [...NEAR, "10.0.1.1"],
     vips: VIPS,
-    ports: [80, 81, 53],
+    ports: [80, 81, 82, 53],
   },
   {
     name: "a gateway router",
@@ -230,7 +231,7 @@ export const TOPOLOGIES: readonly Topology[] = [
     sources: [...PODS, OUTSIDE],
     targets: [...NEAR, ...NEAR, OUTSIDE.ip, "172.16.0.5", "172.16.0.6", "172.16.0.1"],
     vips: ["10.96.0.10"],
-    ports: [80, 81, 53],
+    ports: [80, 81, 82, 53],
   },
   {
     name: "two nodes of ovn-kubernetes",
