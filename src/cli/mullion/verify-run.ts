@@ -22,12 +22,12 @@ import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { packageVersion } from "../installation.ts";
-import { checkMemory, mebibytes } from "./cluster/memory-check.ts";
-import { type ClusterSize, type OpenedCluster, heapLimit, openSession } from "./cluster/open-session.ts";
+import { COPY_SHARE, checkMemory, warnOfMemory } from "./cluster/memory-check.ts";
+import { type ClusterSize, type OpenedCluster, openSession } from "./cluster/open-session.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
-import { VerifyWorkers, bytesOf, workersBeside } from "./verify-workers.ts";
+import { VerifyWorkers, workersBeside } from "./verify-workers.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -64,19 +64,7 @@ export function digestOf(inputs: readonly InputText[], { build, asDocumented }: 
   return hash.digest("hex");
 }
 
-/** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
-const COPY_SHARE = 0.35;
-
 const MORE_MEMORY = WORDS.adviceMoreMemory;
-
-/** Says of an input that may be too large for this process, before it is tried. */
-function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
-  const [needed, limit] = [bytesOf(size), heapLimit()];
-  if (needed < limit) return;
-  terminal.stderr(
-    `${WORDS.memoryEstimateExceeded({ nodes: size.nodes, pods: size.pods, neededMebibytes: mebibytes(needed), limitMebibytes: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
-  );
-}
 
 /** What is still to do, and what is known, of one shard. */
 class BatchQueue {
@@ -137,7 +125,7 @@ async function raise(
 ): Promise<Raised> {
   let helpers: VerifyWorkers | undefined;
   const begins = (size: ClusterSize): void => {
-    warnOfMemory(size, terminal);
+    warnOfMemory(size, MORE_MEMORY, terminal);
     // What was piped in and is too long for one text is read once.
     const isOnce = inputs.some((input) => isLong(input) && input.name === STANDARD_INPUT);
     const count = isOnce ? 0 : workersBeside(size, workers);

@@ -12,7 +12,8 @@ import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 import { formatVerification, keptText, verdictLine } from "#diagnose/verify-text/format-verify.ts";
 import { type ClusterTarget, connectRunning } from "./cluster/cluster-target.ts";
-import { openSession } from "./cluster/open-session.ts";
+import { CHECKED_EVERY, COPY_SHARE, checkMemory, warnOfMemory } from "./cluster/memory-check.ts";
+import { type OpenReport, openSession } from "./cluster/open-session.ts";
 import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { reportFailure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -65,6 +66,7 @@ class WatchedFiles implements Watched {
   private readonly known = new KeptResults();
   /** As they were when they were read. */
   private state = "";
+  private isWarned = false;
 
   constructor(request: WatchRequest, terminal: Terminal) {
     this.request = request;
@@ -75,7 +77,8 @@ class WatchedFiles implements Watched {
     const { target, overrides } = this.request;
     this.state = await stateOfFiles(target, this.terminal);
     const inputs = await readClusterInputs(target.files, target.isRecursive, this.terminal);
-    const opened = await openSession(inputs, {}, overrides);
+    const opened = await openSession(inputs, this.report, overrides);
+    checkMemory(WORDS.beforeClusterCopy, WORDS.adviceMoreMemoryAlone, COPY_SHARE);
     const work = opened.judge(this.known, new Date().toISOString());
     for (;;) {
       await nextTurn();
@@ -83,6 +86,23 @@ class WatchedFiles implements Watched {
       const step = await work.next();
       if (step.done === true) return explainVerification(step.value);
     }
+  }
+
+  /** Everything is raised, and may be too large for this process. */
+  private get report(): OpenReport {
+    return {
+      begins: (size) => {
+        if (!this.isWarned) warnOfMemory(size, WORDS.adviceMoreMemoryAlone, this.terminal);
+        this.isWarned = true;
+      },
+      progress: (text, done, total) => {
+        if (done % CHECKED_EVERY === 0)
+          checkMemory(
+            `while the cluster comes up (${text}, ${done} of ${total})`,
+            WORDS.adviceMoreMemoryAlone,
+          );
+      },
+    };
   }
 
   async untilChange(isStopped: () => boolean): Promise<void> {

@@ -10,6 +10,7 @@ import { planComparisons } from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
+import { bytesOf } from "./cluster/memory-check.ts";
 import { type ClusterSize, openSession } from "./cluster/open-session.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 
@@ -22,21 +23,14 @@ type Told =
 const WORK_MIN = 500;
 const NODE_WORK = 10;
 
-/** What a raised cluster takes in memory, measured: of each process, of each pod, and of each pod on each node. */
+/** What a process takes beside what it keeps: Node, its code, and room for what is new. */
 const PROCESS_BYTES = 150e6;
-const POD_BYTES = 120e3;
-const POD_ON_NODE_BYTES = 800;
-
-/** About what a process takes that raises a cluster of this size, and its copies. */
-export function bytesOf({ nodes, pods }: ClusterSize): number {
-  return PROCESS_BYTES + pods * POD_BYTES + nodes * pods * POD_ON_NODE_BYTES;
-}
 
 /** How many processes are to help. @param asked by the user, the first process included. */
 export function workersBeside(size: ClusterSize, asked: number | undefined): number {
   if (asked !== undefined) return asked - 1;
   if (size.pods + size.nodes * NODE_WORK < WORK_MIN) return 0;
-  const room = Math.floor(process.availableMemory() / bytesOf(size)) - 1;
+  const room = Math.floor(process.availableMemory() / (PROCESS_BYTES + bytesOf(size))) - 1;
   return Math.max(0, Math.min(availableParallelism() - 1, room));
 }
 

@@ -7,14 +7,12 @@ import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { processLog } from "../process-log.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { Terminal } from "../terminal.ts";
-import { checkMemory } from "./memory-check.ts";
+import { CHECKED_EVERY, checkMemory } from "./memory-check.ts";
 import { openSession } from "./open-session.ts";
 import { ProgressLine } from "../progress-line.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
-/** Looking at the memory costs as much as a step of a small cluster. */
-const CHECKED_EVERY = 20;
 
 /** A client of the cluster that the texts describe. `overrides` go before what they say. @throws Failure when the memory is nearly full. */
 export async function connectInputs(

@@ -1,7 +1,8 @@
 /** Whether the memory of this process will do, said before it is used up. */
 import { getHeapSpaceStatistics } from "node:v8";
 import { Failure } from "../failure.ts";
-import { heapLimit } from "./open-session.ts";
+import type { Terminal } from "../terminal.ts";
+import { type ClusterSize, heapLimit } from "./open-session.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -9,8 +10,41 @@ const WORDS = commands();
 /** Node clears up before it is full; what is still there above this share is needed. */
 const FULL = 0.93;
 
-export function mebibytes(bytes: number): number {
-  return Math.round(bytes / 2 ** 20);
+/** Looking at the memory costs as much as a step of a small cluster. */
+export const CHECKED_EVERY = 20;
+
+const MIB = 2 ** 20;
+
+/** What a raised cluster keeps, measured: of itself, of each node and pod, of each Service and pod on each node. */
+const BASE_BYTES = 26 * MIB;
+const NODE_BYTES = 0.115 * MIB;
+const POD_BYTES = 44 * 1_024;
+const SERVICE_ON_NODE_BYTES = 2.6 * 1_024;
+const POD_ON_NODE_BYTES = 180;
+
+/** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
+export const COPY_SHARE = 0.35;
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / MIB);
+}
+
+/** About what a process keeps that raises a cluster of this size, and its copies. */
+export function bytesOf({ nodes, pods, services }: ClusterSize): number {
+  const onNodes = services * SERVICE_ON_NODE_BYTES + pods * POD_ON_NODE_BYTES;
+  const raised = BASE_BYTES + pods * POD_BYTES + nodes * (NODE_BYTES + onNodes);
+  return (raised * (1 + COPY_SHARE)) / FULL;
+}
+
+/** Says of an input that may be too large for this process, before it is tried. */
+export function warnOfMemory(size: ClusterSize, advice: string, terminal: Terminal): void {
+  const [needed, limit] = [bytesOf(size), heapLimit()];
+  if (needed < limit) return;
+  const { nodes, pods } = size;
+  const [neededMebibytes, limitMebibytes] = [mebibytes(needed), mebibytes(limit)];
+  terminal.stderr(
+    `${WORDS.memoryEstimateExceeded({ nodes, pods, neededMebibytes, limitMebibytes, moreMemory: advice })}\n`,
+  );
 }
 
 /**

@@ -37,6 +37,7 @@ export type ReportProgress = (text: string, done: number, total: number) => void
 export interface ClusterSize {
   readonly nodes: number;
   readonly pods: number;
+  readonly services: number;
 }
 
 /** Told of the bring-up of a cluster. */
@@ -87,13 +88,14 @@ interface MaybeSized {
   readonly spec?: unknown;
 }
 
-/** Pods of the input, and those that its workloads ask for: about as many as there will be. */
+/** Pods of the input, and those that its workloads ask for: about as many as there will be; and its Services. */
 function sizeOf({ nodes, pods }: ClusterFile, objects: readonly LoadedObject[]): ClusterSize {
   const asked = objects.reduce((sum, { object: { kind, spec } }: { readonly object: MaybeSized }) => {
     if (kind === "Pod") return sum + 1;
     return isFields(spec) && typeof spec["replicas"] === "number" ? sum + spec["replicas"] : sum;
   }, 0);
-  return { nodes: nodes.length, pods: pods.length + asked };
+  const services = objects.filter(({ object }) => object.kind === "Service").length;
+  return { nodes: nodes.length, pods: pods.length + asked, services };
 }
 
 function refuseClusterFile({ name }: InputText): SessionProblem {
