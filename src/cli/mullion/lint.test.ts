@@ -1,4 +1,5 @@
 // `mullion lint` as a user would run it, over files in memory.
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
@@ -37,6 +38,8 @@ function utf16(text: string): Uint8Array {
 }
 
 const FILES = {
+  "acs/cluster.yaml": readFileSync("examples/acs-2017/cluster.yaml", "utf8"),
+  "acs/manifests.yaml": readFileSync("examples/acs-2017/manifests.yaml", "utf8"),
   "pod.yaml": POD,
   "-": `apiVersion: v1\nkind: List\nitems:\n${[NODE, SERVICE].map((text) => `- ${text.trimEnd().replaceAll("\n", "\n  ")}\n`).join("")}`,
   "good.yaml": POD.replace("  hostNetwork: true\n", ""),
@@ -57,6 +60,13 @@ async function run(line: string): Promise<{ code: number; out: string; err: stri
   const code = await runMullion({ argv, verbs: { lint }, terminal, version: "0", isDebug: false });
   return { code, out: terminal.output, err: terminal.errors };
 }
+
+it("nodes of before HCN are known by their build, and reach Services by their kube-proxy", async () => {
+  const { code, out } = await run("acs");
+  expect(code).toBe(0);
+  expect(out).toContain("nothing found");
+  expect(out).toContain("for Windows Server 2016 (from the cluster file) and Kubernetes 1.6");
+});
 
 describe("mullion lint", () => {
   it("ends with 1 on findings, with their places", async () => {

@@ -3,7 +3,7 @@
  * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
  */
 import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
-import { type WindowsBuild, getProfile, parseProfile } from "#core/catalogue/profiles.ts";
+import { type WindowsBuild, getProfile, parseNodeBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import { hostPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { profilesAskedFor } from "#contracts/kubernetes/container-image.ts";
@@ -464,7 +464,7 @@ function buildsOfClusterFile(value: Fields): readonly WindowsBuild[] {
   return listAt(value, "nodes").flatMap((node) => {
     if (textAt(node, "os") !== "windows") return [];
     const build = textAt(node, "build") ?? numberAt(node, "build")?.toString() ?? "ws2022";
-    return parseProfile(build) ?? [];
+    return parseNodeBuild(build) ?? [];
   });
 }
 

@@ -3,7 +3,7 @@
  * ask. Only said where the input decides it: a file of a few manifests does not show what else the cluster has.
  */
 import { editDistance } from "#core/base/nearest-name.ts";
-import { getProfile } from "#core/catalogue/profiles.ts";
+import { getProfile, isEarly } from "#core/catalogue/profiles.ts";
 import { type LintContext, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
@@ -164,7 +164,8 @@ const WS2022 = getProfile("ws2022").build;
 /** windows-networking-documentation.md §9 (8). Told once: it is the node's, whatever the Service. */
 const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", function* (service, context) {
   if (!isWholeCluster(context) || context.serviceAt(0) !== service) return;
-  const build = context.buildWhere((each) => each.profile.build < WS2022);
+  // Before HCN kube-proxy listened on the node itself.
+  const build = context.buildWhere((each) => each.profile.build < WS2022 && !isEarly(each));
   if (build === undefined) return;
   yield {
     at: { path: ["metadata", "name"] },
