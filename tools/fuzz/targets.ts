@@ -270,12 +270,12 @@ const SPDY: Target = {
     Buffer.concat([writePing(7), writeReset(1), writeData(3, Uint8Array.of(), true)]),
   ],
   async run(bytes) {
-    const frames = new FrameReader();
+    const reader = new FrameReader();
     const headers = new HeaderReader();
     const half = bytes.length >> 1;
     try {
       for (const piece of [bytes.subarray(0, half), bytes.subarray(half)])
-        for (const frame of frames.push(piece)) if ("block" in frame) await headers.read(frame.block);
+        for (const frame of reader.push(piece)) if ("block" in frame) await headers.read(frame.block);
     } catch (error) {
       if (!(error instanceof SpdyError)) throw error;
     } finally {
