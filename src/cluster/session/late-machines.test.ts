@@ -2,10 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
-import { type World, checkLate, inputOf, questionsIn } from "#test/support/cluster/late-machines.suite.ts";
+import {
+  type World,
+  checkLate,
+  dumpOf,
+  inputOf,
+  questionsIn,
+  started,
+} from "#test/support/cluster/late-machines.suite.ts";
 import { forkCluster } from "../cluster.ts";
-import { largeDump } from "#test/support/cluster/large-dump.ts";
-import { type ClusterInput, readInput } from "../input/read-input.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { tracePacket } from "../trace/trace.ts";
 import { openSession } from "./open-session.ts";
@@ -86,49 +91,7 @@ describe("a machine comes up", () => {
   });
 });
 
-/** A dump of ten nodes, of which six are Windows. */
-function dumpOf(change: (text: string) => string = (text) => text): ClusterInput {
-  const text = [...largeDump({ nodes: 10, pods: 60, services: 8 })].join("");
-  const read = readInput([{ name: "dump.yaml", text: change(text) }]);
-  if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join("\n"));
-  return read.input;
-}
-
-/** The Windows nodes whose pods have a stack. */
-function started({ cluster }: RunningCluster): readonly string[] {
-  const up = cluster.pods.filter((pod) => pod.isAtRest !== true && pod.node.hns !== undefined);
-  return [...new Set(up.map(({ node }) => node.spec.name))].toSorted();
-}
-
-/** The text with the address of the second pod of a node in place of that of the first. */
-function withAddress(replace: (first: string, second: string) => readonly [from: string, to: string]) {
-  return (text: string): string => {
-    const addresses = [...text.matchAll(/podIP: (10\.128\.1\.\d+)/g)].flatMap(([, address]) => address ?? []);
-    const [first = "", second = ""] = addresses;
-    const [from, to] = replace(first, second);
-    return text.replace(
-      `podIP: ${from}\n    podIPs:\n    - ip: ${from}\n`,
-      `podIP: ${to}\n    podIPs:\n    - ip: ${to}\n`,
-    );
-  };
-}
-
-/** All pods of two nodes are processes of the node, which quarrel about a port. */
-function withHostProcesses(text: string): string {
-  return text.replaceAll(
-    /(nodeName: win-000[23]\n[^]*?)securityContext: \{\}\n/g,
-    (_all, before: string) =>
-      `hostNetwork: true\n    ${before}securityContext:\n      windowsOptions:\n        hostProcess: true\n`,
-  );
-}
-
 describe("pods of a dump", () => {
-  it("that start late equal those that start early", async () => {
-    const { session } = await openSession(dumpOf(), undefined, "when asked");
-    expect(started(session)).toEqual(["win-0001"]);
-    expect(await checkLate({ input: dumpOf(), questions: [], asksPods: true })).toHaveLength(5);
-  });
-
   it("start when a packet needs them, and no others do", async () => {
     const { session } = await openSession(dumpOf(), undefined, "when asked");
     const { pods } = session.cluster;
@@ -141,16 +104,6 @@ describe("pods of a dump", () => {
     expect(started(session)).toEqual(["win-0001", "win-0003", "win-0008"]);
   });
 
-  it.each([
-    ["an address twice", withAddress((first, second) => [first, second])],
-    ["the gateway's address", withAddress((first) => [first, "10.128.1.1"])],
-    ["an address of another node", withAddress((first) => [first, "10.128.2.77"])],
-  ])("start at once on a node with %s", async (_name, change) => {
-    const { session } = await openSession(dumpOf(change), undefined, "when asked");
-    expect(started(session)).toEqual(["win-0001", "win-0002"]);
-    expect(session.notes()).toEqual((await openSession(dumpOf(change))).session.notes());
-  });
-
   it("are a fault when one starts otherwise than those that stood for it", async () => {
     const { session } = await openSession(dumpOf(), undefined, "when asked");
     const node = defined(session.cluster.nodes[1], "there is a second node");
@@ -159,12 +112,5 @@ describe("pods of a dump", () => {
     await expect(session.raise("win-0002")).rejects.toThrow(
       "a pod of win-0002 starts otherwise than those of win-0001: its sandbox cannot be set up",
     );
-  });
-
-  it("of the node's own network have started", async () => {
-    const { session } = await openSession(dumpOf(withHostProcesses), undefined, "when asked");
-    expect(started(session)).toEqual(["win-0001", "win-0002", "win-0003"]);
-    expect(session.notes().map(({ code }) => code)).toContain("pod-port-in-use");
-    await checkLate({ input: dumpOf(withHostProcesses), questions: [], asksPods: true });
   });
 });

@@ -16,6 +16,7 @@ import { planVerification } from "#cluster/verify/plan.ts";
 import { viewCompartments } from "#cluster/views/stack-views.ts";
 import { inventoryEndpoints } from "#cluster/views/inventory.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
+import { largeDump } from "#test/support/cluster/large-dump.ts";
 
 /**
  * What is not compared: values that nodes share are found by what they say, and no node can see in which order the others
@@ -246,4 +247,18 @@ export async function checkLate({
   }
   expect(new Comparison().run(early, asked)).toBeUndefined();
   return raised;
+}
+
+/** A dump of ten nodes, of which six are Windows. */
+export function dumpOf(change: (text: string) => string = (text) => text): ClusterInput {
+  const text = [...largeDump({ nodes: 10, pods: 60, services: 8 })].join("");
+  const read = readInput([{ name: "dump.yaml", text: change(text) }]);
+  if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join("\n"));
+  return read.input;
+}
+
+/** The Windows nodes whose pods have a stack. */
+export function started({ cluster }: RunningCluster): readonly string[] {
+  const up = cluster.pods.filter((pod) => pod.isAtRest !== true && pod.node.hns !== undefined);
+  return [...new Set(up.map(({ node }) => node.spec.name))].toSorted();
 }
