@@ -152,6 +152,12 @@ interface Files {
   readonly icon: string;
 }
 
+/** What stands before the first `separator`, and what behind it. */
+function splitAt(text: string, separator: string): readonly [before: string, behind: string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
 async function answerBelowToken(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -160,7 +166,7 @@ async function answerBelowToken(
   files: Files,
 ): Promise<void> {
   const { pathname, search } = new URL(path, "http://ui");
-  const [, first = "", rest = ""] = /^\/([^/]*)\/?(.*)$/.exec(pathname) ?? [];
+  const [first, rest] = splitAt(pathname.slice(1), "/");
   if (first === "api") return passOn(incoming, response, `/${rest}${search}`, options.place);
   if (first === "run" && (rest === "lint" || rest === "doctor")) {
     const body = incoming.method === "POST" ? await readBody(incoming) : undefined;
@@ -194,7 +200,9 @@ export class UiServer {
     const { script, style, icon, template } = await openWebPage("ui");
     const files = { script, style, icon, page: template.replaceAll("{base}", `/${token}`) };
     const server = createServer((incoming, response) => {
-      const [, given = "", path = "/"] = /^\/([^/?]*)(.*)$/.exec(incoming.url ?? "") ?? [];
+      const url = incoming.url ?? "/";
+      const end = url.slice(1).search(/[/?]/);
+      const [given, path] = end < 0 ? [url.slice(1), ""] : [url.slice(1, end + 1), url.slice(end + 1)];
       const work = async (): Promise<void> => {
         checkOrigin(incoming, host);
         if (!equalTokens(given, token))
