@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type World, checkLate, inputOf, questionsIn } from "#test/support/cluster/late-machines.suite.ts";
 import { type ClusterInput, readInput } from "../input/read-input.ts";
 
-const TEXTS = /(?:^|\/)(?:cluster|dump|services|manifests\/[^/]+)\.yaml$/;
+const TEXTS = /(?:^|\/)(?:cluster|dump|services|shop|manifests\/[^/]+)\.yaml$/;
 
 function inputIn(folder: string): ClusterInput | undefined {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -30,7 +30,7 @@ interface OpenLookUp {
 }
 
 const PROMPT = /^(?:>{0,2}\s{0,2})?(?:PS\s)?[A-Za-z]:\\[^>]{0,200}>|^[\w.@:~/-]{0,80}[#$]\s/u;
-const COMMAND = /[>#$]\s{0,4}(?:.{0,120}\s)?nslookup(?:\.exe)?(?:\s|$)/u;
+const LOOK_UP = /(?:^|\s)nslookup(?:\.exe)?(?:\s|$)/u;
 const TIMED_OUT = /^DNS request timed out\.?\s*$|timed-out\s*$/u;
 const SERVER = /^Server:\s{1,12}\S/u;
 const ADDRESS = /^Address(?:es)?:\s{1,12}(\S{3,60})\s*$/u;
@@ -49,7 +49,7 @@ export function readLookUps(lines: readonly Line[]): readonly LookUp[] {
     const place = { file, line };
     if (PROMPT.test(text)) {
       open = undefined;
-      if (COMMAND.test(text)) opened(place);
+      if (LOOK_UP.test(text.slice(text.search(/[>#$]/u) + 1))) opened(place);
       continue;
     }
     if (TIMED_OUT.test(text)) opened(place).hasFailed = true;

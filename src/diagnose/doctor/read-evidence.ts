@@ -74,8 +74,15 @@ interface Problem {
 
 const KUBERNETES = /^[ \t{[-]*["']?(?:apiVersion|kind)["']?[ \t]*:/mu;
 
-/** A line on which somebody gave a command. */
-const PROMPT = /^\s{0,4}(?:PS\s)?[A-Za-z]:\\[^>\n]{0,200}>\s{0,4}\S/mu;
+/** How a line begins on which somebody gave a command; what follows `>` is the command. */
+const PROMPT = /^\s{0,4}(?:PS\s)?[A-Za-z]:\\/u;
+const PROMPT_LENGTH_MAX = 210;
+
+function hasCommand(line: string): boolean {
+  if (!PROMPT.test(line)) return false;
+  const end = line.indexOf(">");
+  return end > 0 && end <= PROMPT_LENGTH_MAX && line.slice(end + 1).trim() !== "";
+}
 
 /** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
 const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
@@ -142,7 +149,7 @@ export class FileReading {
 
   /** A session in which somebody looked for the fault: errors that it shows count, whatever else it holds. */
   get isSession(): boolean {
-    return PROMPT.test(this.source.text);
+    return this.source.text.split("\n").some(hasCommand);
   }
 
   /** Configurations of programs. */
