@@ -244,6 +244,14 @@ export function typeOfNetwork({ document, v1 }: HnsRecord): string {
   return textOf(document["Type"]) || textOf(v1["Type"]);
 }
 
+/** The networks of these types, written in small letters. */
+export function networksOfType(
+  { networks }: NodeEvidence,
+  ...types: readonly string[]
+): readonly HnsRecord[] {
+  return networks.filter((each) => types.includes(typeOfNetwork(each).toLowerCase()));
+}
+
 /** Policies of one type, with their settings. */
 export function policiesOf({ document }: HnsRecord, type: string): readonly Fields[] {
   return listOf(document["Policies"])

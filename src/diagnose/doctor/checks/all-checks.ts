@@ -3,15 +3,21 @@ import type { NodeCheck } from "../check.ts";
 import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
 import { HOST_CHECKS } from "./host.ts";
+import { LEASE_CHECKS } from "./leases.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
 import { POLICY_CHECKS } from "./policies.ts";
 import { PROGRAM_CHECKS, SYMPTOM_CHECKS } from "./programs.ts";
 import { SERVICE_CHECKS } from "./services.ts";
+import { SYSTEM_CHECKS } from "./system.ts";
+import { UNDERLAY_CHECKS } from "./underlay.ts";
 import { WINDOWS_CHECKS } from "./windows.ts";
 
 /** Of findings that are equally sure the first is told first: what others follow from stands above them. */
 export const NODE_CHECKS: readonly NodeCheck[] = [
+  ...SYSTEM_CHECKS,
   ...HOST_CHECKS,
+  ...UNDERLAY_CHECKS,
+  ...LEASE_CHECKS,
   ...WINDOWS_CHECKS,
   ...NETWORK_CHECKS,
   ...PROGRAM_CHECKS,

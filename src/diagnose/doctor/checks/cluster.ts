@@ -2,7 +2,7 @@
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
-import { type KubeRecord, type NodeEvidence, addressesOfNode, typeOfNetwork } from "../evidence.ts";
+import { type KubeRecord, type NodeEvidence, addressesOfNode, networksOfType } from "../evidence.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
 import { doctor } from "#data/words.js";
 
@@ -256,7 +256,7 @@ const POD_ADDRESSES: NodeCheck = {
   asks: WORDS.asksPodAddresses,
   needs: ["nodes", "pods"],
   find(node, cluster) {
-    const isolated = node.networks.filter((each) => typeOfNetwork(each).toLowerCase() === "overlay");
+    const isolated = networksOfType(node, "overlay");
     // Virtual networks beside each other may have the same addresses.
     if (isolated.filter(({ name }) => !/^ext/iu.test(name)).length > 1) return [];
     const own = podsOn(node, cluster);

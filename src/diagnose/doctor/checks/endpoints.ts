@@ -13,7 +13,7 @@ import {
   listOf,
   subnetsOf,
   textOf,
-  typeOfNetwork,
+  networksOfType,
 } from "../evidence.ts";
 import { doctor } from "#data/words.js";
 
@@ -196,9 +196,7 @@ const WITHOUT_POD: NodeCheck = {
   find(node, cluster) {
     if (node.node === undefined) return [];
     const known = new Set(cluster.pods.flatMap(addressesOfPod));
-    const nat = new Set(
-      node.networks.filter((each) => typeOfNetwork(each).toLowerCase() === "nat").map(({ id }) => id),
-    );
+    const nat = new Set(networksOfType(node, "nat").map(({ id }) => id));
     const own = new Set(addressesOfNode(node.node));
     const sources = sourceAddresses(node);
     const left = node.endpoints.filter(

@@ -15,6 +15,7 @@ import {
   policiesOf,
   subnetsOf,
   textOf,
+  networksOfType,
   typeOfNetwork,
 } from "../evidence.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
@@ -30,11 +31,7 @@ const NEEDS_VFP: ReadonlySet<string> = new Set(["overlay", "l2bridge", "l2tunnel
 const OVER_ADAPTER: ReadonlySet<string> = new Set([...NEEDS_VFP, "transparent"]);
 /** The network that installers make so that the switch exists before the first pod. */
 const EXTERNAL = /^(?:External|ext)$/u;
-const VNI_MIN = 4_096;
-
-function ofType({ networks }: NodeEvidence, ...types: readonly string[]): readonly HnsRecord[] {
-  return networks.filter((each) => types.includes(typeOfNetwork(each).toLowerCase()));
-}
+export const VNI_MIN = 4_096;
 
 const LINK_LOCAL_ADDRESS: NodeCheck = {
   id: "management-address-is-routable",
@@ -193,7 +190,7 @@ const ROUTES: NodeCheck = {
   needs: ["nodes", "networks"],
   wholly: ["networks"],
   find(node, { nodes }) {
-    const networks = ofType(node, "overlay").filter(
+    const networks = networksOfType(node, "overlay").filter(
       (each) => !EXTERNAL.test(each.name) && !isCut(each, "Policies"),
     );
     return together(
@@ -253,7 +250,7 @@ const ROUTE_DIFFERS: NodeCheck = {
   needs: ["nodes", "networks"],
   find(node, { nodes }) {
     return together(
-      ofType(node, "overlay").flatMap((network) => {
+      networksOfType(node, "overlay").flatMap((network) => {
         const routes = routesOf(network);
         return peersOf(node, nodes).flatMap((peer) => {
           const route = routes.get(peer.range);
@@ -317,7 +314,7 @@ const IDENTIFIER_TOO_LOW: NodeCheck = {
   needs: ["networks"],
   find(node) {
     const found: Found[] = [];
-    for (const network of ofType(node, "overlay"))
+    for (const network of networksOfType(node, "overlay"))
       for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
         for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
           for (const policy of listOf(subnet["Policies"]).map(fieldsOf)) {
@@ -359,7 +356,7 @@ function publishedOtherwise(
   const lease = ownLease(node);
   if (lease === undefined) return [];
   return together(
-    ofType(node, "overlay")
+    networksOfType(node, "overlay")
       .filter(({ name }) => !EXTERNAL.test(name))
       .flatMap((network): readonly Found[] => {
         const [has, published] = differs(network, lease) ?? [];
@@ -425,7 +422,7 @@ const RANGE: NodeCheck = {
     const range = parsePrefix(lease?.range ?? "");
     if (lease === undefined || range === undefined) return [];
     return together(
-      ofType(node, "overlay", "l2bridge")
+      networksOfType(node, "overlay", "l2bridge")
         .filter(({ name }) => /^(?:flannel|vxlan|cbr)/iu.test(name))
         .flatMap((network): readonly Found[] => {
           const texts = subnetsOf(network);

@@ -21,7 +21,7 @@ import {
   policiesOf,
   subnetsOf,
   textOf,
-  typeOfNetwork,
+  networksOfType,
 } from "../evidence.ts";
 import type { Place } from "../place.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
@@ -49,13 +49,9 @@ function sourcesOfLoadBalancers({ loadBalancers, networks, node }: NodeEvidence)
   });
 }
 
-function overlays({ networks }: NodeEvidence): readonly HnsRecord[] {
-  return networks.filter((each) => typeOfNetwork(each).toLowerCase() === "overlay");
-}
-
 /** Which of the sources is in no subnet of an overlay network of the node. */
 function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonly Found[] {
-  const networks = overlays(node);
+  const networks = networksOfType(node, "overlay");
   const prefixes = networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
   const [network] = networks;
   return sources.flatMap(({ address, place, says }): readonly Found[] => {
@@ -119,7 +115,7 @@ const SOURCE_ENDPOINT: NodeCheck = {
       node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
     );
     const [endpoint] = node.endpoints;
-    if (overlays(node).length === 0 || endpoint === undefined) return [];
+    if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return [];
     return together(
       sourcesOfLoadBalancers(node)
         .filter(({ address }) => !local.has(address))
@@ -149,7 +145,7 @@ const SOURCE_NETWORK_ADDRESS: NodeCheck = {
   needs: ["networks", "load balancers"],
   find(node) {
     const first = new Map(
-      overlays(node)
+      networksOfType(node, "overlay")
         .flatMap((network) => subnetsOf(network).map((text) => ({ network, prefix: parsePrefix(text) })))
         .flatMap(({ network, prefix }) => (prefix === undefined ? [] : [[prefix.address, network] as const])),
     );

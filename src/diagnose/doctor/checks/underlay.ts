@@ -1,0 +1,195 @@
+/** What carries packets between nodes: MTUs, tunnels of Linux nodes beside those of this one, ports of its switch. */
+import { formatIp } from "#core/net/ip.ts";
+import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
+import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type ClusterEvidence, type NodeEvidence, networksOfType } from "../evidence.ts";
+import type { Link } from "../host-addresses.ts";
+import { overAdapters } from "./host.ts";
+import { VNI_MIN } from "./networks.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+const VXLAN_OVERHEAD = 50;
+
+/** The device that a tunnel of the same machine is made on. */
+function linkBelow({ vxlan, place }: Link, links: ClusterEvidence["links"]): Link | undefined {
+  return links.find((each) => each.name === vxlan?.device && each.place.file === place.file);
+}
+
+const TUNNEL_MTU: NodeCheck = {
+  id: "tunnels-fit-their-links",
+  code: "mtu-exceeded",
+  asks: "VXLAN devices of Linux nodes leave room for the outer header",
+  needs: ["links"],
+  find: (_, { links }) =>
+    together(
+      links.flatMap((tunnel): readonly Found[] => {
+        const below = linkBelow(tunnel, links);
+        if (below === undefined || tunnel.mtu + VXLAN_OVERHEAD <= below.mtu) return [];
+        return [
+          {
+            name: tunnel.name,
+            finding: {
+              certainty: "certain",
+              message: `${tunnel.name} takes packets of ${tunnel.mtu} bytes, and ${below.name} below it ${below.mtu}`,
+              evidence: [tunnel, below].map(({ name, mtu, place }) => shows(place, `${name}: mtu ${mtu}`)),
+              breaks: "large packets between that node and others: small ones arrive",
+            },
+          },
+        ];
+      }),
+    ),
+};
+
+const UPLINK_MTU: NodeCheck = {
+  id: "uplinks-have-one-mtu",
+  code: "mtu-exceeded",
+  asks: WORDS.asksUplinkMtu,
+  needs: ["networks", "mtus", "links"],
+  find(node, { links }) {
+    const names = new Set(overAdapters(node).map(({ name }) => `vethernet (${name})`.toLowerCase()));
+    const own = node.host.mtus.find(({ name }) => names.has(name.toLowerCase()));
+    return together(
+      links.flatMap((tunnel): readonly Found[] => {
+        const below = linkBelow(tunnel, links);
+        if (own === undefined || below === undefined || own.mtu === below.mtu) return [];
+        return [
+          {
+            name: below.place.file,
+            finding: {
+              certainty: "possible",
+              message: WORDS.uplinksDiffer({
+                own: own.name,
+                ownMtu: own.mtu,
+                below: below.name,
+                belowMtu: below.mtu,
+              }),
+              evidence: [own, below].map(({ name, mtu, place }) => shows(place, `${name}: MTU ${mtu}`)),
+              breaks: WORDS.breaksUplinks,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+export function hasOverlay(node: NodeEvidence): boolean {
+  return networksOfType(node, "overlay").length > 0;
+}
+
+/** What of a Linux node's VXLAN device Windows cannot use. */
+function ofTunnels(
+  node: NodeEvidence,
+  { links }: ClusterEvidence,
+  wrong: (vxlan: { readonly id: number; readonly port: number }) => string | undefined,
+): readonly Found[] {
+  if (!hasOverlay(node)) return [];
+  return links.flatMap(({ name, vxlan, place }): readonly Found[] => {
+    const message = vxlan === undefined || !/^(?:flannel|vxlan)/u.test(name) ? undefined : wrong(vxlan);
+    if (vxlan === undefined || message === undefined) return [];
+    return [
+      {
+        name,
+        finding: {
+          certainty: "certain",
+          message: `${name} of a Linux node ${message}`,
+          evidence: [shows(place, `${name}: vxlan id ${vxlan.id}, dstport ${vxlan.port}`)],
+          breaks: "packets between pods of Linux nodes and pods of this one",
+        },
+      },
+    ];
+  });
+}
+
+const TUNNEL_PORT: NodeCheck = {
+  id: "tunnels-use-the-port-of-windows",
+  code: "flannel-vxlan-port-not-4789",
+  asks: "VXLAN devices of Linux nodes use UDP port 4789",
+  needs: ["networks", "links"],
+  find: (node, cluster) =>
+    together(
+      ofTunnels(node, cluster, ({ port }) =>
+        port === VXLAN_PORT ? undefined : `sends to port ${port}, and Windows takes ${VXLAN_PORT}`,
+      ),
+    ),
+};
+
+const TUNNEL_IDENTIFIER: NodeCheck = {
+  id: "tunnels-have-an-identifier-for-windows",
+  code: "flannel-vni-below-4096",
+  asks: "VXLAN devices of Linux nodes have identifiers of 4096 and more",
+  needs: ["networks", "links"],
+  find: (node, cluster) =>
+    together(
+      ofTunnels(node, cluster, ({ id }) =>
+        id >= VNI_MIN ? undefined : `has the identifier ${id}, and Windows uses none below ${VNI_MIN}`,
+      ),
+    ),
+};
+
+/** The process of the kernel. */
+const SYSTEM = 4;
+
+const VXLAN_PORT_TAKEN: NodeCheck = {
+  id: "vxlan-port-is-free",
+  code: "vxlan-port-in-use",
+  asks: "no program of the node waits on UDP port 4789",
+  needs: ["networks", "listeners"],
+  find(node) {
+    const taken = node.host.listeners.find(
+      ({ protocol, port, process }) => protocol === "udp" && port === VXLAN_PORT && process !== SYSTEM,
+    );
+    if (taken === undefined || !hasOverlay(node)) return [];
+    return [
+      {
+        certainty: "likely",
+        message: WORDS.vxlanPortTaken({ process: taken.process, port: VXLAN_PORT }),
+        evidence: [
+          shows(taken.place, `UDP ${formatIp(taken.address)}:${taken.port}, process ${taken.process}`),
+        ],
+        breaks: "packets of other nodes to pods of this one",
+      },
+    ];
+  },
+};
+
+const PORTS_OPEN: NodeCheck = {
+  id: "switch-ports-are-open",
+  code: "switch-port-blocked",
+  asks: "no port of the switch is blocked",
+  needs: ["port states"],
+  find: ({ host, endpoints }) =>
+    together(
+      host["port states"]
+        .filter(({ isBlocked }) => isBlocked)
+        .map(({ port, place }) => {
+          const endpoint = endpoints.find(({ v1 }) => JSON.stringify(v1).toLowerCase().includes(port));
+          const whose = endpoint === undefined ? `port ${port}` : endpoint.addresses.map(formatIp).join(", ");
+          return {
+            name: port,
+            finding: {
+              certainty: "certain",
+              message: `the switch port of ${whose} is blocked`,
+              evidence: [
+                shows(place, `port ${port}: Blocked`),
+                ...(endpoint === undefined
+                  ? []
+                  : [shows(endpoint.place, `endpoint ${endpoint.name} has this port`)]),
+              ],
+              breaks: `all packets of ${whose}`,
+            },
+          };
+        }),
+    ),
+};
+
+export const UNDERLAY_CHECKS: readonly NodeCheck[] = [
+  TUNNEL_PORT,
+  TUNNEL_IDENTIFIER,
+  TUNNEL_MTU,
+  UPLINK_MTU,
+  VXLAN_PORT_TAKEN,
+  PORTS_OPEN,
+];
