@@ -1,7 +1,7 @@
 /** What is wrong with nodes, and how that is known. */
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { type Explanations, plural } from "./document.ts";
-import { Chip, CodeNote, Prose, Section, Stat, type Tone } from "./parts.tsx";
+import { ScrollTable, Chip, CodeNote, Prose, Section, Stat, type Tone } from "./parts.tsx";
 
 type NodeFinding = DoctorReport["findings"][number];
 
@@ -64,32 +64,23 @@ function NotMade({ report }: { readonly report: DoctorReport }) {
       {checksNotMade.length === 0 ? (
         <p class="dim">Every check had its evidence.</p>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Checks that could not be made">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Node</th>
-                <th scope="col">It asks</th>
-                <th scope="col">It lacks</th>
-                <th scope="col">What brings that</th>
-              </tr>
-            </thead>
-            <tbody>
-              {checksNotMade.map(({ node, check, asks, missing, collect }) => (
-                <tr>
-                  <th scope="row">{node}</th>
-                  <td title={check}>{asks}</td>
-                  <td>{missing.join(", ")}</td>
-                  <td>
-                    {collect.map((command) => (
-                      <code class="block">{command}</code>
-                    ))}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable
+          label="Checks that could not be made"
+          head={["Node", "It asks", "It lacks", "What brings that"]}
+        >
+          {checksNotMade.map(({ node, check, asks, missing, collect }) => (
+            <tr>
+              <th scope="row">{node}</th>
+              <td title={check}>{asks}</td>
+              <td>{missing.join(", ")}</td>
+              <td>
+                {collect.map((command) => (
+                  <code class="block">{command}</code>
+                ))}
+              </td>
+            </tr>
+          ))}
+        </ScrollTable>
       )}
     </Section>
   );

@@ -3,7 +3,7 @@ import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import type { SessionProblem } from "#cluster/session/session.ts";
 import { type Explanations, shortName } from "./document.ts";
 import type { FollowCell } from "./matrix.tsx";
-import { Chip, CodeNote, Command, Prose, Section } from "./parts.tsx";
+import { ScrollTable, Chip, CodeNote, Command, Prose, Section } from "./parts.tsx";
 
 function titleOf({ cell, about }: VerifyFinding, { cells }: VerifyReport): string {
   const asked = cell === undefined ? undefined : cells[cell];
@@ -121,29 +121,18 @@ export function Basis({
   ];
   return (
     <Section title="What the answer rests on" id="basis">
-      <div class="scroll" tabIndex={0} role="region" aria-label="Facts">
-        <table class="list">
-          <thead>
-            <tr>
-              <th scope="col">Fact</th>
-              <th scope="col">Value</th>
-              <th scope="col">Who says it</th>
-            </tr>
-          </thead>
-          <tbody>
-            {facts.map(({ name, value, source, where }) => (
-              <tr>
-                <th scope="row">{name}</th>
-                <td>{value}</td>
-                <td>
-                  {source === "assumed" ? <Chip tone="warn">assumed</Chip> : source}
-                  {where === undefined ? "" : `:${where.line}`}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable label="Facts" head={["Fact", "Value", "Who says it"]}>
+        {facts.map(({ name, value, source, where }) => (
+          <tr>
+            <th scope="row">{name}</th>
+            <td>{value}</td>
+            <td>
+              {source === "assumed" ? <Chip tone="warn">assumed</Chip> : source}
+              {where === undefined ? "" : `:${where.line}`}
+            </td>
+          </tr>
+        ))}
+      </ScrollTable>
       {lists.every(([, problems]) => problems.length === 0) ? (
         <p class="dim">No contradictions, no further assumptions, nothing refused, nothing left unjudged.</p>
       ) : null}

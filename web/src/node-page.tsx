@@ -12,7 +12,7 @@ import { Problem, get, post, useAnswer } from "./client.ts";
 import { plural } from "./document.ts";
 import { HnsView } from "./hns-graph.tsx";
 import { Awaited } from "./page-parts.tsx";
-import { Chip, Choice, Section } from "./parts.tsx";
+import { ScrollTable, Chip, Choice, Section } from "./parts.tsx";
 import { Link, hrefOf, navigate, textOf } from "./route.tsx";
 
 type Layer = VfpPortView["listing"]["layers"][number];
@@ -63,24 +63,15 @@ function GroupView({ group }: { readonly group: Group }) {
           {type}, {plural(rules.length, "rule")}, {match}
         </span>
       </summary>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`Rules of ${name}`}>
-        <table class="list tight">
-          <thead>
-            <tr>
-              <th scope="col">Priority</th>
-              <th scope="col">Type</th>
-              <th scope="col">Rule</th>
-              <th scope="col">Conditions and data</th>
-              <th scope="col">Counters</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rules.map((rule) => (
-              <RuleRow rule={rule} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label={`Rules of ${name}`}
+        isTight
+        head={["Priority", "Type", "Rule", "Conditions and data", "Counters"]}
+      >
+        {rules.map((rule) => (
+          <RuleRow rule={rule} />
+        ))}
+      </ScrollTable>
     </details>
   );
 }
@@ -107,49 +98,37 @@ function FlowTable({ port }: { readonly port: VfpPortView }) {
   const { flows } = port.listing;
   if (flows.length === 0) return <p class="dim">No flows: nothing has passed this port since it was made.</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Unified flows">
-      <table class="list tight">
-        <thead>
+    <ScrollTable label="Unified flows" isTight head={["Flow", "Does", "Packets", "Idle"]}>
+      {flows.map(
+        ({
+          direction,
+          protocol,
+          source,
+          sourcePort,
+          destination,
+          destinationPort,
+          transposition,
+          packets,
+          idleSeconds,
+          ttl,
+        }) => (
           <tr>
-            <th scope="col">Flow</th>
-            <th scope="col">Does</th>
-            <th scope="col">Packets</th>
-            <th scope="col">Idle</th>
+            <th scope="row">
+              <Chip>{direction}</Chip> {protocol} {source}:{sourcePort} → {destination}:{destinationPort}
+            </th>
+            <td class="small">
+              {Object.entries(transposition)
+                .map(([part, words]) => `${part} ${words}`)
+                .join("; ")}
+            </td>
+            <td>{packets}</td>
+            <td>
+              {idleSeconds} of {ttl} s
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {flows.map(
-            ({
-              direction,
-              protocol,
-              source,
-              sourcePort,
-              destination,
-              destinationPort,
-              transposition,
-              packets,
-              idleSeconds,
-              ttl,
-            }) => (
-              <tr>
-                <th scope="row">
-                  <Chip>{direction}</Chip> {protocol} {source}:{sourcePort} → {destination}:{destinationPort}
-                </th>
-                <td class="small">
-                  {Object.entries(transposition)
-                    .map(([part, words]) => `${part} ${words}`)
-                    .join("; ")}
-                </td>
-                <td>{packets}</td>
-                <td>
-                  {idleSeconds} of {ttl} s
-                </td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+        ),
+      )}
+    </ScrollTable>
   );
 }
 
@@ -247,57 +226,38 @@ function StackView({ node }: { readonly node: string }) {
       {({ adapters, routes }) => (
         <>
           <h3>Adapters</h3>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Adapters">
-            <table class="list tight">
-              <thead>
-                <tr>
-                  <th scope="col">Compartment</th>
-                  <th scope="col">Adapter</th>
-                  <th scope="col">MAC</th>
-                  <th scope="col">Addresses</th>
-                  <th scope="col">MTU</th>
-                  <th scope="col">DNS</th>
-                </tr>
-              </thead>
-              <tbody>
-                {adapters.map(({ compartment, name, mac, addresses, mtuBytes, dnsServers }) => (
-                  <tr>
-                    <td>{compartment}</td>
-                    <th scope="row">{name}</th>
-                    <td>{mac}</td>
-                    <td>{addresses.join(", ")}</td>
-                    <td>{mtuBytes}</td>
-                    <td>{dnsServers.join(", ")}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ScrollTable
+            label="Adapters"
+            isTight
+            head={["Compartment", "Adapter", "MAC", "Addresses", "MTU", "DNS"]}
+          >
+            {adapters.map(({ compartment, name, mac, addresses, mtuBytes, dnsServers }) => (
+              <tr>
+                <td>{compartment}</td>
+                <th scope="row">{name}</th>
+                <td>{mac}</td>
+                <td>{addresses.join(", ")}</td>
+                <td>{mtuBytes}</td>
+                <td>{dnsServers.join(", ")}</td>
+              </tr>
+            ))}
+          </ScrollTable>
           <h3>Routes</h3>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Routes">
-            <table class="list tight">
-              <thead>
-                <tr>
-                  <th scope="col">Compartment</th>
-                  <th scope="col">Destination</th>
-                  <th scope="col">Next hop</th>
-                  <th scope="col">Adapter</th>
-                  <th scope="col">Metric</th>
-                </tr>
-              </thead>
-              <tbody>
-                {routes.map(({ compartment, destination, nextHop, adapter, metric }) => (
-                  <tr>
-                    <td>{compartment}</td>
-                    <th scope="row">{destination}</th>
-                    <td>{nextHop ?? "on the link"}</td>
-                    <td>{adapter}</td>
-                    <td>{metric}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ScrollTable
+            label="Routes"
+            isTight
+            head={["Compartment", "Destination", "Next hop", "Adapter", "Metric"]}
+          >
+            {routes.map(({ compartment, destination, nextHop, adapter, metric }) => (
+              <tr>
+                <td>{compartment}</td>
+                <th scope="row">{destination}</th>
+                <td>{nextHop ?? "on the link"}</td>
+                <td>{adapter}</td>
+                <td>{metric}</td>
+              </tr>
+            ))}
+          </ScrollTable>
         </>
       )}
     </Awaited>

@@ -195,3 +195,31 @@ export function Choice<T extends string>({
     </div>
   );
 }
+
+/** A table that scrolls by itself where the window is narrow, by keyboard too. `head`: titles of its columns. */
+export function ScrollTable({
+  label,
+  head,
+  isTight = false,
+  children,
+}: {
+  readonly label: string;
+  readonly head: readonly string[];
+  readonly isTight?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table class={isTight ? "list tight" : "list"}>
+        <thead>
+          <tr>
+            {head.map((title) => (
+              <th scope="col">{title}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

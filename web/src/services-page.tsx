@@ -3,7 +3,7 @@ import type { ServiceList } from "#cluster/api/documents.ts";
 import { get, useAnswer, useExplanations } from "./client.ts";
 import { plural, type Explanations } from "./document.ts";
 import { Awaited } from "./page-parts.tsx";
-import { Chip, CodeNote, Stat, type Tone } from "./parts.tsx";
+import { ScrollTable, Chip, CodeNote, Stat, type Tone } from "./parts.tsx";
 import { Link, hrefOf, navigate } from "./route.tsx";
 
 type FrontEnd = ServiceList["items"][number];
@@ -73,24 +73,14 @@ function ServiceSection({
         {titleOf(first)} <span class="count">{plural(fronts.length, "front end")}</span>{" "}
         {bad > 0 ? <Chip tone="bad">{bad} not as wanted</Chip> : null}
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label={titleOf(first)}>
-        <table class="list">
-          <thead>
-            <tr>
-              <th scope="col">Node</th>
-              <th scope="col">Front end</th>
-              <th scope="col">Load balancer of HNS</th>
-              <th scope="col">Back ends</th>
-              <th scope="col">VFP</th>
-            </tr>
-          </thead>
-          <tbody>
-            {fronts.map((front) => (
-              <FrontEndRow front={front} explanations={explanations} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label={titleOf(first)}
+        head={["Node", "Front end", "Load balancer of HNS", "Back ends", "VFP"]}
+      >
+        {fronts.map((front) => (
+          <FrontEndRow front={front} explanations={explanations} />
+        ))}
+      </ScrollTable>
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import type { TraceResolution, TraceStep } from "#cluster/trace/trace-report.ts";
 import { FrameView } from "./bytes.tsx";
 import type { Explanations } from "./document.ts";
-import { Chip, CodeNote, Section } from "./parts.tsx";
+import { ScrollTable, Chip, CodeNote, Section } from "./parts.tsx";
 
 type Provenance = NonNullable<TraceStep["provenance"]>;
 
@@ -137,32 +137,23 @@ export function Resolution({
       </p>
       {code === undefined ? null : <CodeNote code={code} explanations={explanations} isOpen />}
       {detail === undefined ? null : <p>{detail}</p>}
-      <div class="scroll" tabIndex={0} role="region" aria-label="Questions of the resolver">
-        <table class="list tight">
-          <thead>
-            <tr>
-              <th scope="col">Question</th>
-              <th scope="col">Type</th>
-              <th scope="col">Outcome</th>
-              <th scope="col">Addresses</th>
-              <th scope="col">Server</th>
-            </tr>
-          </thead>
-          <tbody>
-            {questions.map((question) => (
-              <tr>
-                <th scope="row">{question.name}</th>
-                <td>{question.type}</td>
-                <td>
-                  {question.outcome} <span class="dim">{question.detail}</span>
-                </td>
-                <td>{question.addresses.join(", ")}</td>
-                <td>{question.server ?? "none"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label="Questions of the resolver"
+        isTight
+        head={["Question", "Type", "Outcome", "Addresses", "Server"]}
+      >
+        {questions.map((question) => (
+          <tr>
+            <th scope="row">{question.name}</th>
+            <td>{question.type}</td>
+            <td>
+              {question.outcome} <span class="dim">{question.detail}</span>
+            </td>
+            <td>{question.addresses.join(", ")}</td>
+            <td>{question.server ?? "none"}</td>
+          </tr>
+        ))}
+      </ScrollTable>
     </Section>
   );
 }
