@@ -8,25 +8,10 @@ import {
   opened,
   outcomeOf,
   policy,
+  policyCluster,
 } from "#test/support/policy/policy-cluster.ts";
 
-function cluster({ network, fields }: Engine): string {
-  return `
-apiVersion: mullion/v1alpha1
-kind: Cluster
-metadata: { name: policies }
-dns: { enabled: false }
-${fields}
-network: ${network}
-nodes:
-  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
-  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
-pods:
-  - { name: web, node: win-1, labels: { app: web } }
-  - { name: client, node: win-2, labels: { app: client } }
-  - { name: other, namespace: foreign, node: win-2, labels: { app: client } }
-`;
-}
+const cluster = (engine: Engine): string => policyCluster(engine, { name: "other", app: "client" });
 
 const WEB = "{ matchLabels: { app: web } }";
 const CLIENT = "pod/default/client";

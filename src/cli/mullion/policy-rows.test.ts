@@ -1,7 +1,14 @@
 // What the policy engines of Windows do, by packets (control-planes.md §7.2); what they write is beside each engine.
 import { describe, expect, it } from "vitest";
 import type { ControlClient } from "#cluster/api/client.ts";
-import { CALICO, type Engine, NPM, opened, policy } from "#test/support/policy/policy-cluster.ts";
+import {
+  CALICO,
+  type Engine,
+  NPM,
+  opened,
+  policy,
+  policyCluster,
+} from "#test/support/policy/policy-cluster.ts";
 
 const WEB = "pod/default/web";
 const CLIENT = "pod/default/client";
@@ -10,23 +17,7 @@ const NODE = "node/win-1";
 const OF_WEB = "podSelector: { matchLabels: { app: web } }";
 const FROM_CLIENT = "from: [{ podSelector: { matchLabels: { app: client } } }]";
 
-function cluster({ network, fields }: Engine): string {
-  return `
-apiVersion: mullion/v1alpha1
-kind: Cluster
-metadata: { name: policies }
-dns: { enabled: false }
-${fields}
-network: ${network}
-nodes:
-  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
-  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
-pods:
-  - { name: web, node: win-1, labels: { app: web } }
-  - { name: client, node: win-2, labels: { app: client } }
-  - { name: stranger, namespace: foreign, node: win-2, labels: { app: stranger } }
-`;
-}
+const cluster = (engine: Engine): string => policyCluster(engine, { name: "stranger", app: "stranger" });
 
 /** `pod/default/client tcp 80`: true when the packet arrives. */
 type Flow = `${string} ${"tcp" | "udp" | "icmp"} ${number}`;

@@ -22,6 +22,25 @@ export const NPM: Engine = {
   fields: "policy: azure-npm",
 };
 
+/** A web pod on one Windows node, and a client and a pod of another namespace on the other. `foreign`: that pod's name and label. */
+export function policyCluster({ network, fields }: Engine, foreign: { name: string; app: string }): string {
+  return `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: policies }
+dns: { enabled: false }
+${fields}
+network: ${network}
+nodes:
+  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+pods:
+  - { name: web, node: win-1, labels: { app: web } }
+  - { name: client, node: win-2, labels: { app: client } }
+  - { name: ${foreign.name}, namespace: foreign, node: win-2, labels: { app: ${foreign.app} } }
+`;
+}
+
 export function policy(spec: string, name = "p"): string {
   return `apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
