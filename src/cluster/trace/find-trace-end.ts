@@ -169,10 +169,12 @@ export function podWithoutNetwork(
   cluster: Cluster,
   text: string,
 ): { readonly reference: string; readonly why: string } | undefined {
-  if (isKnownEnd(cluster, text)) return undefined;
   const pod = findPodWithoutNetwork(text, cluster);
   if (pod === undefined) return undefined;
   const { namespace, name } = pod.metadata;
+  const isThere = cluster.pods.some(({ spec }) => spec.name === name && spec.namespace === namespace);
+  // What else has the name is asked last: all names of the cluster are listed for it.
+  if (isThere || isKnownEnd(cluster, text)) return undefined;
   return { reference: `pod/${namespace}/${name}`, why: describeWaiting(pod) };
 }
 
