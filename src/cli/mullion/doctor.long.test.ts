@@ -8,6 +8,7 @@ import { Prng } from "#core/base/prng.ts";
 import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { doctor } from "./doctor.ts";
+import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 
 const DSR = "kubeProxy: { enableDSR: true }\n";
@@ -68,6 +69,20 @@ describe.each(["", DSR, OVERLAY, "network: { driver: Overlay }\n"])("a sound nod
   });
 });
 
+it("reads in one thread and in three, and reports the same", async () => {
+  const paths = ["examples/broken-node/collected", "examples/trouble-l2bridge-dsr"];
+  const outputs: string[] = [];
+  for (const threads of ["1", "3"]) {
+    let output = "";
+    const terminal = { ...processTerminal(), stdout: (text: string) => void (output += text) };
+    const argv = ["doctor", ...paths, "-o", "json", "--threads", threads];
+    await runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+    outputs.push(output);
+  }
+  expect(outputs[0]).toContain('"findings"');
+  expect(outputs[1]).toBe(outputs[0]);
+});
+
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 const PAIRS = Number(process.env["PAIRS"] ?? 200);
 
@@ -75,12 +90,19 @@ function isOfOne({ code }: Fault): boolean {
   return code.startsWith("load-balancer");
 }
 
+/** Both are about the route to the one other node: what is gone has no wrong address. */
+function isOfRoute({ code }: Fault): boolean {
+  return code.startsWith("remote-subnet-route");
+}
+
 function pairOf(prng: Prng): readonly [Fault, Fault] {
   const first = FAULTS[prng.below(FAULTS.length)]!;
   // Where all load balancers are gone, no other fault of one shows.
   const others = FAULTS.filter(
     (each) =>
-      each.code !== first.code && !(each.isOfAll !== first.isOfAll && isOfOne(each) && isOfOne(first)),
+      each.code !== first.code &&
+      !(isOfRoute(each) && isOfRoute(first)) &&
+      !(each.isOfAll !== first.isOfAll && isOfOne(each) && isOfOne(first)),
   );
   return [first, others[prng.below(others.length)]!];
 }
@@ -88,7 +110,8 @@ function pairOf(prng: Prng): readonly [Fault, Fault] {
 describe(`two faults at once, replay: SEED=${seed} npm run test:long -- cli/mullion/doctor`, () => {
   it(`both causes and no third, ${PAIRS} times`, { timeout: 1_200_000 }, async () => {
     const prng = new Prng(seed);
-    let [certain, certainRight] = [0, 0];
+    const told = { certain: 0, likely: 0, possible: 0 };
+    const right = { certain: 0, likely: 0, possible: 0 };
     for (let each = 0; each < PAIRS; each++) {
       const pair = pairOf(prng);
       const what = pair.map(({ name }) => name).join(" and ");
@@ -108,10 +131,15 @@ describe(`two faults at once, replay: SEED=${seed} npm run test:long -- cli/mull
         findings.filter(({ code }) => !wanted.includes(code)),
         what,
       ).toEqual([]);
-      const sure = findings.filter(({ certainty }) => certainty === "certain");
-      certain += sure.length;
-      certainRight += sure.filter(({ code }) => wanted.includes(code)).length;
+      for (const { code, certainty } of findings) {
+        told[certainty]++;
+        if (wanted.includes(code)) right[certainty]++;
+      }
     }
-    expect(certainRight).toBeGreaterThanOrEqual(certain * 0.95);
+    process.stdout.write(`right, of those told: ${JSON.stringify({ right, told })}\n`);
+    expect(right.certain).toBeGreaterThanOrEqual(told.certain * 0.95);
+    expect(right.likely).toBeGreaterThanOrEqual(told.likely * 0.8);
+    // A share of none says nothing.
+    expect(Math.min(told.certain, told.likely)).toBeGreaterThan(PAIRS / 10);
   });
 });

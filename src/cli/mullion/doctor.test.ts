@@ -126,6 +126,12 @@ describe("what is no evidence, and half of it", () => {
       { ...node, "node/System.evtx": EVTX },
       /node\/System\.evtx:1: it is a Windows event log/u,
     ],
+    // ptylenda/kubernetes-for-windows, kube-cleanup.ps1.
+    [
+      "a script that names a file",
+      { ...node, "node/cleanup.ps1": 'rm -fo "C:\\var\\run\\flannel\\subnet.env"\n' },
+      /node\/cleanup\.ps1:1: it is a script/u,
+    ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
     ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 91 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
@@ -231,6 +237,35 @@ it("prints JSON that fits its schema, and YAML of the same value", async () => {
   expect(report.notRead).toHaveLength(1);
 });
 
+// What the threads found to be the cause.
+describe("a log of a broken node, and nothing else", () => {
+  it.each([
+    // kubernetes/kubernetes#139519: HNS was away, kube-proxy forgot what it had made, and HNS brought it back.
+    [
+      'E0605 09:12:11.3 5012 proxier.go:1573] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: Cannot create a file when that file already exists. (0xb7)"',
+      "hns-load-balancers-lost",
+    ],
+    // kubernetes-sigs/sig-windows-tools#92: deleting the pod of flannel mends it.
+    [
+      "E0529 11:22:33.0 1532 reflector.go:153] Failed to list *v1.Node: Get https://10.0.0.10:6443/api/v1/nodes?resourceVersion=0: http2: no cached connection was available",
+      "flanneld-connection-dead",
+    ],
+    // kubernetes/kubernetes#100962: the source address was that of the subnet.
+    [
+      'E0409 13:34:04.7 3560 proxier.go:998] "Source Vip endpoint creation failed" err="hcnCreateEndpoint failed in Win32: An address provided is invalid or reserved. (0x803b002f)"',
+      "hcn-e-addr-invalid-or-reserved",
+    ],
+    // projectcalico/calico#5539: kube-proxy ended at each start.
+    [
+      'E0218 09:00:00.1 1111 run.go:74] "command failed" err="failed complete: cannot set feature gate IPv6DualStack to false, feature is locked to true"',
+      "kube-proxy-cannot-start",
+    ],
+  ])("%s", async (line, code) => {
+    const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
+    expect(findings[0]?.code).toBe(code);
+  });
+});
+
 describe("--redact", () => {
   const documents = healthyNode();
   documents.loadBalancers.splice(0, 1);
@@ -280,6 +315,11 @@ describe("what must not be reported (false alarms seen in real dumps)", () => {
     Subnets: [{ AddressPrefix: "172.17.0.0/16", GatewayAddress: "172.17.0.1" }],
     Extensions: [
       {
+        Id: "E7C3B2F0-F3C5-48DF-AF2B-10FED6D72E7A",
+        IsEnabled: false,
+        Name: "Microsoft Windows Filtering Platform",
+      },
+      {
         Id: "F74F241B-440F-4433-BB28-00F89EAD20D8",
         IsEnabled: false,
         Name: "Microsoft Azure VFP Switch Extension",
@@ -289,7 +329,7 @@ describe("what must not be reported (false alarms seen in real dumps)", () => {
 
   it.each([
     ["the External network without policies and endpoints", external],
-    ["VFP disabled on a nat network", nat],
+    ["WFP and VFP disabled on a nat network", nat],
   ])("%s", async (_, network) => {
     const documents = healthyNode();
     documents.networks.push(network);

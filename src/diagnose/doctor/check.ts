@@ -1,4 +1,5 @@
 /** What a check is, and what it finds. */
+import type { JsonObject } from "#core/base/json.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
@@ -68,10 +69,17 @@ export interface TwinFrontEnd {
 
 /** A fault, as something that can be done to a twin. */
 export type TwinChange =
-  | ({ readonly change: "remove-load-balancer" } & TwinFrontEnd)
+  /** `from`: the address of the pod that lacks its rules; else any pod of the node asks. */
+  | ({ readonly change: "remove-load-balancer"; readonly from?: Ip } & TwinFrontEnd)
   /** A load balancer leads to an address that nobody has any more. */
   | ({ readonly change: "stale-back-end"; readonly address: Ip } & TwinFrontEnd)
   | { readonly change: "remove-remote-subnet-route"; readonly range: string }
+  /** The route to a node has settings that are not the node's. */
+  | { readonly change: "wrong-remote-subnet-route"; readonly range: string; readonly settings: JsonObject }
+  /** The pod of this address has no endpoint. */
+  | { readonly change: "remove-endpoint"; readonly address: Ip }
+  /** The pod of this address is not translated towards the outside. */
+  | { readonly change: "remove-outbound-nat"; readonly address: Ip }
   /** A remote endpoint has the address of a pod of the node. */
   | { readonly change: "remote-endpoint"; readonly address: Ip };
 

@@ -11,9 +11,19 @@ import {
   type NodeCheck,
   type NodeFinding,
   type Proof,
+  shows,
 } from "./check.ts";
 import { NODE_CHECKS } from "./checks/all-checks.ts";
-import { type Evidence, type KindOfEvidence, type NodeEvidence, countOf, isPartial } from "./evidence.ts";
+import {
+  type Evidence,
+  type KindOfEvidence,
+  type NodeEvidence,
+  OF_CLUSTER,
+  OF_HNS,
+  countOf,
+  isPartial,
+} from "./evidence.ts";
+import { type TimesApart, daysBefore, timesApart } from "./file-times.ts";
 import { HOST_READERS, KINDS_OF_HOST_FACTS, type KindOfHostFact } from "./host-facts.ts";
 import { type FileReading, type ReadEvidence, type ScannedLog, readEvidence } from "./read-evidence.ts";
 import { redact } from "./redact.ts";
@@ -85,21 +95,26 @@ export const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
 
 const NO_TWIN: Proof = { isProved: false, says: WORDS.notBrought };
 
-/** A twin is made when the first finding needs one. */
-class LazyTwin {
-  private twin: Promise<Twin | string> | undefined;
-  private readonly read: ReadEvidence;
+/** What one check found on a node; packets have not been asked yet. */
+interface Claim {
+  readonly node: string;
+  readonly check: NodeCheck;
+  readonly found: CheckFinding;
+}
 
-  constructor(read: ReadEvidence) {
-    this.read = read;
-  }
-
-  async prove({ name }: NodeEvidence, { twin: change }: CheckFinding): Promise<Proof> {
-    if (change === undefined) return NO_TWIN;
-    this.twin ??= Twin.open(this.read.manifests.map(({ file, text }) => ({ name: file, text })));
-    const twin = await this.twin;
-    return typeof twin === "string" ? { isProved: false, says: twin } : twin.prove(name, change);
-  }
+/** Asks packets of one twin about all claims that can be brought to it; without any there is no twin. */
+async function proofsOf({ manifests }: ReadEvidence, claims: readonly Claim[]): Promise<readonly Proof[]> {
+  const changes = claims.flatMap(({ found }) => found.twin ?? []);
+  const texts = manifests.map(({ file, text }) => ({ name: file, text }));
+  const twin = changes.length === 0 ? undefined : await Twin.open(texts, changes);
+  const proofs: Proof[] = [];
+  for (const { node, found } of claims)
+    if (found.twin === undefined || twin === undefined) proofs.push(NO_TWIN);
+    else
+      proofs.push(
+        typeof twin === "string" ? { isProved: false, says: twin } : await twin.prove(node, found.twin),
+      );
+  return proofs;
 }
 
 /** What the catalogue or the table of errors says of the cause. */
@@ -112,17 +127,12 @@ function byEntry(code: KnowledgeCode): Explained {
   return { code, remedy: getEntry(code).remedy };
 }
 
-function draft(
-  node: NodeEvidence,
-  { code, remedy }: Explained,
-  found: CheckFinding,
-  proof: Proof,
-): NodeFinding {
+function draft(node: string, { code, remedy }: Explained, found: CheckFinding, proof: Proof): NodeFinding {
   const { certainty, message, evidence, breaks, others } = found;
   return {
     code,
     certainty,
-    node: node.name,
+    node,
     message,
     evidence,
     breaks,
@@ -152,18 +162,23 @@ const LOG_QUESTIONS: readonly {
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */
 function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
   for (const { file, findings } of node.logs)
-    for (const { error, standing, firstLine, line } of findings) {
+    for (const { error, standing, firstLine, lastLine, line } of findings) {
       if (!origins.includes(error.origin) || error.certainty === "unknown" || standing === "wrapper")
         continue;
       const isSure = error.certainty === "certain" && standing === "root";
       const { related, remedy, cause } = error;
+      const older = firstLine === lastLine ? daysBefore(line, node) : undefined;
       yield draft(
-        node,
+        node.name,
         related === undefined ? { code: error.id, remedy } : byEntry(related),
         {
-          certainty: isSure ? "likely" : "possible",
+          // What happened days before the dump may be over.
+          certainty: isSure && older === undefined ? "likely" : "possible",
           message: `the log says: ${error.texts[0] ?? error.names[0] ?? error.id}`,
-          evidence: [{ file, line: firstLine, says: line }],
+          evidence: [
+            { file, line: firstLine, says: line },
+            ...(older === undefined ? [] : [shows(older.place, older.says)]),
+          ],
           breaks: related === undefined ? (cause.split("\n\n")[0] ?? cause) : getEntry(related).title,
         },
         NO_TWIN,
@@ -231,49 +246,87 @@ export interface ExamineOptions {
   readonly logs?: readonly ScannedLog[];
   /** Addresses and names of the cluster are replaced, the same by the same. */
   readonly isRedacted?: boolean;
+  /** The only node that is examined; default: all. */
+  readonly node?: string | undefined;
 }
 
 /** Examines what files show. */
 export async function examineNodes(
   readings: readonly FileReading[],
-  { logs = [], isRedacted = false }: ExamineOptions = {},
+  { logs = [], isRedacted = false, node }: ExamineOptions = {},
 ): Promise<DoctorReport> {
-  const read = readEvidence(readings, logs);
+  const whole = readEvidence(readings, logs);
+  const nodes = whole.evidence.nodes.filter(({ name }) => node === undefined || name === node);
+  const read = { ...whole, evidence: { ...whole.evidence, nodes } };
   const report = await reportOf(read);
   return isRedacted ? redact(report, read.evidence.cluster) : report;
 }
 
+type NotMade = DoctorReport["checksNotMade"][number];
+
+/** What was asked of one node. */
+interface Examination {
+  readonly claims: readonly Claim[];
+  readonly ofLogs: readonly NodeFinding[];
+  readonly made: number;
+  readonly notMade: readonly NotMade[];
+  readonly apart: TimesApart | undefined;
+}
+
+/** A check that compares HNS with objects of the cluster. */
+function comparesBoth({ needs }: NodeCheck): boolean {
+  return needs.some((kind) => OF_CLUSTER.includes(kind)) && needs.some((kind) => OF_HNS.includes(kind));
+}
+
+/** One step less sure. */
+function lessSure(found: CheckFinding): CheckFinding {
+  return { ...found, certainty: found.certainty === "certain" ? "likely" : "possible" };
+}
+
+function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
+  const notMade: NotMade[] = [];
+  const claims: Claim[] = [];
+  const apart = timesApart(node, evidence.cluster);
+  let made = 0;
+  for (const check of NODE_CHECKS) {
+    const lacks = lacksOf(check, node, evidence);
+    if (lacks.length > 0) {
+      const missing = lacks.map((lack) => (lack.isPartial ? `all ${lack.kind}` : lack.kind));
+      const collect = [...new Set(lacks.map(({ kind }) => COLLECT[kind]))];
+      notMade.push({ node: node.name, check: check.id, asks: check.asks, missing, collect });
+      continue;
+    }
+    made++;
+    const isLessSure = apart !== undefined && comparesBoth(check);
+    for (const found of check.find(node, evidence.cluster))
+      claims.push({ node: node.name, check, found: isLessSure ? lessSure(found) : found });
+  }
+  const logged = LOG_QUESTIONS.flatMap(({ origins }) => [...ofLogs(node, origins)]);
+  if (node.logs.length === 0)
+    for (const { id, who } of LOG_QUESTIONS) {
+      const asks = `no log shows an error of ${who} with a known cause`;
+      notMade.push({ node: node.name, check: id, asks, missing: ["logs"], collect: [COLLECT.logs] });
+    }
+  // A log alone, in which nothing is known, says nothing of the node.
+  else if (made > 0) made += LOG_QUESTIONS.length;
+  return { claims, ofLogs: logged, made, notMade, apart };
+}
+
 async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
   const { evidence, files, problems } = read;
-  const twin = new LazyTwin(read);
-  const findings: NodeFinding[] = [];
-  const checksNotMade: DoctorReport["checksNotMade"][number][] = [];
-  let checksMade = 0;
-  for (const node of evidence.nodes) {
-    const before = checksMade;
-    let logsRead = 0;
-    for (const check of NODE_CHECKS) {
-      const lacks = lacksOf(check, node, evidence);
-      if (lacks.length > 0) {
-        const missing = lacks.map((lack) => (lack.isPartial ? `all ${lack.kind}` : lack.kind));
-        const collect = [...new Set(lacks.map(({ kind }) => COLLECT[kind]))];
-        checksNotMade.push({ node: node.name, check: check.id, asks: check.asks, missing, collect });
-        continue;
-      }
-      checksMade++;
-      for (const found of check.find(node, evidence.cluster))
-        findings.push(draft(node, byEntry(found.code ?? check.code), found, await twin.prove(node, found)));
-    }
-    for (const { id, who, origins } of LOG_QUESTIONS) {
-      const asks = `no log shows an error of ${who} with a known cause`;
-      findings.push(...ofLogs(node, origins));
-      if (node.logs.length > 0) logsRead++;
-      else
-        checksNotMade.push({ node: node.name, check: id, asks, missing: ["logs"], collect: [COLLECT.logs] });
-    }
-    // A log alone, in which nothing is known, says nothing of the node.
-    if (checksMade > before) checksMade += logsRead;
-  }
+  const examined = evidence.nodes.map((node) => examineNode(node, evidence));
+  const proofs = (
+    await proofsOf(
+      read,
+      examined.flatMap(({ claims }) => claims),
+    )
+  ).values();
+  const findings = examined.flatMap(({ claims, ofLogs: logged }) => [
+    ...claims.map(({ node, check, found }) =>
+      draft(node, byEntry(found.code ?? check.code), found, proofs.next().value ?? NO_TWIN),
+    ),
+    ...logged,
+  ]);
   const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
   findings.push(...ofLint(evidence, only?.name ?? "the cluster"));
   return {
@@ -281,14 +334,18 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
     kind: "DoctorReport",
     nodes: evidence.nodes.map(({ name }) => name),
     findings: withoutDoubles(findings).toSorted(bySureness),
-    checksMade,
-    checksNotMade,
+    checksMade: examined.reduce((sum, { made }) => sum + made, 0),
+    checksNotMade: examined.flatMap(({ notMade }) => notMade),
     files: files.filter(({ holds }) => holds.length > 0),
     notRead: [
       ...files
         .filter(({ holds }) => holds.length === 0)
         .map(({ file }) => ({ file, line: 1, reason: "nothing in it is recognised" })),
-      ...problems.map(({ file, line, message }) => ({ file, line: Math.max(1, line), reason: message })),
+      ...[...problems, ...examined.flatMap(({ apart }) => apart ?? [])].map(({ file, line, message }) => ({
+        file,
+        line: Math.max(1, line),
+        reason: message,
+      })),
     ],
   };
 }

@@ -147,7 +147,16 @@ export function listedEndpoints(
   });
 }
 
-const OF_CLUSTER: readonly KindOfEvidence[] = ["nodes", "pods", "services", "endpoint slices", "links"];
+/** What is objects of HNS. */
+export const OF_HNS: readonly KindOfEvidence[] = ["networks", "endpoints", "namespaces", "load balancers"];
+
+export const OF_CLUSTER: readonly KindOfEvidence[] = [
+  "nodes",
+  "pods",
+  "services",
+  "endpoint slices",
+  "links",
+];
 
 /** True where there may be more of a kind than was read. */
 export function isPartial(kind: KindOfEvidence, node: NodeEvidence, cluster: ClusterEvidence): boolean {

@@ -28,12 +28,13 @@ function shortRemedy(remedy: string): string {
   return (first?.kind === "paragraph" ? first.text : remedy).replace(/:$/u, ".");
 }
 
-function formatFinding(finding: NodeFinding, number: number, style: TextStyle): string {
+/** @param number among those of a report; undefined for one alone. */
+export function formatFinding(finding: NodeFinding, number: number | undefined, style: TextStyle): string {
   const { code, node, message, evidence, breaks, proof, others = [], remedy } = finding;
   const shown = others.slice(0, OTHERS_SHOWN).join(", ");
   const hidden = others.length - OTHERS_SHOWN;
   const lines = [
-    `${style.bold(`${number}. ${node}`)}: ${certaintyWord(finding, style)}: ${code}`,
+    `${style.bold(number === undefined ? `${INDENT}${node}` : `${number}. ${node}`)}: ${certaintyWord(finding, style)}: ${code}`,
     ...wrap(`${message}.`, style.columns - INDENT.length).map((line) => INDENT + line),
     ...evidence.flatMap(({ file, line, says }) => labelled("evidence", `${file}:${line}: ${says}`, style)),
     ...(others.length === 0

@@ -116,7 +116,10 @@ export class FileReading {
   readonly emptyList: Place | undefined;
   readonly host: HostFacts;
   readonly links: ClusterEvidence["links"];
-  private readonly documents: readonly LintDocument[];
+  /** Objects of HNS and nothing else: HNS has taken them, so lint has nothing to say of them. */
+  readonly isDump: boolean;
+  /** Data alone, so that a reading goes from thread to thread. */
+  private readonly documents: readonly Pick<LintDocument, "kind" | "value" | "text">[];
 
   /** @param placeOf where an object stands that no file has; else in `source`. */
   constructor(given: SourceText, placeOf?: (object: KubeObject) => string) {
@@ -133,6 +136,7 @@ export class FileReading {
     }));
     // A document of objects is nothing else; it may be long.
     const isDocument = /^\s*[[{]/u.test(text) && this.objects.length + this.hns.length > 0;
+    this.isDump = isDocument && this.hns.length > 0;
     const lines = isDocument ? [] : linesOf(source);
     this.host = readHostFacts(lines);
     this.links = readLinks(lines);
@@ -143,8 +147,19 @@ export class FileReading {
     for (const kind of KINDS_OF_HOST_FACTS) this.count(this.host[kind].length, HOST_READERS[kind].holds);
     this.count(this.links.length, "network devices of Linux");
     this.documents =
-      this.objects.length > 0 ? [] : recognize(source).documents.filter(({ kind }) => kind !== "hns");
+      this.objects.length > 0 || this.isDump
+        ? []
+        : recognize(source)
+            .documents.filter(({ kind }) => kind !== "hns")
+            .map(({ kind, value, text: own }) => ({ kind, value, text: own }));
     for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
+  }
+
+  /** A reading that came from another thread, where only its data was left of it. */
+  static from(data: FileReading): FileReading {
+    const { file, text, encoding, hasByteOrderMark } = data.source;
+    const source = new SourceText(file, text, encoding, hasByteOrderMark);
+    return Object.assign(Object.create(FileReading.prototype) as FileReading, data, { source });
   }
 
   /** A session in which somebody looked for the fault: errors that it shows count, whatever else it holds. */
@@ -201,15 +216,16 @@ export class FileReading {
   }
 }
 
-function recordsOf(objects: readonly DumpedObject[], kind: string): readonly HnsRecord[] {
+/** The objects of a node by their kind. */
+function recordsOf(objects: readonly DumpedObject[]): (kind: string) => readonly HnsRecord[] {
   const places = new Map<string, DumpedObject["where"]>();
   for (const { document, where } of objects) {
     const id = textOf(document["ID"]).toLowerCase();
     if (!places.has(id)) places.set(id, where);
   }
-  return dumpItems(objects)
-    .filter((item) => item.kind === kind)
-    .flatMap((item) => {
+  const byKind = Map.groupBy(dumpItems(objects), ({ kind }) => kind as string);
+  return (kind) =>
+    (byKind.get(kind) ?? []).flatMap((item) => {
       const where = places.get(item.id.toLowerCase());
       return where === undefined ? [] : [recordOf(item, { file: where.file, line: where.line })];
     });
@@ -325,8 +341,8 @@ function evidenceOf(
   own: readonly FileReading[],
   { name, node }: Pick<NodeEvidence, "name" | "node">,
 ): Omit<NodeEvidence, "logs"> {
-  const hns = own.flatMap((each) => each.hns);
-  const endpoints = recordsOf(hns, "Endpoint").map(endpointOf);
+  const recordsOfKind = recordsOf(own.flatMap((each) => each.hns));
+  const endpoints = recordsOfKind("Endpoint").map(endpointOf);
   return {
     name,
     node,
@@ -336,10 +352,10 @@ function evidenceOf(
         emptyList === undefined ? [] : [["load balancers", emptyList] as const],
       ),
     ),
-    networks: recordsOf(hns, "Network"),
+    networks: recordsOfKind("Network"),
     endpoints,
-    namespaces: recordsOf(hns, "Namespace"),
-    loadBalancers: recordsOf(hns, "LoadBalancer").map(loadBalancerOf),
+    namespaces: recordsOfKind("Namespace"),
+    loadBalancers: recordsOfKind("LoadBalancer").map(loadBalancerOf),
     listed: listedEndpoints(
       endpoints,
       own.flatMap((each) => each.listings),
@@ -394,7 +410,7 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
     evidence: {
       cluster,
       nodes: nodes.length === 0 ? nodesWithoutFiles(cluster) : nodes,
-      sources: readings.map(({ source }) => source),
+      sources: readings.filter(({ isDump }) => !isDump).map(({ source }) => source),
     },
     manifests: readings.filter((each) => each.objects.length > 0).map(({ source }) => source),
     files: [...readings.map(({ source, holds }) => ({ file: source.file, holds })), ...scanned],

@@ -14,15 +14,21 @@ import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   createEndpointOnly,
   createLoadBalancer,
+  deleteEndpoint,
   deleteLoadBalancer,
+  listEndpoints,
   listLoadBalancers,
   listNetworks,
+  modifyEndpointPolicies,
   modifyNetworkPolicies,
 } from "#contracts/hcn/operations.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Proof, TwinChange, TwinFrontEnd } from "./check.ts";
 import { doctor } from "#data/words.js";
 
@@ -43,8 +49,19 @@ function isUsable({ spec, status }: Pod, node: string | undefined): boolean {
   );
 }
 
+function nameOf({ namespace, name }: Pick<Pod["metadata"], "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
 function reference({ metadata }: Pod): string {
-  return `pod/${metadata.namespace}/${metadata.name}`;
+  return `pod/${nameOf(metadata)}`;
+}
+
+/** By what a pod can be asked: a port that it serves, else an echo. */
+function askable({ spec }: Pod): Pick<TraceRequest, "protocol" | "port"> {
+  const [port] = (spec?.containers ?? []).flatMap(({ ports = [] }) => ports);
+  if (port === undefined) return { protocol: "icmp", port: undefined };
+  return { protocol: port.protocol === "UDP" ? "udp" : "tcp", port: port.containerPort };
 }
 
 async function loadBalancersAt(client: HcnClient, { vip, port, protocol }: TwinFrontEnd) {
@@ -80,6 +97,35 @@ async function addRemote(client: HcnClient, address: Ip, nodeAddress: string): P
   });
 }
 
+async function endpointAt(
+  client: HcnClient,
+  address: Ip,
+): Promise<Awaited<ReturnType<typeof listEndpoints>>[number]> {
+  const text = formatIp(address);
+  const all = await listEndpoints(client);
+  const found = all.find(
+    ({ Flags = 0, IpConfigurations = [] }) =>
+      (Flags & ENDPOINT_FLAGS.RemoteEndpoint) === 0 &&
+      IpConfigurations.some(({ IpAddress }) => IpAddress === text),
+  );
+  if (found === undefined) throw new NotDone(`the twin has no endpoint with ${text}`);
+  return found;
+}
+
+/** Takes the route to a range of pods away, or puts one with other settings in its place. */
+async function changeRoute(client: HcnClient, range: string, settings?: JsonObject): Promise<void> {
+  const network = await podNetwork(client);
+  const [route] = (network.Policies ?? []).filter(
+    ({ Type, Settings }) => Type === "RemoteSubnetRoute" && Settings?.["DestinationPrefix"] === range,
+  );
+  if (route === undefined) throw new NotDone(`the twin has no route to ${range}`);
+  await modifyNetworkPolicies(client, network.ID, "Remove", [route]);
+  if (settings !== undefined)
+    await modifyNetworkPolicies(client, network.ID, "Add", [
+      { ...route, Settings: { ...route.Settings, ...settings } },
+    ]);
+}
+
 async function applyChange(node: ClusterNode, other: string, change: TwinChange): Promise<void> {
   const client = hcnClientOf(node);
   switch (change.change) {
@@ -94,22 +140,49 @@ async function applyChange(node: ClusterNode, other: string, change: TwinChange)
       }
       return;
     }
-    case "remove-remote-subnet-route": {
-      const network = await podNetwork(client);
-      const gone = (network.Policies ?? []).filter(
-        ({ Type, Settings }) =>
-          Type === "RemoteSubnetRoute" && Settings?.["DestinationPrefix"] === change.range,
-      );
-      if (gone.length === 0) throw new NotDone(`the twin has no route to ${change.range}`);
-      await modifyNetworkPolicies(client, network.ID, "Remove", gone);
-      return;
-    }
+    case "remove-remote-subnet-route":
+      return changeRoute(client, change.range);
+    case "wrong-remote-subnet-route":
+      return changeRoute(client, change.range, change.settings);
     case "remote-endpoint":
       await addRemote(client, change.address, other);
+      return;
+    case "remove-endpoint":
+      return deleteEndpoint(client, (await endpointAt(client, change.address)).ID);
+    case "remove-outbound-nat": {
+      const { ID, Policies = [] } = await endpointAt(client, change.address);
+      const gone = Policies.filter(({ Type }) => Type === "OutBoundNAT");
+      if (gone.length === 0) throw new NotDone(`the twin does not translate ${formatIp(change.address)}`);
+      await modifyEndpointPolicies(client, ID, "Remove", gone);
+    }
   }
 }
 
-/** A twin that is up, or why there is none. */
+/** Clusters with more Services have a twin with some of them: each is programmed on each node. */
+const SERVICES_MAX = 200;
+
+/** Of many Services those that changes are about; what serves an address does not depend on the others. */
+function concerned(
+  objects: readonly LoadedObject[],
+  changes: readonly TwinChange[],
+): readonly LoadedObject[] {
+  if (objects.filter(({ object }) => object.kind === "Service").length <= SERVICES_MAX) return objects;
+  const vips = new Set(changes.flatMap((change) => ("vip" in change ? formatIp(change.vip) : [])));
+  const kept = new Set(
+    objects.flatMap(({ object }) => {
+      if (object.kind !== "Service") return [];
+      const { clusterIP = "", clusterIPs = [clusterIP] } = object.spec ?? {};
+      return clusterIPs.some((vip) => vips.has(vip)) ? [nameOf(object.metadata)] : [];
+    }),
+  );
+  return objects.filter(({ object }) => {
+    const { metadata } = object;
+    if (object.kind === "Service") return kept.has(nameOf(metadata));
+    if (object.kind !== "EndpointSlice") return true;
+    return kept.has(nameOf({ ...metadata, name: metadata.labels?.[SERVICE_NAME_LABEL] ?? "" }));
+  });
+}
+
 export class Twin {
   private readonly cluster: Cluster;
 
@@ -117,15 +190,18 @@ export class Twin {
     this.cluster = cluster;
   }
 
-  /** @returns the reason, where the objects make no cluster. */
-  static async open(texts: readonly InputText[]): Promise<Twin | string> {
+  /**
+   * @param changes what will be brought to it
+   * @returns the reason, where the objects make no cluster.
+   */
+  static async open(texts: readonly InputText[], changes: readonly TwinChange[]): Promise<Twin | string> {
     if (texts.length === 0) return WORDS.twinWithoutObjects;
     const read = readInput(texts);
     if (!("input" in read)) return read.problems[0]?.message ?? WORDS.twinWithoutObjects;
     const { file, objects, limits } = read.input;
     if (limits.length > 0) return WORDS.twinNotJudged;
     try {
-      const { session } = await openSession({ file, objects });
+      const { session } = await openSession({ file, objects: concerned(objects, changes) });
       return new Twin(session.cluster);
     } catch (error) {
       if (!(error instanceof HcnError)) throw error;
@@ -133,27 +209,48 @@ export class Twin {
     }
   }
 
+  private podAt(address: Ip): Pod {
+    const pod = this.cluster.objects.Pod.find(({ status }) => status?.podIP === formatIp(address));
+    if (pod === undefined) throw new NotDone(`no pod of the twin has ${formatIp(address)}`);
+    return pod;
+  }
+
+  /** From another pod to the one of this address. */
+  private towards(address: Ip): TraceRequest {
+    const target = this.podAt(address);
+    const other = this.cluster.objects.Pod.find((pod) => isUsable(pod, pod.spec?.nodeName) && pod !== target);
+    if (other === undefined) throw new NotDone("no other pod of the twin runs");
+    return { from: reference(other), to: reference(target), ...askable(target) };
+  }
+
   /** The packet that a change should break: from a pod of the node, where there is one. */
   private question(name: string, change: TwinChange): TraceRequest {
     const pods = this.cluster.objects.Pod;
     const here = pods.find((pod) => isUsable(pod, name));
-    if ("vip" in change) {
-      if (here === undefined) throw new NotDone(`no pod runs on ${name} to send a packet`);
-      const protocol = NAMES[change.protocol] ?? "tcp";
-      return { from: reference(here), to: formatIp(change.vip), protocol, port: change.port };
+    if (change.change === "remote-endpoint" || change.change === "remove-endpoint")
+      return this.towards(change.address);
+    if (change.change === "remove-outbound-nat") {
+      const [outside] = this.cluster.file.outside;
+      if (outside === undefined) throw new NotDone("the twin has no host outside of the cluster");
+      return {
+        from: reference(this.podAt(change.address)),
+        to: outside.name,
+        protocol: "tcp",
+        port: undefined,
+      };
     }
-    if (change.change === "remote-endpoint") {
-      const target = pods.find((pod) => pod.status?.podIP === formatIp(change.address));
-      const other = pods.find((pod) => isUsable(pod, pod.spec?.nodeName) && pod !== target);
-      if (target === undefined || other === undefined)
-        throw new NotDone(`no pod of the twin has ${formatIp(change.address)}`);
-      return { from: reference(other), to: reference(target), protocol: "tcp", port: undefined };
+    if ("vip" in change) {
+      const own = change.change === "remove-load-balancer" ? change.from : undefined;
+      const sender = own === undefined ? here : this.podAt(own);
+      if (sender === undefined) throw new NotDone(`no pod runs on ${name} to send a packet`);
+      const protocol = NAMES[change.protocol] ?? "tcp";
+      return { from: reference(sender), to: formatIp(change.vip), protocol, port: change.port };
     }
     const peer = this.cluster.nodes.find(({ spec }) => formatPrefix(spec.podCIDR) === change.range);
     const there = pods.find((pod) => isUsable(pod, peer?.spec.name));
     if (here === undefined || there === undefined)
       throw new NotDone(`no two pods run on ${name} and behind ${change.range}`);
-    return { from: reference(here), to: reference(there), protocol: "tcp", port: undefined };
+    return { from: reference(here), to: reference(there), ...askable(there) };
   }
 
   private ask(cluster: Cluster, question: TraceRequest): TraceReport {

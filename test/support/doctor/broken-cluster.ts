@@ -138,7 +138,7 @@ export const FAULTS: readonly Fault[] = [
       "load-balancer-back-ends-differ",
     ],
     certainty: "likely",
-    isProved: false,
+    isProved: true,
     says: /and no endpoint of HNS does/u,
     breakIt: async (world, client) => {
       const pod = podsOf(world, "web-").find(({ spec }) => spec?.nodeName === NODE)!;
@@ -163,6 +163,24 @@ export const FAULTS: readonly Fault[] = [
           Type === "RemoteSubnetRoute" && Settings?.["DestinationPrefix"] === "10.244.2.0/24",
       );
       return modifyNetworkPolicies(client, network.ID, "Remove", gone);
+    },
+  },
+  {
+    name: "the route to another node leads to an address that is none of a node",
+    code: "remote-subnet-route-differs",
+    certainty: "certain",
+    isProved: true,
+    network: OVERLAY,
+    says: /the RemoteSubnetRoute to 10\.244\.2\.0\/24 has the address 10\.0\.0\.99 instead of/u,
+    breakIt: async (_, client) => {
+      const network = (await listNetworks(client)).find(({ Type }) => Type === "Overlay")!;
+      const route = (network.Policies ?? []).find(
+        ({ Type, Settings }) =>
+          Type === "RemoteSubnetRoute" && Settings?.["DestinationPrefix"] === "10.244.2.0/24",
+      )!;
+      await modifyNetworkPolicies(client, network.ID, "Remove", [route]);
+      const Settings = { ...route.Settings, ProviderAddress: "10.0.0.99" };
+      return modifyNetworkPolicies(client, network.ID, "Add", [{ ...route, Settings }]);
     },
   },
 ];

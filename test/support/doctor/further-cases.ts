@@ -125,7 +125,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "node-has-a-range",
     code: "flannel-node-without-range",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes-sigs/sig-windows-tools#345",
     says: /node win-1 has no podCIDR/u,
     file: "node/objects.json",
     change: (documents) => {
@@ -135,7 +135,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "flannel-publishes-the-node",
     code: "flannel-network-not-ready",
-    seen: NOT_PUBLIC,
+    seen: "rancher/rancher#16440 (Linux nodes)",
     says: /node win-1 has no annotation of flannel, and other nodes do/u,
     file: "node/objects.json",
     change: (documents) => {
@@ -186,7 +186,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "dns-has-back-ends",
     code: "service-without-back-ends",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes/kubernetes#83063 (Linux nodes)",
     says: /no back end of Service kube-system\/kube-dns is ready/u,
     file: "node/objects.json",
     change: (documents) => {
@@ -235,7 +235,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "source-addresses-agree",
     code: "kube-proxy-source-vip-invalid",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes/kubernetes#91912",
     says: /some load balancers send from 10\.244\.1\.3, others from 10\.244\.1\.2/u,
     file: "node/policy.txt",
     change: (documents) => setSource(documents, "10.244.1.3", 1),
@@ -251,7 +251,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "exceptions-hold-pods",
     code: "cni-exception-list-without-pods",
-    seen: NOT_PUBLIC,
+    seen: "Azure/AKS#1367 (another subnet)",
     says: /OutBoundNAT of 10\.244\.1\.7 hides it from pods too: 10\.244\.2\.5/u,
     file: "node/endpoint.txt",
     change: ({ endpoints }) => {
@@ -261,7 +261,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "endpoints-ask-the-clusters-dns",
     code: "endpoint-dns-differs",
-    seen: NOT_PUBLIC,
+    seen: "ovn-kubernetes/ovn-kubernetes#336",
     says: /pod shop\/web-1 asks 11\.0\.0\.10 for names, and the cluster's DNS is 10\.96\.0\.10/u,
     file: "node/endpoint.txt",
     change: ({ endpoints }) => {
@@ -281,7 +281,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "macs-are-single",
     code: "endpoint-mac-doubled",
-    seen: NOT_PUBLIC,
+    seen: "moby/moby#22174 (Linux containers)",
     says: /two local endpoints of a network have the MAC address 00-15-5D-24-50-01/u,
     file: "node/endpoint.txt",
     change: ({ endpoints }) => {
@@ -322,7 +322,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "compartments-exist",
     code: "endpoint-compartment-differs",
-    seen: NOT_PUBLIC,
+    seen: "microsoft/Windows-Containers#401",
     says: /namespace \S+ is compartment 3, which Windows does not have/u,
     file: "node/namespaces.txt",
     change: (documents) => replaceIn(documents, "compartments.txt", ": 3", ": 5"),
@@ -395,7 +395,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "node-ports-have-load-balancers",
     code: "load-balancer-missing",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes/kubernetes#78874",
     says: /no load balancer for node port 31080\/TCP of Service shop\/web/u,
     file: "node/objects.json",
     change: withNodePort,
@@ -403,7 +403,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "ingress-addresses-have-load-balancers",
     code: "load-balancer-missing",
-    seen: NOT_PUBLIC,
+    seen: "microsoft/hcsshim#1043",
     says: /no load balancer for 203\.0\.113\.7:80\/TCP of Service shop\/web/u,
     file: "node/objects.json",
     change: (documents) => {
@@ -415,7 +415,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "load-balancers-have-back-ends",
     code: "hns-load-balancer-without-endpoints",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes/kubernetes#137530",
     says: /load balancer 22222222-\S+ of 10\.96\.7\.7 has no back end/u,
     file: "node/policy.txt",
     change: ({ loadBalancers }) => {
@@ -457,7 +457,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "networks-of-plugins-exist",
     code: "cni-network-not-found",
-    seen: NOT_PUBLIC,
+    seen: "Azure/azure-container-networking#283 (azure-vnet)",
     says: /the CNI configuration is of network cbr0, which HNS does not have/u,
     file: "node/cni.conflist",
     change: (documents) => replaceIn(documents, "cni.conflist", "flannel.4096", "cbr0"),
@@ -518,7 +518,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "default-route-exists",
     code: "no-route",
-    seen: NOT_PUBLIC,
+    seen: "kubernetes-sigs/sig-windows-tools#162",
     says: /the node has no default route/u,
     file: "node/routes.txt",
     change: (documents) =>
@@ -532,7 +532,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "routes-lead-to-nodes",
     code: "flannel-route-not-programmed",
-    seen: NOT_PUBLIC,
+    seen: "flannel-io/flannel#801 (Linux nodes)",
     says: /the route to 10\.244\.2\.0\/24 of node linux-1 leads to 10\.0\.0\.99/u,
     file: "node/routes.txt",
     change: (documents) => {
@@ -565,7 +565,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "adapters-of-networks-are-up",
     code: "interface-down",
-    seen: NOT_PUBLIC,
+    seen: "MicrosoftDocs/Virtualization-Documentation#1049",
     says: /adapter Ethernet of network flannel\.4096 is Disconnected/u,
     file: "node/netadapter.txt",
     change: (documents) => replaceIn(documents, "netadapter.txt", " 5 Up          ", " 5 Disconnected"),
@@ -573,7 +573,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "tunnels-fit-their-links",
     code: "mtu-exceeded",
-    seen: NOT_PUBLIC,
+    seen: "flannel-io/flannel#1567 (WireGuard between Linux nodes)",
     says: /flannel\.4096 takes packets of 1500 bytes, and eth0 below it 1500/u,
     file: "node/links.txt",
     change: (documents) => replaceIn(documents, "links.txt", "mtu 1450", "mtu 1500"),
@@ -581,7 +581,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "uplinks-have-one-mtu",
     code: "mtu-exceeded",
-    seen: NOT_PUBLIC,
+    seen: "microsoft/Test-NetStack#14 (two Windows hosts)",
     says: /vEthernet \(Ethernet\) of this node takes packets of 1500 bytes, and eth0 of a Linux node 9001/u,
     file: "node/mtu.txt",
     change: (documents) => replaceIn(documents, "links.txt", "mtu 1500", "mtu 9001"),
@@ -633,7 +633,7 @@ export const FURTHER_CASES: readonly Case[] = [
   {
     check: "windows-has-its-updates",
     code: "overlay-needs-windows-update",
-    seen: NOT_PUBLIC,
+    seen: "microsoft/SDN#273",
     says: /build 17763\.1 lacks KB4489899, which overlay networks need/u,
     file: "node/winver.txt",
     change: ({ texts }) => {

@@ -10,7 +10,7 @@ function run(keywords: readonly string[], text: string): readonly string[] {
   const found: string[] = [];
   let state = 0;
   for (let at = 0; at < text.length; at++) {
-    state = machine.next[state * machine.width + (machine.symbols[text.charCodeAt(at)] ?? 0)] ?? 0;
+    state = machine.next[(state << machine.rowBits) + (machine.symbols[text.charCodeAt(at)] ?? 0)] ?? 0;
     for (const keyword of machine.found[state] ?? []) found.push(`${at}:${keywords[keyword] ?? ""}`);
   }
   return found.toSorted();

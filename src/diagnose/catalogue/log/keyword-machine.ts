@@ -5,12 +5,14 @@
 import { BYTE_CLASS, BYTE_CLASSES } from "./squeeze.ts";
 
 export interface KeywordMachine {
-  /** Number of symbols: the width of a row of `next`. */
-  readonly width: number;
-  /** The symbol of each byte; 0 for letters that no keyword has. Meaningful for bytes that are compared. */
+  /**
+   * The symbol of each byte that is compared, 0 for letters that no keyword has; of another byte `NOT_COMPARED` and its
+   * class.
+   */
   readonly symbols: Uint8Array;
-  /** `next[state * width + symbol]` is the next state; 0 is the first. */
+  /** `next[(state << rowBits) + symbol]` is the next state; 0 is the first. */
   readonly next: Uint16Array;
+  readonly rowBits: number;
   /** 1 for states in which a keyword ends. */
   readonly isEnd: Uint8Array;
   /** Keywords that end in a state, as indexes; empty for most states. */
@@ -19,6 +21,8 @@ export interface KeywordMachine {
 
 const NONE: readonly number[] = Object.freeze([]);
 const STATES_MAX = 65_535;
+/** Symbols from here on are no symbols: `NOT_COMPARED` and a class of bytes. */
+export const NOT_COMPARED = 0xf0;
 
 /** Symbols of the letters that the keywords have, from 1 on. */
 function symbolsOf(keywords: readonly string[]): { readonly symbols: Uint8Array; readonly width: number } {
@@ -27,6 +31,9 @@ function symbolsOf(keywords: readonly string[]): { readonly symbols: Uint8Array;
   for (const [index, letter] of letters.entries()) symbols[letter.charCodeAt(0)] = index + 1;
   for (let byte = 0x41; byte <= 0x5a; byte++) {
     if (BYTE_CLASSES[byte] === BYTE_CLASS.capital) symbols[byte] = symbols[byte + 0x20] ?? 0;
+  }
+  for (const [byte, kind] of BYTE_CLASSES.entries()) {
+    if (kind !== BYTE_CLASS.kept && kind !== BYTE_CLASS.capital) symbols[byte] = NOT_COMPARED + kind;
   }
   return { symbols, width: letters.length + 1 };
 }
@@ -83,11 +90,29 @@ export function buildKeywordMachine(keywords: readonly string[]): KeywordMachine
       queue.push(child);
     }
   }
+  return { symbols, ...inOrder(queue, { next, width }, found) };
+}
+
+/**
+ * Numbers states anew, in the order in which they were come to: those that a text is in most of the time stand side by side,
+ * and a processor's cache holds them.
+ */
+function inOrder(
+  order: readonly number[],
+  { next, width }: { readonly next: Uint16Array; readonly width: number },
+  found: readonly (readonly number[] | undefined)[],
+): Omit<KeywordMachine, "symbols"> {
+  const rowBits = Math.ceil(Math.log2(width));
+  const numbers = new Uint16Array(order.length);
+  for (const [number, state] of order.entries()) numbers[state] = number;
+  const rows = new Uint16Array(order.length << rowBits);
+  for (const [number, state] of order.entries())
+    for (let symbol = 0; symbol < width; symbol++)
+      rows[(number << rowBits) + symbol] = numbers[next[state * width + symbol] ?? 0] ?? 0;
   return {
-    width,
-    symbols,
-    next: next.subarray(0, count * width),
-    isEnd: Uint8Array.from({ length: count }, (_, state) => (found[state] === undefined ? 0 : 1)),
-    found: Array.from({ length: count }, (_, state) => found[state] ?? NONE),
+    rowBits,
+    next: rows,
+    isEnd: Uint8Array.from(order, (state) => (found[state] === undefined ? 0 : 1)),
+    found: order.map((state) => found[state] ?? NONE),
   };
 }

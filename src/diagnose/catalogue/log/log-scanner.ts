@@ -11,7 +11,8 @@ import { CERTAINTIES, type Certainty, type KnownError, type Standing } from "../
 import { decodeUtf8 } from "#core/base/encodings.ts";
 import { excerptAt, recordLine } from "./log-lines.ts";
 import { type Signatures, type Spelling, buildSignatures } from "./signatures.ts";
-import { BYTE_CLASS, BYTE_CLASSES } from "./squeeze.ts";
+import { NOT_COMPARED } from "./keyword-machine.ts";
+import { BYTE_CLASS } from "./squeeze.ts";
 
 const KEPT_BYTES = 65_536;
 const AHEAD_BYTES = 1_024;
@@ -26,6 +27,8 @@ const ESCAPE_BYTES_MAX = 256;
 const UNKNOWN_MAX = 64;
 const NEWLINE = 0x0a;
 const NEVER = -1;
+const NEWLINE_SYMBOL = NOT_COMPARED + BYTE_CLASS.newline;
+const ESCAPE_SYMBOL = NOT_COMPARED + BYTE_CLASS.escape;
 
 /** Where and how often something was found. */
 export interface Sighting {
@@ -103,6 +106,8 @@ export class LogScanner {
   private readonly errors = new Map<string, ErrorSighting>();
   private readonly unknown = new Map<number, NumberSighting>();
   private record: OpenRecord = { line: NEVER, errors: [], calls: [] };
+  /** The line that was asked about last, and the line its record begins on: most lines are asked about several times. */
+  private readonly asked = { line: NEVER, record: NEVER };
   private waiting: Uint8Array[] = [];
   private waitingBytes = 0;
   /** The end of what was examined, and what comes behind it. */
@@ -115,8 +120,8 @@ export class LogScanner {
   private state = 0;
   /** Letters compared so far. */
   private letters = 0;
-  /** Offsets in the log of the last letters. */
-  private readonly places = new Float64Array(PLACES);
+  /** Offsets in `buffer` of the last letters; of those that have left it less than 0. */
+  private readonly places = new Int32Array(PLACES);
   /** For each spelling with several parts: where the last one found ended, and where the first began. */
   private readonly ends: Float64Array[];
   private readonly begins: Float64Array[];
@@ -163,35 +168,39 @@ export class LogScanner {
     this.buffer = joined;
     this.base += from;
     this.position -= from;
+    for (const [slot, place] of this.places.entries()) this.places[slot] = Math.max(NEVER, place - from);
     this.waiting = [];
     this.waitingBytes = 0;
     this.examine(isLast ? joined.length : joined.length - AHEAD_BYTES);
   }
 
   private examine(end: number): void {
-    const { buffer, places, base } = this;
-    const { symbols, next, width, isEnd, found } = this.signatures.machine;
-    let { state, letters, position } = this;
+    const { buffer, places } = this;
+    const { symbols, next, rowBits, isEnd, found } = this.signatures.machine;
+    let { state, position } = this;
+    // A small whole number, and so a fast one, however long the log is.
+    let letters = 0;
+    const before = this.letters;
+    const slot = before % PLACES;
     while (position < end) {
-      const byte = buffer[position] ?? 0;
-      const kind = BYTE_CLASSES[byte] ?? 0;
-      if (kind === BYTE_CLASS.kept || kind === BYTE_CLASS.capital) {
-        state = next[state * width + (symbols[byte] ?? 0)] ?? 0;
-        places[letters & (PLACES - 1)] = base + position;
+      const symbol = symbols[buffer[position] ?? 0] ?? 0;
+      if (symbol < NOT_COMPARED) {
+        state = next[(state << rowBits) + symbol] ?? 0;
+        places[(slot + letters) & (PLACES - 1)] = position;
         letters++;
         if (isEnd[state] === 1) {
-          this.letters = letters;
+          this.letters = before + letters;
           for (const keyword of found[state] ?? []) this.meet(keyword, position);
         }
-      } else if (kind === BYTE_CLASS.newline) {
+      } else if (symbol === NEWLINE_SYMBOL) {
         this.line++;
-      } else if (kind === BYTE_CLASS.escape) {
+      } else if (symbol === ESCAPE_SYMBOL) {
         position = this.endOfEscape(position);
       }
       position++;
     }
     this.state = state;
-    this.letters = letters;
+    this.letters = before + letters;
     this.position = position;
   }
 
@@ -258,12 +267,17 @@ export class LogScanner {
   }
 
   private recordOf(offset: number, line: number, floor: number): number {
-    return recordLine(this.buffer, offset, line, floor);
+    const { asked } = this;
+    if (asked.line !== line) {
+      asked.record = recordLine(this.buffer, offset, line, floor);
+      asked.line = line;
+    }
+    return asked.record;
   }
 
   /** Where in `buffer` a letter lies; its begin for one that lies before it. */
   private placeOf(letter: number): number {
-    return Math.max(0, (this.places[letter & (PLACES - 1)] ?? 0) - this.base);
+    return Math.max(0, this.places[letter % PLACES] ?? 0);
   }
 
   /** `0x803b` was read: the four digits behind it may be a code that the table does not have. */

@@ -4,11 +4,14 @@ import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
 import { HOST_CHECKS } from "./host.ts";
 import { LEASE_CHECKS } from "./leases.ts";
+import { LOAD_BALANCER_CHECKS } from "./load-balancers.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
 import { POLICY_CHECKS } from "./policies.ts";
 import { PROGRAM_CHECKS, SYMPTOM_CHECKS } from "./programs.ts";
 import { SERVICE_CHECKS } from "./services.ts";
+import { SOURCE_CHECKS } from "./source-addresses.ts";
 import { SYSTEM_CHECKS } from "./system.ts";
+import { TUNNEL_CHECKS } from "./tunnels.ts";
 import { UNDERLAY_CHECKS } from "./underlay.ts";
 import { WINDOWS_CHECKS } from "./windows.ts";
 
@@ -20,10 +23,13 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   ...LEASE_CHECKS,
   ...WINDOWS_CHECKS,
   ...NETWORK_CHECKS,
+  ...TUNNEL_CHECKS,
   ...PROGRAM_CHECKS,
   ...ENDPOINT_CHECKS,
+  ...SOURCE_CHECKS,
   ...POLICY_CHECKS,
   ...SERVICE_CHECKS,
+  ...LOAD_BALANCER_CHECKS,
   ...CLUSTER_CHECKS,
   ...SYMPTOM_CHECKS,
 ];

@@ -1,4 +1,5 @@
 // Each check beside a public case: the node is sound but for one thing.
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   DSR_RULES,
@@ -410,7 +411,11 @@ describe("a sound node", () => {
   });
 });
 
-describe.each(CASES)("$check ($seen)", ({ code, says, file, change }) => {
+/** Checks whose case packets prove; docs/how-to/find-out-why-a-node-is-broken.md has the list. */
+const proved = new Set<string>();
+const PAGE = "docs/how-to/find-out-why-a-node-is-broken.md";
+
+describe.each(CASES)("$check ($seen)", ({ check, code, says, file, change }) => {
   it("is found, with the file that shows it", async () => {
     const documents = healthyNode();
     change(documents);
@@ -420,5 +425,11 @@ describe.each(CASES)("$check ($seen)", ({ code, says, file, change }) => {
     expect(found).toMatchObject({ code });
     expect(found?.evidence[0]?.file).toBe(file);
     expect(found?.evidence.every(({ line }) => line > 0)).toBe(true);
+    if (found?.proof.isProved === true) proved.add(check);
   });
+});
+
+it("the page lists the checks whose case packets prove", () => {
+  const [, list = ""] = /Packets prove: ([a-z0-9,\s-]+)\./u.exec(readFileSync(PAGE, "utf8")) ?? [];
+  expect(list.split(/,\s+/u).toSorted()).toEqual([...proved].toSorted());
 });

@@ -144,6 +144,11 @@ const TWICE: NodeCheck = {
   find: ({ endpoints }) => doubled(endpoints, 2),
 };
 
+/** What an endpoint that is gone, or in no compartment, does to the twin. */
+function withoutEndpoint([address]: readonly Ip[]): Pick<CheckFinding, "twin"> {
+  return address === undefined ? {} : { twin: { change: "remove-endpoint", address } };
+}
+
 const POD_WITHOUT: NodeCheck = {
   id: "pods-have-endpoints",
   code: "pod-without-endpoint",
@@ -175,6 +180,7 @@ const POD_WITHOUT: NodeCheck = {
               })),
             ],
             breaks: `all traffic of pod ${nameOfPod(pod)}`,
+            ...withoutEndpoint(addressesOfPod(pod)),
           },
         };
       }),
@@ -256,6 +262,7 @@ const NOT_ATTACHED: NodeCheck = {
               pod === undefined
                 ? "the container that it was made for"
                 : `all traffic of pod ${nameOfPod(pod)}`,
+            ...(pod === undefined ? {} : withoutEndpoint(each.addresses)),
           },
         };
       }),

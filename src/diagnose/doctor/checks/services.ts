@@ -1,9 +1,5 @@
-/** Services and EndpointSlices beside the load balancers of HNS, and what load balancers say of themselves. */
+/** Services and EndpointSlices beside the load balancers of HNS. */
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { formatSocketAddress } from "#core/net/five-tuple.ts";
-import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { addToList } from "#core/base/keyed-lists.ts";
-import { plural } from "#core/base/text-layout.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
   type ClusterEvidence,
@@ -12,129 +8,24 @@ import {
   type LoadBalancerRecord,
   type NodeEvidence,
   addressesOfNode,
-  isCut,
   typeOfNetwork,
 } from "../evidence.ts";
-import type { Place } from "../place.ts";
 import { addressesOfPod } from "./endpoints.ts";
+import {
+  DNS_PORT,
+  type FrontEnd,
+  type OtherFrontEnd,
+  byVip,
+  frontEndsOf,
+  nameOf,
+  otherFrontEnds,
+  placeText,
+  serves,
+} from "./front-ends.ts";
+import { byId } from "./load-balancers.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
-
-const PROTOCOLS: Readonly<Record<string, number>> = { TCP: 6, UDP: 17 };
-const DNS_PORT = 53;
-/** Services with these labels are another proxy's, or nobody's. */
-const NOT_OURS = ["service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"];
-
-/** A port of a Service at one of its cluster addresses. */
-interface FrontEnd {
-  readonly service: KubeRecord<"Service">;
-  readonly name: string;
-  readonly vip: Ip;
-  readonly port: number;
-  readonly protocol: number;
-  /** Those of slices that get traffic: all that are ready. */
-  readonly ready: readonly BackEnd[];
-  /** All that slices name, ready or not. */
-  readonly named: ReadonlySet<Ip>;
-  /** Of the slices. */
-  readonly ports: ReadonlySet<number>;
-  readonly isLocalOnly: boolean;
-}
-
-interface BackEnd {
-  readonly address: Ip;
-  readonly place: Place;
-}
-
-function nameOf({ metadata }: KubeRecord<"Service">["object"]): string {
-  return `${metadata.namespace}/${metadata.name}`;
-}
-
-function protocolName(protocol: number): string {
-  return protocol === PROTOCOLS["UDP"] ? "UDP" : "TCP";
-}
-
-function placeText({ vip, port, protocol }: Pick<FrontEnd, "vip" | "port" | "protocol">): string {
-  return `${formatSocketAddress(vip, port)}/${protocolName(protocol)}`;
-}
-
-/** Back ends of one port of a Service, from its slices. */
-function backEndsOf(
-  slices: readonly KubeRecord<"EndpointSlice">[],
-  portName: string,
-): Pick<FrontEnd, "ready" | "named" | "ports"> {
-  const ready: BackEnd[] = [];
-  const named = new Set<Ip>();
-  const numbers = new Set<number>();
-  for (const { object, place } of slices) {
-    const { ports = [], endpoints } = object;
-    const own = ports.filter((each) => (each.name ?? "") === portName);
-    if (own.length === 0) continue;
-    for (const { port } of own) if (port !== undefined) numbers.add(port);
-    for (const { addresses, conditions } of endpoints ?? [])
-      for (const text of addresses.slice(0, 1)) {
-        const address = parseIp(text);
-        if (address === undefined) continue;
-        named.add(address);
-        if (conditions?.ready !== false) ready.push({ address, place });
-      }
-  }
-  return { ready, named, ports: numbers };
-}
-
-function isProxied({ metadata, spec }: KubeRecord<"Service">["object"]): boolean {
-  return spec?.type !== "ExternalName" && !NOT_OURS.some((label) => metadata.labels?.[label] !== undefined);
-}
-
-/** What kube-proxy of a node has to program for cluster addresses. */
-function frontEndsOf({ services, slices }: ClusterEvidence): readonly FrontEnd[] {
-  const byService = Map.groupBy(
-    slices,
-    ({ object: { metadata } }) => `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ""}`,
-  );
-  return services.flatMap((service) => {
-    const { object } = service;
-    const { spec } = object;
-    if (!isProxied(object) || spec === undefined) return [];
-    const texts = spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]);
-    const vips = texts.flatMap((text) => parseIp(text) ?? []);
-    return vips.flatMap((vip) =>
-      (spec.ports ?? []).flatMap(({ name = "", port, protocol = "TCP" }) => {
-        const number = PROTOCOLS[protocol];
-        if (number === undefined) return [];
-        const all = backEndsOf(byService.get(nameOf(object)) ?? [], name);
-        const isSame = (address: Ip): boolean => typeof address === typeof vip;
-        return {
-          service,
-          name: nameOf(object),
-          vip,
-          port,
-          protocol: number,
-          ready: all.ready.filter(({ address }) => isSame(address)),
-          named: all.named,
-          ports: all.ports,
-          isLocalOnly: spec.internalTrafficPolicy === "Local",
-        };
-      }),
-    );
-  });
-}
-
-/** True where a load balancer may serve the front end: one whose ports are not shown may have any. */
-function serves({ vips, ports }: LoadBalancerRecord, { vip, port, protocol }: FrontEnd): boolean {
-  return (
-    vips.includes(vip) &&
-    (ports === undefined || ports.some((each) => each.external === port && each.protocol === protocol))
-  );
-}
-
-/** Load balancers by their addresses: a node has thousands of both. */
-function byVip(loadBalancers: readonly LoadBalancerRecord[]): ReadonlyMap<Ip, readonly LoadBalancerRecord[]> {
-  const lists = new Map<Ip, LoadBalancerRecord[]>();
-  for (const each of loadBalancers) for (const vip of each.vips) addToList(lists, vip, each);
-  return lists;
-}
 
 function createdAt(service: KubeRecord<"Service">): number {
   return Date.parse(service.object.metadata.creationTimestamp ?? "") || Number.POSITIVE_INFINITY;
@@ -205,20 +96,17 @@ function addressesOf(
   return found.flatMap((each) => each?.addresses.slice(0, 1) ?? []);
 }
 
-function byId(endpoints: readonly EndpointRecord[]): ReadonlyMap<string, EndpointRecord> {
-  return new Map(endpoints.map((each) => [each.id.toLowerCase(), each]));
-}
-
 function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iterable<Found> {
   const endpoints = byId(node.endpoints);
-  const known = byVip(node.loadBalancers.filter(({ ports }) => ports !== undefined));
+  const loads = byVip(node.loadBalancers.filter(({ ports }) => ports !== undefined));
   for (const each of frontEndsOf(cluster)) {
     if (each.isLocalOnly || each.ready.length === 0) continue;
-    for (const one of (known.get(each.vip) ?? []).filter((load) => serves(load, each))) {
+    for (const one of (loads.get(each.vip) ?? []).filter((load) => serves(load, each))) {
       const has = addressesOf(one, endpoints);
       if (has === undefined) continue;
       const stale = has.filter((address) => !each.named.has(address));
-      const missing = each.ready.filter(({ address }) => !has.includes(address));
+      const known = new Set(has);
+      const missing = each.ready.filter(({ address }) => !known.has(address));
       if (stale.length + missing.length === 0) continue;
       const at = placeText(each);
       const [gone] = stale;
@@ -269,218 +157,42 @@ const DIFFER: NodeCheck = {
   find: (node, cluster) => together([...backEndsThatDiffer(node, cluster)]),
 };
 
-const UNKNOWN: NodeCheck = {
-  id: "back-ends-exist",
-  code: "load-balancer-back-end-unknown",
-  asks: "load balancers refer to endpoints that exist",
-  needs: ["load balancers", "endpoints"],
-  wholly: ["endpoints"],
-  find({ loadBalancers, endpoints }) {
-    const known = byId(endpoints);
-    const broken = loadBalancers.flatMap((one) => {
-      const gone = one.backEnds.find((id) => !known.has(id));
-      return gone === undefined ? [] : [{ one, gone }];
-    });
-    // A list that lacks most of them is another one: endpoints of some networks only.
-    const isPartial = broken.length > 1 && broken.length > loadBalancers.length / 2;
+const PORT_DIFFERS: NodeCheck = {
+  id: "load-balancers-lead-to-the-port",
+  code: "load-balancer-port-differs",
+  asks: "load balancers lead to the port of the EndpointSlices",
+  needs: ["services", "endpoint slices", "load balancers"],
+  find({ loadBalancers }, cluster) {
+    const known = byVip(loadBalancers);
     return together(
-      broken.map(({ one, gone }) => ({
-        name: one.id,
-        finding: {
-          certainty: isPartial ? "possible" : "likely",
-          message: WORDS.refersToUnknown({ id: one.id, endpoint: gone }),
-          evidence: [
-            {
-              ...one.place,
-              says: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
+      frontEndsOf(cluster).flatMap((each): readonly Found[] => {
+        const one = known.get(each.vip)?.find((load) => serves(load, each));
+        const internal = one?.ports?.find(
+          ({ external, protocol }) => external === each.port && protocol === each.protocol,
+        )?.internal;
+        const [backEnd] = each.ready;
+        if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) return [];
+        if (each.ports.size === 0 || each.ports.has(internal)) return [];
+        const at = placeText(each);
+        const wanted = [...each.ports].join(", ");
+        return [
+          {
+            name: `${each.name} ${at}`,
+            finding: {
+              certainty: "likely",
+              message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
+              evidence: [
+                shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
+                shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
+              ],
+              breaks: `connections to ${at}`,
             },
-            ...endpoints.slice(0, 1).map(({ place }) => ({
-              ...place,
-              says: `${plural(endpoints.length, "endpoint")}, and not this one`,
-            })),
-          ],
-          breaks: "connections that the load balancer sends there",
-        },
-      })),
-    );
-  },
-};
-
-const WITHOUT_SERVICE: NodeCheck = {
-  id: "load-balancers-have-services",
-  code: "load-balancer-without-service",
-  asks: "each load balancer belongs to a Service",
-  needs: ["services", "load balancers"],
-  wholly: ["services"],
-  find({ loadBalancers }, { services }) {
-    // All namespaces were asked for where the Service of the API server is there.
-    const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
-    if (whole === undefined) return [];
-    const known = new Set(
-      services.flatMap(({ object: { spec, status } }) => [
-        ...(spec?.clusterIPs ?? []),
-        spec?.clusterIP ?? "",
-        ...(spec?.externalIPs ?? []),
-        spec?.loadBalancerIP ?? "",
-        ...(status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? ""),
-      ]),
-    );
-    const stale = loadBalancers.filter(
-      ({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(formatIp(vip))),
-    );
-    return together(
-      stale.map((one) => {
-        const vip = one.vips.map(formatIp).join(", ");
-        return {
-          name: `${one.id} ${vip}`,
-          finding: {
-            certainty: "likely",
-            message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
-            evidence: [
-              { ...one.place, says: `load balancer ${one.id} has the address ${vip}` },
-              { ...whole.place, says: `${services.length} Services, none with ${vip}` },
-            ],
-            breaks: WORDS.breaksStaleVip,
           },
-        };
+        ];
       }),
     );
   },
 };
-
-const DOUBLED: NodeCheck = {
-  id: "front-ends-are-single",
-  code: "load-balancer-doubled",
-  asks: "no two load balancers serve the same address and port",
-  needs: ["load balancers"],
-  find({ loadBalancers }) {
-    const first = new Map<string, LoadBalancerRecord>();
-    const found: Found[] = [];
-    for (const one of loadBalancers)
-      for (const vip of one.vips)
-        for (const { external, protocol } of one.ports ?? []) {
-          const at = placeText({ vip, port: external, protocol });
-          const known = first.get(at);
-          if (known === undefined) first.set(at, one);
-          else if (known !== one)
-            found.push({
-              name: at,
-              finding: {
-                certainty: "certain",
-                message: `two load balancers serve ${at}`,
-                evidence: [known, one].map(({ place, id }) => ({
-                  ...place,
-                  says: `load balancer ${id} has ${at}`,
-                })),
-                breaks: WORDS.breaksDoubled({ at }),
-              },
-            });
-        }
-    return together(found);
-  },
-};
-
-const DNS: NodeCheck = {
-  id: "dns-is-balanced",
-  code: "load-balancer-missing",
-  asks: "names can be asked for by UDP and by TCP",
-  needs: ["load balancers"],
-  wholly: ["load balancers"],
-  find({ loadBalancers }, { services, slices }) {
-    const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
-    const [list] = shown;
-    // With Services the address itself is looked for.
-    if (list === undefined || (services.length > 0 && slices.length > 0)) return [];
-    const has = (protocol: number): boolean =>
-      shown.some(({ ports = [] }) =>
-        ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
-      );
-    const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
-    if (missing.length === 0) return [];
-    return [
-      {
-        certainty: "likely",
-        message: `no load balancer of this node has the port 53 by ${missing.join(" and ")}`,
-        evidence: [
-          {
-            ...list.place,
-            says: `${shown.length} load balancers, none for port 53 by ${missing.join(" and ")}`,
-          },
-        ],
-        breaks: WORDS.breaksNames,
-      },
-    ];
-  },
-};
-
-/** v1 and v2 (hcn.md §2.10). */
-const DEGRADED_LOAD_BALANCER = 4;
-
-const DEGRADED: NodeCheck = {
-  id: "load-balancers-are-applied",
-  code: "hns-object-degraded",
-  asks: "no load balancer is degraded",
-  needs: ["load balancers"],
-  find: ({ loadBalancers }) =>
-    together(
-      loadBalancers
-        .filter(({ document, v1 }) => [document["State"], v1["State"]].includes(DEGRADED_LOAD_BALANCER))
-        .map((one) => ({
-          name: one.id,
-          finding: {
-            certainty: "certain",
-            message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
-            evidence: [{ ...one.place, says: `load balancer ${one.id} has State 4` }],
-            breaks: "connections to its addresses",
-          },
-        })),
-    ),
-};
-
-/** An address or a port of a Service beside its cluster address. */
-interface OtherFrontEnd {
-  readonly service: KubeRecord<"Service">;
-  /** Undefined for a node port, which is at the node's addresses. */
-  readonly vip: Ip | undefined;
-  readonly port: number;
-  readonly protocol: number;
-  readonly what: string;
-}
-
-/** Node ports, and addresses that a cloud or a user gave, of Services with a ready back end. */
-function otherFrontEnds(cluster: ClusterEvidence): readonly OtherFrontEnd[] {
-  const served = new Set(
-    frontEndsOf(cluster)
-      .filter(({ ready }) => ready.length > 0)
-      .map(({ name }) => name),
-  );
-  return cluster.services.flatMap((service) => {
-    const { spec, status } = service.object;
-    if (!served.has(nameOf(service.object)) || spec?.externalTrafficPolicy === "Local") return [];
-    const ingress = (status?.loadBalancer?.ingress ?? []).filter(({ ipMode }) => ipMode !== "Proxy");
-    const vips = [...ingress.map(({ ip }) => ip), ...(spec?.externalIPs ?? [])].flatMap(
-      (text) => parseIp(text ?? "") ?? [],
-    );
-    return (spec?.ports ?? []).flatMap(
-      ({ port, nodePort, protocol: name = "TCP" }): readonly OtherFrontEnd[] => {
-        const protocol = PROTOCOLS[name];
-        if (protocol === undefined) return [];
-        return [
-          ...(nodePort === undefined
-            ? []
-            : [{ service, vip: undefined, port: nodePort, protocol, what: `node port ${nodePort}/${name}` }]),
-          ...vips.map((vip) => ({
-            service,
-            vip,
-            port,
-            protocol,
-            what: `${formatSocketAddress(vip, port)}/${name}`,
-          })),
-        ];
-      },
-    );
-  });
-}
 
 /** Of front ends that are not cluster addresses, those without a load balancer. */
 function withoutLoadBalancer(
@@ -543,62 +255,46 @@ const OTHER_ADDRESSES: NodeCheck = {
     ),
 };
 
-const PORT_DIFFERS: NodeCheck = {
-  id: "load-balancers-lead-to-the-port",
-  code: "load-balancer-port-differs",
-  asks: "load balancers lead to the port of the EndpointSlices",
-  needs: ["services", "endpoint slices", "load balancers"],
-  find({ loadBalancers }, cluster) {
-    const known = byVip(loadBalancers);
+const WITHOUT_SERVICE: NodeCheck = {
+  id: "load-balancers-have-services",
+  code: "load-balancer-without-service",
+  asks: "each load balancer belongs to a Service",
+  needs: ["services", "load balancers"],
+  wholly: ["services"],
+  find({ loadBalancers }, { services }) {
+    // All namespaces were asked for where the Service of the API server is there.
+    const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
+    if (whole === undefined) return [];
+    const known = new Set(
+      services.flatMap(({ object: { spec, status } }) => [
+        ...(spec?.clusterIPs ?? []),
+        spec?.clusterIP ?? "",
+        ...(spec?.externalIPs ?? []),
+        spec?.loadBalancerIP ?? "",
+        ...(status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? ""),
+      ]),
+    );
+    const stale = loadBalancers.filter(
+      ({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(formatIp(vip))),
+    );
     return together(
-      frontEndsOf(cluster).flatMap((each): readonly Found[] => {
-        const one = known.get(each.vip)?.find((load) => serves(load, each));
-        const internal = one?.ports?.find(
-          ({ external, protocol }) => external === each.port && protocol === each.protocol,
-        )?.internal;
-        const [backEnd] = each.ready;
-        if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) return [];
-        if (each.ports.size === 0 || each.ports.has(internal)) return [];
-        const at = placeText(each);
-        const wanted = [...each.ports].join(", ");
-        return [
-          {
-            name: `${each.name} ${at}`,
-            finding: {
-              certainty: "likely",
-              message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
-              evidence: [
-                shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
-                shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
-              ],
-              breaks: `connections to ${at}`,
-            },
+      stale.map((one) => {
+        const vip = one.vips.map(formatIp).join(", ");
+        return {
+          name: `${one.id} ${vip}`,
+          finding: {
+            certainty: "likely",
+            message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
+            evidence: [
+              { ...one.place, says: `load balancer ${one.id} has the address ${vip}` },
+              { ...whole.place, says: `${services.length} Services, none with ${vip}` },
+            ],
+            breaks: WORDS.breaksStaleVip,
           },
-        ];
+        };
       }),
     );
   },
-};
-
-const WITHOUT_BACK_ENDS: NodeCheck = {
-  id: "load-balancers-have-back-ends",
-  code: "hns-load-balancer-without-endpoints",
-  asks: "each load balancer has a back end",
-  needs: ["load balancers"],
-  find: ({ loadBalancers }) =>
-    together(
-      loadBalancers
-        .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
-        .map((one) => ({
-          name: one.id,
-          finding: {
-            certainty: "likely",
-            message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
-            evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
-            breaks: "connections to its addresses",
-          },
-        })),
-    ),
 };
 
 const REMOTE_KNOWN: NodeCheck = {
@@ -649,15 +345,10 @@ const REMOTE_KNOWN: NodeCheck = {
 
 export const SERVICE_CHECKS: readonly NodeCheck[] = [
   MISSING,
-  DNS,
   DIFFER,
   PORT_DIFFERS,
-  UNKNOWN,
   NODE_PORTS,
   OTHER_ADDRESSES,
   WITHOUT_SERVICE,
-  DOUBLED,
-  WITHOUT_BACK_ENDS,
-  DEGRADED,
   REMOTE_KNOWN,
 ];

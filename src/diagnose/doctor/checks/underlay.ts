@@ -1,11 +1,11 @@
 /** What carries packets between nodes: MTUs, tunnels of Linux nodes beside those of this one, ports of its switch. */
 import { formatIp } from "#core/net/ip.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
+import { WINDOWS_VNI_MIN } from "#programs/flannel/net-conf.ts";
 import { type Found, type NodeCheck, shows, together } from "../check.ts";
 import { type ClusterEvidence, type NodeEvidence, networksOfType } from "../evidence.ts";
 import type { Link } from "../host-addresses.ts";
 import { overAdapters } from "./host.ts";
-import { VNI_MIN } from "./networks.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -124,7 +124,9 @@ const TUNNEL_IDENTIFIER: NodeCheck = {
   find: (node, cluster) =>
     together(
       ofTunnels(node, cluster, ({ id }) =>
-        id >= VNI_MIN ? undefined : `has the identifier ${id}, and Windows uses none below ${VNI_MIN}`,
+        id >= WINDOWS_VNI_MIN
+          ? undefined
+          : `has the identifier ${id}, and Windows uses none below ${WINDOWS_VNI_MIN}`,
       ),
     ),
 };

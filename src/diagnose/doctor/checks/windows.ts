@@ -1,6 +1,6 @@
 /** Windows itself: its services, the ports that it keeps, and the rules of its switch. */
-import { formatIp, parseIp } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type CheckFinding, type Found, type NodeCheck, type TwinChange, shows, together } from "../check.ts";
 import {
   type ClusterEvidence,
   type LoadBalancerRecord,
@@ -184,6 +184,7 @@ const OUTBOUND_NAT: NodeCheck = {
                 { ...listing.place, says: `${rules.length} rules on its port, none of OutBoundNAT` },
               ],
               breaks: `connections of ${address} to outside of the cluster`,
+              ...twinOf(each.addresses, (own) => ({ change: "remove-outbound-nat", address: own })),
             },
           } as const,
         ];
@@ -216,6 +217,23 @@ function frontEndsOf({ vips, ports = [] }: LoadBalancerRecord): readonly string[
   );
 }
 
+/** A pod whose port lacks the rules of a front end is one without the load balancer. */
+function withoutRules(frontEnd: string, from: Ip): TwinChange | undefined {
+  const [text = "", port, protocol] = frontEnd.split(" ");
+  const vip = parseIp(text);
+  if (vip === undefined) return undefined;
+  return { change: "remove-load-balancer", vip, port: Number(port), protocol: Number(protocol), from };
+}
+
+/** A change of the twin for the first address of an endpoint. */
+function twinOf(
+  [address]: readonly Ip[],
+  changeOf: (address: Ip) => TwinChange | undefined,
+): Pick<CheckFinding, "twin"> {
+  const twin = address === undefined ? undefined : changeOf(address);
+  return twin === undefined ? {} : { twin };
+}
+
 const DSR_RULES: NodeCheck = {
   id: "load-balancers-are-programmed",
   code: "hns-rules-differ",
@@ -241,6 +259,7 @@ const DSR_RULES: NodeCheck = {
                 { ...listing.place, says: `${has.size} front ends on the pod's port, and not this one` },
               ],
               breaks: `connections of that pod to ${at}`,
+              ...twinOf(endpoint.addresses, (own) => withoutRules(frontEnd, own)),
             },
           });
         }
@@ -357,6 +376,7 @@ const DNS_RULES: NodeCheck = {
                 ),
               ],
               breaks: `names in the pod of ${address}`,
+              ...twinOf(endpoint.addresses, (own) => withoutRules(missing, own)),
             },
           },
         ];

@@ -1,0 +1,119 @@
+/** What one file says to `mullion doctor`: what is recognised in it, the errors of a log, or why it says nothing. */
+import { LIMITS } from "#core/base/limits.ts";
+import { decodeSource } from "#core/base/source-text.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
+import { readLog } from "#diagnose/catalogue/log/read-log.ts";
+import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
+import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts";
+import { Failure, describeSystemError } from "./failure.ts";
+import { STANDARD_INPUT } from "./read-inputs.ts";
+import type { Terminal } from "./terminal.ts";
+import { isZip, readZip } from "./zip.ts";
+
+/** A file that says nothing, or a part of one, with the reason. */
+interface Left {
+  readonly file: string;
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface Collected {
+  readonly readings: readonly FileReading[];
+  readonly logs: readonly ScannedLog[];
+  readonly left: readonly Left[];
+}
+
+async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+/** The error of the table that nslookup prints. */
+const TIME_OUT = "dns-request-timed-out";
+
+const SCRIPT = /\.(?:ps1|psm1|psd1|cmd|bat|sh)$/iu;
+
+/** Reads files one after the other. */
+export class Collector {
+  private readings: FileReading[] = [];
+  private logs: ScannedLog[] = [];
+  private left: Left[] = [];
+  private readonly signatures: Signatures = buildSignatures();
+  private readonly terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal;
+  }
+
+  /** What was read since this was asked last. */
+  drain(): Collected {
+    const { readings, logs, left } = this;
+    this.readings = [];
+    this.logs = [];
+    this.left = [];
+    return { readings, logs, left };
+  }
+
+  private leave(file: string, reason: string): void {
+    this.left.push({ file, line: 1, reason });
+  }
+
+  /** What is no log either is named. A script names files and errors that nobody had. */
+  private async scan(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    if (SCRIPT.test(name)) {
+      this.leave(name, "it is a script, and says nothing of what has happened");
+      return;
+    }
+    const log = await readLog(chunks, this.signatures);
+    if ("notALog" in log) this.leave(name, `it is ${log.notALog}. ${log.advice}`);
+    else if (log.isBinary && log.errors.length === 0) this.leave(name, "it is not text");
+    else this.logs.push({ file: name, findings: findingsOf(log) });
+  }
+
+  /** What a session shows beside what was recognised; a time-out is judged with the look-ups around it. */
+  private async scanSession(name: string, bytes: Uint8Array): Promise<void> {
+    const log = await readLog(inOnePiece(bytes), this.signatures);
+    const findings = "notALog" in log ? [] : findingsOf(log).filter(({ error }) => error.id !== TIME_OUT);
+    if (findings.length > 0) this.logs.push({ file: name, findings });
+  }
+
+  private async take(name: string, bytes: Uint8Array): Promise<void> {
+    const source = decodeSource(name, bytes);
+    const reading = source === undefined ? undefined : new FileReading(source);
+    if (reading !== undefined && reading.holds.length > 0) {
+      this.readings.push(reading);
+      if (reading.isSession) await this.scanSession(name, bytes);
+    } else if (bytes.length === 0) this.leave(name, "it is empty");
+    else await this.scan(name, inOnePiece(bytes));
+  }
+
+  /** The files of an archive stand below its name, as those of a folder do. */
+  private async unpack(name: string, bytes: Uint8Array): Promise<void> {
+    for (const entry of readZip(bytes)) {
+      const file = entry.name === "" ? name : `${name}/${entry.name}`;
+      if ("reason" in entry) this.leave(file, entry.reason);
+      else await this.take(file, entry.bytes);
+    }
+  }
+
+  /** A log may be longer than the memory; what else a file holds has to fit. */
+  async read(path: string, isNamed: boolean): Promise<void> {
+    const name = path === "-" ? STANDARD_INPUT : path;
+    try {
+      const bytes = await this.terminal.readBytes(path, LIMITS.inputBytesMax);
+      if (isZip(bytes)) await this.unpack(name, bytes);
+      else await this.take(name, bytes);
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      if (code === "EFBIG") await this.scan(name, this.terminal.readStream(path));
+      else if (!isNamed) this.leave(name, describeSystemError(error));
+      else
+        throw new Failure(
+          "cluster-file-unreadable",
+          `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
+          "Name files and folders that you may read.",
+        );
+    }
+  }
+}

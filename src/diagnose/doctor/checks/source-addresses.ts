@@ -1,0 +1,200 @@
+/** The address that kube-proxy of an overlay network hides clients behind. */
+import {
+  type Ip,
+  formatIp,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  prefixFamily,
+  familyOf,
+} from "#core/net/ip.ts";
+import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import {
+  type NodeEvidence,
+  addressesOfNode,
+  managementAddressOf,
+  subnetsOf,
+  textOf,
+  networksOfType,
+} from "../evidence.ts";
+import type { Place } from "../place.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/** An address that kube-proxy hides clients behind, and where that stands. */
+interface SourceAddress {
+  readonly address: Ip;
+  readonly place: Place;
+  readonly says: string;
+}
+
+/** Where back ends have addresses of nodes or of outside, kube-proxy takes the node's own address instead. */
+function sourcesOfLoadBalancers({ loadBalancers, networks, node }: NodeEvidence): readonly SourceAddress[] {
+  const own = new Set([
+    ...networks.map(managementAddressOf),
+    ...(node === undefined ? [] : addressesOfNode(node)),
+  ]);
+  return loadBalancers.flatMap(({ id, document, place }) => {
+    const address = parseIp(textOf(document["SourceVIP"]));
+    if (address === undefined || address === 0 || own.has(address)) return [];
+    return [{ address, place, says: `load balancer ${id} has the SourceVIP ${formatIp(address)}` }];
+  });
+}
+
+/** Which of the sources is in no subnet of an overlay network of the node. */
+function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonly Found[] {
+  const networks = networksOfType(node, "overlay");
+  const prefixes = networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
+  const [network] = networks;
+  return sources.flatMap(({ address, place, says }): readonly Found[] => {
+    const known = prefixes.filter((prefix) => prefixFamily(prefix) === familyOf(address));
+    if (network === undefined || known.length === 0) return [];
+    if (known.some((prefix) => prefixContains(prefix, address))) return [];
+    const text = formatIp(address);
+    return [
+      {
+        name: text,
+        finding: {
+          certainty: "certain",
+          message: WORDS.sourceOutside({ value: text }),
+          evidence: [
+            shows(place, says),
+            shows(network.place, `overlay networks have ${networks.flatMap(subnetsOf).join(", ")}`),
+          ],
+          breaks: WORDS.breaksSources,
+        },
+      },
+    ];
+  });
+}
+
+const SOURCE_SUBNET: NodeCheck = {
+  id: "source-addresses-are-in-their-subnets",
+  code: "kube-proxy-source-vip-invalid",
+  asks: "load balancers have a source address of an overlay network",
+  needs: ["networks", "load balancers"],
+  wholly: ["networks"],
+  find: (node) => together(outside(node, sourcesOfLoadBalancers(node))),
+};
+
+const SOURCE_FILE: NodeCheck = {
+  id: "reserved-source-address-fits",
+  code: "kube-proxy-source-vip-invalid",
+  asks: WORDS.asksSourceFile,
+  needs: ["networks", "source addresses"],
+  wholly: ["networks"],
+  find: (node) =>
+    together(
+      outside(
+        node,
+        node.host["source addresses"].map(({ address, place }) => ({
+          address,
+          place,
+          says: `${formatIp(address)} is reserved`,
+        })),
+      ),
+    ),
+};
+
+const SOURCE_ENDPOINT: NodeCheck = {
+  id: "source-addresses-have-endpoints",
+  code: "source-vip-without-endpoint",
+  asks: "the source address of load balancers is that of an endpoint",
+  needs: ["networks", "load balancers", "endpoints"],
+  wholly: ["endpoints"],
+  find(node) {
+    const local = new Set(
+      node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
+    );
+    const [endpoint] = node.endpoints;
+    if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return [];
+    return together(
+      sourcesOfLoadBalancers(node)
+        .filter(({ address }) => !local.has(address))
+        .map(({ address, place, says }) => ({
+          name: formatIp(address),
+          finding: {
+            certainty: "likely",
+            message: `load balancers send from ${formatIp(address)}, which no local endpoint has`,
+            evidence: [
+              shows(place, says),
+              shows(
+                endpoint.place,
+                WORDS.endpointsWithout({ count: node.endpoints.length, address: formatIp(address) }),
+              ),
+            ],
+            breaks: WORDS.breaksSources,
+          },
+        })),
+    );
+  },
+};
+
+const SOURCE_NETWORK_ADDRESS: NodeCheck = {
+  id: "source-addresses-are-no-subnets",
+  code: "source-vip-is-network-address",
+  asks: WORDS.asksSourceNetworkAddress,
+  needs: ["networks", "load balancers"],
+  find(node) {
+    const first = new Map(
+      networksOfType(node, "overlay")
+        .flatMap((network) => subnetsOf(network).map((text) => ({ network, prefix: parsePrefix(text) })))
+        .flatMap(({ network, prefix }) => (prefix === undefined ? [] : [[prefix.address, network] as const])),
+    );
+    return together(
+      sourcesOfLoadBalancers(node).flatMap(({ address, place, says }): readonly Found[] => {
+        const network = first.get(address);
+        if (network === undefined) return [];
+        return [
+          {
+            name: formatIp(address),
+            finding: {
+              certainty: "certain",
+              message: `load balancers send from ${formatIp(address)}, the subnet of network ${network.name} itself`,
+              evidence: [
+                shows(place, says),
+                shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
+              ],
+              breaks: WORDS.breaksSources,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+const SOURCES_AGREE: NodeCheck = {
+  id: "source-addresses-agree",
+  code: "kube-proxy-source-vip-invalid",
+  asks: "all load balancers have the same source address",
+  needs: ["load balancers"],
+  find(node) {
+    const found: Found[] = [];
+    for (const family of [4, 6] as const) {
+      const sources = sourcesOfLoadBalancers(node).filter(({ address }) => familyOf(address) === family);
+      const [one] = sources;
+      const other = sources.find(({ address }) => address !== one?.address);
+      if (one === undefined || other === undefined) continue;
+      found.push({
+        name: formatIp(other.address),
+        finding: {
+          certainty: "likely",
+          message: `some load balancers send from ${formatIp(one.address)}, others from ${formatIp(other.address)}`,
+          evidence: [one, other].map(({ place, says }) => shows(place, says)),
+          breaks: WORDS.breaksSources,
+        },
+      });
+    }
+    return together(found);
+  },
+};
+
+export const SOURCE_CHECKS: readonly NodeCheck[] = [
+  SOURCE_SUBNET,
+  SOURCE_FILE,
+  SOURCE_NETWORK_ADDRESS,
+  SOURCES_AGREE,
+  SOURCE_ENDPOINT,
+];

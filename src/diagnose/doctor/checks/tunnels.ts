@@ -1,0 +1,328 @@
+/** Networks of flannel beside what Nodes publish: a tunnel to each node, with its address, MAC, and identifier. */
+import type { JsonObject } from "#core/base/json.ts";
+import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
+import { formatIp, parseIp, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import {
+  type HnsRecord,
+  type KubeRecord,
+  type NodeEvidence,
+  addressesOfNode,
+  fieldsOf,
+  isCut,
+  listOf,
+  policiesOf,
+  subnetsOf,
+  textOf,
+  networksOfType,
+} from "../evidence.ts";
+import { EXTERNAL } from "./networks.ts";
+import { doctor } from "#data/words.js";
+
+const WORDS = doctor();
+
+/** What flannel writes onto a Node. */
+interface Lease {
+  readonly node: KubeRecord<"Node">;
+  readonly vni: number | undefined;
+  readonly mac: string;
+  readonly address: string;
+  readonly range: string;
+}
+
+function leaseOf(node: KubeRecord<"Node">): Lease | undefined {
+  const { metadata, spec } = node.object;
+  const annotations = metadata.annotations ?? {};
+  const data = annotations["flannel.alpha.coreos.com/backend-data"];
+  if (data === undefined || spec?.podCIDR === undefined) return undefined;
+  const read = readJson(data);
+  const value = "values" in read ? fieldsOf(read.values[0]) : {};
+  return {
+    node,
+    vni: typeof value["VNI"] === "number" ? value["VNI"] : undefined,
+    mac: textOf(value["VtepMAC"]),
+    address:
+      annotations["flannel.alpha.coreos.com/public-ip"] ??
+      addressesOfNode(node).slice(0, 1).map(formatIp).join(""),
+    range: spec.podCIDR,
+  };
+}
+
+/** Routes to other nodes of an overlay network, by their ranges. */
+function routesOf(network: HnsRecord): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
+  return new Map(
+    policiesOf(network, "RemoteSubnetRoute").map((each) => [textOf(each["DestinationPrefix"]), each]),
+  );
+}
+
+function isReady({ object }: KubeRecord<"Node">): boolean {
+  return (
+    object.status?.conditions?.some(({ type, status }) => type === "Ready" && status !== "True") !== true
+  );
+}
+
+function peersOf(node: NodeEvidence, nodes: readonly KubeRecord<"Node">[]): readonly Lease[] {
+  const own = node.node?.object.metadata.name;
+  if (own === undefined) return [];
+  return nodes
+    .filter((each) => each.object.metadata.name !== own && isReady(each))
+    .flatMap((each) => leaseOf(each) ?? []);
+}
+
+const ROUTES: NodeCheck = {
+  id: "each-node-has-a-tunnel",
+  code: "remote-subnet-route-missing",
+  asks: "the overlay network has a route to each other node",
+  needs: ["nodes", "networks"],
+  wholly: ["networks"],
+  find(node, { nodes }) {
+    const networks = networksOfType(node, "overlay").filter(
+      (each) => !EXTERNAL.test(each.name) && !isCut(each, "Policies"),
+    );
+    return together(
+      networks.flatMap((network) => {
+        const routes = routesOf(network);
+        return peersOf(node, nodes)
+          .filter(({ range }) => !routes.has(range))
+          .map((peer) => {
+            const name = peer.node.object.metadata.name;
+            return {
+              name: `${name} ${peer.range}`,
+              finding: {
+                // With routes to others the network is in use, and this one was not made or was lost.
+                certainty: routes.size > 0 ? "certain" : "likely",
+                message: `network ${network.name} has no RemoteSubnetRoute to ${peer.range} of node ${name}`,
+                evidence: [
+                  {
+                    ...network.place,
+                    says: WORDS.routesOf({
+                      network: network.name,
+                      routes: [...routes.keys()].join(", ") || "none",
+                    }),
+                  },
+                  {
+                    ...peer.node.place,
+                    says: `Node ${name} has the pods ${peer.range} behind ${peer.address}`,
+                  },
+                ],
+                breaks: `packets of pods of this node to pods of ${name}`,
+                twin: { change: "remove-remote-subnet-route", range: peer.range },
+              },
+            } as const;
+          });
+      }),
+    );
+  },
+};
+
+function differences(route: Readonly<Record<string, unknown>>, peer: Lease): readonly string[] {
+  const mac = parseMac(textOf(route["DistributedRouterMacAddress"]));
+  const wanted = parseMac(peer.mac);
+  const address = parseIp(textOf(route["ProviderAddress"]));
+  const found: string[] = [];
+  if (mac !== undefined && wanted !== undefined && mac !== wanted)
+    found.push(`MAC ${textOf(route["DistributedRouterMacAddress"])} instead of ${peer.mac}`);
+  if (address !== undefined && address !== parseIp(peer.address))
+    found.push(`address ${formatIp(address)} instead of ${peer.address}`);
+  if (typeof route["IsolationId"] === "number" && peer.vni !== undefined && route["IsolationId"] !== peer.vni)
+    found.push(`VNI ${route["IsolationId"]} instead of ${peer.vni}`);
+  return found;
+}
+
+/** What of a route says where the other node is. */
+function settingsOf(route: Readonly<Record<string, unknown>> = {}): JsonObject {
+  const { DistributedRouterMacAddress: mac, ProviderAddress: address, IsolationId: vni } = route;
+  return {
+    ...(typeof mac === "string" && { DistributedRouterMacAddress: mac }),
+    ...(typeof address === "string" && { ProviderAddress: address }),
+    ...(typeof vni === "number" && { IsolationId: vni }),
+  };
+}
+
+const ROUTE_DIFFERS: NodeCheck = {
+  id: "tunnels-end-where-nodes-are",
+  code: "remote-subnet-route-differs",
+  asks: "routes to other nodes have their addresses, MACs and VNIs",
+  needs: ["nodes", "networks"],
+  find(node, { nodes }) {
+    return together(
+      networksOfType(node, "overlay").flatMap((network) => {
+        const routes = routesOf(network);
+        return peersOf(node, nodes).flatMap((peer) => {
+          const route = routes.get(peer.range);
+          const [first] = route === undefined ? [] : differences(route, peer);
+          if (first === undefined) return [];
+          const name = peer.node.object.metadata.name;
+          return [
+            {
+              name: `${name} ${peer.range}`,
+              finding: {
+                certainty: "certain",
+                message: `the RemoteSubnetRoute to ${peer.range} has the ${first} of node ${name}`,
+                evidence: [
+                  { ...network.place, says: `network ${network.name}: ${JSON.stringify(route)}` },
+                  {
+                    ...peer.node.place,
+                    says: `Node ${name}: ${peer.address}, ${peer.mac}, VNI ${peer.vni ?? "?"}`,
+                  },
+                ],
+                breaks: `packets between pods of this node and pods of ${name}`,
+                twin: { change: "wrong-remote-subnet-route", range: peer.range, settings: settingsOf(route) },
+              },
+            } as const,
+          ];
+        });
+      }),
+    );
+  },
+};
+
+const IDENTIFIERS: NodeCheck = {
+  id: "nodes-have-one-vni",
+  code: "vxlan-identifiers-differ",
+  asks: "all nodes publish the same VXLAN identifier",
+  needs: ["nodes"],
+  find(node, { nodes }) {
+    const leases = nodes.flatMap((each) => leaseOf(each) ?? []).filter(({ vni }) => vni !== undefined);
+    const own = leases.find((lease) => lease.node.object.metadata.name === node.node?.object.metadata.name);
+    const others = leases.filter(({ vni }) => own !== undefined && vni !== own.vni);
+    if (own === undefined) return [];
+    return together(
+      others.map((other) => ({
+        name: other.node.object.metadata.name,
+        finding: {
+          certainty: "certain",
+          message: `this node uses VNI ${own.vni ?? ""}, and ${other.node.object.metadata.name} VNI ${other.vni ?? ""}`,
+          evidence: [own, other].map(({ node: of, vni }) => ({
+            ...of.place,
+            says: `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`,
+          })),
+          breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
+        },
+      })),
+    );
+  },
+};
+
+function ownLease({ node }: NodeEvidence): Lease | undefined {
+  return node === undefined ? undefined : leaseOf(node);
+}
+
+/** VXLAN identifiers of the subnets of a network. */
+function identifiersOf({ document }: HnsRecord): readonly number[] {
+  return listOf(document["Ipams"])
+    .flatMap((ipam) => listOf(fieldsOf(ipam)["Subnets"]))
+    .flatMap((subnet) => listOf(fieldsOf(subnet)["Policies"]).map(fieldsOf))
+    .filter((policy) => textOf(policy["Type"]) === "VSID")
+    .flatMap((policy) => fieldsOf(policy["Settings"])["IsolationId"] ?? [])
+    .filter((id) => typeof id === "number");
+}
+
+/** What the node's own network has otherwise than flannel publishes of it: other nodes go by what is published. */
+function publishedOtherwise(
+  node: NodeEvidence,
+  differs: (network: HnsRecord, lease: Lease) => readonly [has: string, published: string] | undefined,
+): readonly CheckFinding[] {
+  const lease = ownLease(node);
+  if (lease === undefined) return [];
+  return together(
+    networksOfType(node, "overlay")
+      .filter(({ name }) => !EXTERNAL.test(name))
+      .flatMap((network): readonly Found[] => {
+        const [has, published] = differs(network, lease) ?? [];
+        if (has === undefined || published === undefined) return [];
+        return [
+          {
+            name: network.name,
+            finding: {
+              certainty: "certain",
+              message: `network ${network.name} has ${has}, and other nodes are told ${published}`,
+              evidence: [
+                shows(network.place, `network ${network.name}: ${has}`),
+                shows(
+                  lease.node.place,
+                  `annotation of Node ${lease.node.object.metadata.name}: ${published}`,
+                ),
+              ],
+              breaks: "packets of other nodes to pods of this one",
+            },
+          },
+        ];
+      }),
+  );
+}
+
+const OWN_IDENTIFIER: NodeCheck = {
+  id: "own-vni-is-published",
+  code: "vxlan-identifiers-differ",
+  asks: "flannel publishes the VXLAN identifier that the node's network has",
+  needs: ["nodes", "networks"],
+  find: (node) =>
+    publishedOtherwise(node, (network, { vni }) => {
+      const ids = identifiersOf(network);
+      const [id] = ids;
+      if (id === undefined || vni === undefined || ids.includes(vni)) return undefined;
+      return [`VNI ${id}`, `VNI ${vni}`];
+    }),
+};
+
+const OWN_MAC: NodeCheck = {
+  id: "own-router-mac-is-published",
+  code: "remote-subnet-route-differs",
+  asks: "flannel publishes the router MAC that the node's network has",
+  needs: ["nodes", "networks"],
+  find: (node) =>
+    publishedOtherwise(node, (network, { mac }) => {
+      const text =
+        textOf(network.v1["DrMacAddress"]) || textOf(policiesOf(network, "DrMacAddress")[0]?.["Address"]);
+      const [own, wanted] = [parseMac(text), parseMac(mac)];
+      return own === undefined || wanted === undefined || own === wanted
+        ? undefined
+        : [`MAC ${text}`, `MAC ${mac}`];
+    }),
+};
+
+const RANGE: NodeCheck = {
+  id: "networks-have-the-nodes-range",
+  code: "network-range-differs",
+  asks: "flannel's network has a subnet of the node's range of pods",
+  needs: ["nodes", "networks"],
+  find(node) {
+    const lease = ownLease(node);
+    const range = parsePrefix(lease?.range ?? "");
+    if (lease === undefined || range === undefined) return [];
+    return together(
+      networksOfType(node, "overlay", "l2bridge")
+        .filter(({ name }) => /^(?:flannel|vxlan|cbr)/iu.test(name))
+        .flatMap((network): readonly Found[] => {
+          const texts = subnetsOf(network);
+          const known = texts.flatMap((text) => parsePrefix(text) ?? []);
+          if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) return [];
+          return [
+            {
+              name: network.name,
+              finding: {
+                certainty: "certain",
+                message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
+                evidence: [
+                  shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
+                  shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
+                ],
+                breaks: WORDS.breaksRange,
+              },
+            },
+          ];
+        }),
+    );
+  },
+};
+
+export const TUNNEL_CHECKS: readonly NodeCheck[] = [
+  ROUTES,
+  ROUTE_DIFFERS,
+  IDENTIFIERS,
+  OWN_IDENTIFIER,
+  OWN_MAC,
+  RANGE,
+];
