@@ -1,9 +1,12 @@
 /**
- * What a run that was killed left in the kernel: its devices carry the addresses of the next run, which then talks to nobody.
- * Needs root and iproute2.
+ * What tests leave in the kernel. The devices of a run that was killed carry the addresses of the next run, which then
+ * talks to nobody. Needs root and iproute2.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+
+/** Begins the names of devices that the tests of Windows programs make; they may run beside the live tests. */
+export const WINE_DEVICES = "mfw";
 
 /** `PREFIX` and the id of the process that made it; what follows tells its devices and namespaces apart. */
 function ownerOf(name: string, prefix: string): number | undefined {
@@ -43,4 +46,14 @@ export function removeLeftovers(...prefixes: readonly string[]): void {
       if (namesOf("link", "show").includes(name)) throw error;
     }
   }
+}
+
+/** This machine's devices, namespaces and their settings as a text, to see that a test left nothing. */
+export function kernelState(): string {
+  const links = execFileSync("ip", ["-brief", "link"], { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => !line.startsWith(WINE_DEVICES))
+    .join("\n");
+  const settings = existsSync("/etc/netns") ? readdirSync("/etc/netns").join(" ") : "";
+  return `${links}${execFileSync("ip", ["netns", "list"], { encoding: "utf8" })}${settings}`;
 }

@@ -1,20 +1,12 @@
 // `mullion up --live`: real programs reach the simulated nodes over each driver, and nothing stays behind. Needs root,
 // /dev/net/tun, iproute2, iputils-ping, curl, dig (bind9-dnsutils) and nc (netcat-openbsd).
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { removeLeftovers } from "./leftovers.ts";
+import { kernelState, removeLeftovers } from "./leftovers.ts";
 
 const run = promisify(execFile);
 const PREFIX = "live-";
@@ -94,13 +86,6 @@ const CLUSTERS = {
 let folder: string;
 let before: string;
 
-/** Interfaces and namespaces of this machine. */
-function machine(): string {
-  const links = execFileSync("ip", ["-brief", "link"], { encoding: "utf8" });
-  const settings = existsSync("/etc/netns") ? readdirSync("/etc/netns").join(" ") : "";
-  return `${links}${execFileSync("ip", ["netns", "list"], { encoding: "utf8" })}${settings}`;
-}
-
 function environment(): NodeJS.ProcessEnv {
   return { ...process.env, XDG_RUNTIME_DIR: folder, MULLION_NAME: NAME };
 }
@@ -162,12 +147,12 @@ const dig = (server: string, name: string): Promise<string> =>
 beforeAll(() => {
   removeLeftovers(`mullion-${PREFIX}`);
   folder = mkdtempSync(join(tmpdir(), "mullion-live-"));
-  before = machine();
+  before = kernelState();
 });
 
 afterEach(() => {
   mullion("down");
-  const after = machine();
+  const after = kernelState();
   if (after !== before) throw new Error(`left behind:\n${after}and not\n${before}`);
 });
 
@@ -338,7 +323,7 @@ describe("the life of a cluster with a real segment", () => {
     up(CLUSTERS.L2Bridge, "--live-pod", "api");
     process.kill(holder(), signal);
     expect(mullion("down").code).toBe(0);
-    expect(machine()).toBe(before);
+    expect(kernelState()).toBe(before);
   });
 
   it("the next start finds what a killed one left", async () => {
@@ -409,7 +394,7 @@ describe("the life of a cluster with a real segment", () => {
       execFileSync("ip", ["link", "delete", bridge]);
     }
     // The kernel takes a namespace apart after its name is gone.
-    await expect.poll(machine, { timeout: 5_000 }).toBe(before);
+    await expect.poll(kernelState, { timeout: 5_000 }).toBe(before);
   });
 
   it("comes up for root of a user namespace, and says what is missing to others", () => {

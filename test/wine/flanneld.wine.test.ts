@@ -13,7 +13,7 @@ import { FlannelSide, NODE, runOurs, runReal } from "./flannel/sides.ts";
 import { buildPowerShell } from "./go-programs.ts";
 import { machineAddress } from "./proxy/columns.ts";
 import { difference } from "./proxy/hns-state.ts";
-import { removeLeftovers } from "../live/leftovers.ts";
+import { WINE_DEVICES, removeLeftovers } from "../live/leftovers.ts";
 import { ROOT } from "./test-daemon.ts";
 
 const BUILD_MS = 3_600_000;
@@ -219,11 +219,11 @@ describe.each([
   ["host-gw", "L2Bridge", HOST_GW],
 ] as const)("flanneld: %s on %s", (backend, _network, Backend) => {
   let both: Both;
-  const device = `mfw${process.pid}${backend.slice(0, 1)}`;
+  const device = `${WINE_DEVICES}${process.pid}${backend.slice(0, 1)}`;
 
   beforeAll(async () => {
     // Windows gives the host the address of an endpoint that is attached to it.
-    removeLeftovers("mfw");
+    removeLeftovers(WINE_DEVICES);
     execFileSync("ip", ["link", "add", device, "type", "bridge"]);
     execFileSync("ip", ["addr", "add", "10.244.0.2/32", "dev", device]);
     execFileSync("ip", ["link", "set", device, "up"]);

@@ -55,8 +55,21 @@ export class WindowsPlugins {
     return windowsPath(this.own(...names));
   }
 
-  /** Runs a plugin once. Delegates are found behind a folder that there is not. */
+  /**
+   * Runs a plugin. Delegates are found behind a folder that there is not. A plugin that fails says why on standard output; one
+   * that ended without a word was ended by Wine (seen once in thousands of starts on a busy machine), and is started again.
+   */
   async run(
+    name: string,
+    variables: Readonly<Record<string, string>>,
+    configuration: object,
+  ): Promise<ProgramResult> {
+    const first = await this.start(name, variables, configuration);
+    if (first.code === 0 || first.stdout !== "" || first.stderr !== "") return first;
+    return this.start(name, variables, configuration);
+  }
+
+  private async start(
     name: string,
     variables: Readonly<Record<string, string>>,
     configuration: object,

@@ -23,6 +23,8 @@ export interface ListedCommand {
   readonly isChange?: (args: readonly string[]) => boolean;
   /** Lines without their ends. */
   readonly run: (machine: Machine, args: readonly string[]) => CommandOutput;
+  /** In the place of `run` where the machine is changed by calls that take their time: those of HNS. */
+  readonly change?: (machine: Machine, args: readonly string[]) => Promise<CommandOutput>;
 }
 
 /** An argument of Windows' own programs: `/all`, `-all` and `/ALL` are one option. */

@@ -16,6 +16,7 @@ import { LINUX_COMMANDS } from "./linux/commands.ts";
 import { machineOf } from "./machine.ts";
 import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
+import { DOCKER } from "./windows/docker.ts";
 import { HNSDIAG } from "./windows/hns/hnsdiag.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
 import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
@@ -45,6 +46,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   REG,
   HNSDIAG,
   VFPCTRL,
+  DOCKER,
   ...CURLS,
   ...CMDLETS.map(pipelineCommand),
   ...LINUX_COMMANDS,
@@ -139,17 +141,12 @@ export function changesMachine(cluster: Cluster, request: ExecRequest): boolean 
   return command?.isChange?.(args) ?? false;
 }
 
-/**
- * Runs the command in `cluster` itself, on whose clock time passes, and which it may change.
- * @throws RequestError for a machine that does not exist, and for options that Mullion's command does not have.
- */
-export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
-  const { sender, os, shell, word, args, command } = readCommandLine(cluster, request);
-  const startMs = cluster.clock.nowMs;
-  const run = (): CommandOutput =>
-    command === undefined ? unknownCommand(shell, word) : command.run(machineOf(cluster, sender), args);
-  const followed = request.trace === true ? follow(cluster, sender.compartment, run) : undefined;
-  const output = followed?.output ?? run();
+function reportOf(
+  request: ExecRequest,
+  { sender, os, args, command }: CommandLine,
+  output: CommandOutput,
+  tookMs: number,
+): ExecReport {
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "ExecReport",
@@ -161,8 +158,34 @@ export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
     stdout: textOf(os, output.stdout),
     stderr: textOf(os, output.stderr),
     exitCode: output.exitCode,
-    tookMs: cluster.clock.nowMs - startMs,
-    ...(followed === undefined ? {} : { walks: [...followed.walks] }),
-    ...(followed?.isCut === true ? { isCut: true } : {}),
+    tookMs,
   };
+}
+
+/**
+ * Runs the command in `cluster` itself, on whose clock time passes, and which it may change.
+ * @throws RequestError for a machine that does not exist, and for options that Mullion's command does not have.
+ */
+export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
+  const line = readCommandLine(cluster, request);
+  const { sender, shell, word, args, command } = line;
+  const startMs = cluster.clock.nowMs;
+  const run = (): CommandOutput =>
+    command === undefined ? unknownCommand(shell, word) : command.run(machineOf(cluster, sender), args);
+  if (request.trace === true) {
+    const { output, walks, isCut } = follow(cluster, sender.compartment, run);
+    const report = reportOf(request, line, output, cluster.clock.nowMs - startMs);
+    return { ...report, walks: [...walks], ...(isCut ? { isCut } : {}) };
+  }
+  return reportOf(request, line, run(), cluster.clock.nowMs - startMs);
+}
+
+/** As `execute`, for a command that changes the machine; those that call HNS send no packets, and have no walks. */
+export async function executeChange(cluster: Cluster, request: ExecRequest): Promise<ExecReport> {
+  const line = readCommandLine(cluster, request);
+  const { sender, args, command } = line;
+  if (command?.change === undefined) return execute(cluster, request);
+  const startMs = cluster.clock.nowMs;
+  const output = await command.change(machineOf(cluster, sender), args);
+  return reportOf(request, line, output, cluster.clock.nowMs - startMs);
 }

@@ -11,10 +11,14 @@ import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
 import { type TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { HeldCluster } from "../api/held-cluster.ts";
-import { LiveMachine, removeLeftMachines } from "./live-machine.node.ts";
-import { openLivePod } from "./live-pod.node.ts";
+import type { ClusterPod } from "../cluster.ts";
+import { LiveMachine, removeLeftMachines, resolverText } from "./live-machine.node.ts";
+import type { LivePlace, LivePlaces, LiveView } from "./live-places.ts";
+import { findLivePod, nameOfPod, openLivePod } from "./live-pod.node.ts";
 import { LiveBridgePort, openLiveHost } from "./live-segment.node.ts";
 import { RealTime } from "./real-time.node.ts";
+import type { Workload } from "./workload.node.ts";
+import { type BuiltInServer, podsWithWorkloads, startWorkloads } from "./workloads.node.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -51,58 +55,59 @@ export interface LiveOptions {
   readonly pods: readonly string[];
 }
 
-/** A machine of the cluster that is a namespace of this one. */
-export interface LivePlace {
-  /** Of a pod; absent: on the segment between the nodes. */
-  readonly pod?: string;
-  readonly address: string;
-  /** As `ip netns` calls it; absent: it has no name. */
-  readonly name?: string | undefined;
-  /** Of the namespace, for `nsenter --net`. */
-  readonly path: string;
+/** What the starter of a live cluster gives. */
+export interface LiveParts extends LiveOptions {
+  /** What answers in real pods that have no process of their own; undefined: nothing. */
+  readonly server: BuiltInServer | undefined;
 }
 
-/** What of a cluster is real, and where. */
-export interface LivePlaces {
-  /** The TAP on a bridge of the user's, and the bridge. */
-  readonly bridge?: { readonly name: string; readonly device: string };
-  readonly machines: readonly LivePlace[];
-}
-
-function placeOf(machine: LiveMachine, pod?: string): LivePlace {
+function placeOf(machine: LiveMachine, pod?: ClusterPod): LivePlace {
   const { address, name, path } = machine;
-  return { ...(pod === undefined ? {} : { pod }), address: formatIp(address), name, path };
+  const dns = pod?.compartment.dns;
+  return {
+    address: formatIp(address),
+    path,
+    ...(pod === undefined ? {} : { pod: nameOfPod(pod) }),
+    ...(name === undefined ? {} : { name }),
+    ...(dns === undefined ? {} : { resolver: resolverText(dns) }),
+  };
 }
 
-type Part = LiveMachine | LiveBridgePort;
+/** A pod, and the namespace that it is. */
+interface LivePod {
+  readonly pod: ClusterPod;
+  readonly machine: LiveMachine;
+}
+
+interface Opened {
+  readonly segment: LiveMachine | LiveBridgePort;
+  readonly pods: readonly LivePod[];
+}
 
 /** Everything that is to be real, or nothing of it. */
-function openParts(
-  held: HeldCluster,
-  calls: SystemCalls,
-  { bridge, node, pods }: LiveOptions,
-): readonly Part[] {
+function openParts(held: HeldCluster, calls: SystemCalls, { bridge, node, pods }: LiveOptions): Opened {
   const { cluster } = held.session;
   const { name } = held.identity;
-  const parts: Part[] = [];
+  const wanted = [...pods, ...podsWithWorkloads(cluster)].map((pod) => findLivePod(cluster, pod));
+  const segment =
+    bridge === undefined
+      ? openLiveHost(cluster, calls, name, node)
+      : LiveBridgePort.open(cluster, calls, name, bridge);
+  const opened: LivePod[] = [];
   try {
-    parts.push(
-      bridge === undefined
-        ? openLiveHost(cluster, calls, name, node)
-        : LiveBridgePort.open(cluster, calls, name, bridge),
-    );
-    for (const pod of pods) parts.push(openLivePod(cluster, calls, name, pod));
-    return parts;
+    for (const pod of new Set(wanted)) opened.push({ pod, machine: openLivePod(cluster, calls, name, pod) });
+    return { segment, pods: opened };
   } catch (error) {
-    for (const part of parts) part.close();
+    for (const part of [segment, ...opened.map(({ machine }) => machine)]) part.close();
     throw error;
   }
 }
 
-export class LiveCluster {
-  readonly places: LivePlaces;
+export class LiveCluster implements LiveView {
   private readonly held: HeldCluster;
-  private readonly parts: readonly Part[];
+  private readonly opened: Opened;
+  private readonly bridge: string | undefined;
+  private readonly workloads: readonly Workload[];
   private readonly taps: ReadonlyMap<number, TapDevice>;
   private readonly readiness: Readiness;
   private readonly time: RealTime;
@@ -110,21 +115,11 @@ export class LiveCluster {
   private readonly failed: (error: unknown) => void;
   private isOver = false;
 
-  private constructor(held: HeldCluster, calls: SystemCalls, options: LiveOptions, log: Log) {
+  private constructor(held: HeldCluster, calls: SystemCalls, options: LiveParts, log: Log) {
     this.held = held;
+    this.bridge = options.bridge;
     this.failed = (error) => log.write("error", "live", { error: messageOf(error) });
-    this.parts = openParts(held, calls, options);
-    const [first, ...others] = this.parts;
-    this.places = {
-      ...(options.bridge !== undefined &&
-        first !== undefined && { bridge: { name: options.bridge, device: first.tap.name } }),
-      machines: [
-        ...(first instanceof LiveMachine ? [placeOf(first)] : []),
-        ...others.flatMap((part, index) =>
-          part instanceof LiveMachine ? placeOf(part, options.pods[index]) : [],
-        ),
-      ],
-    };
+    this.opened = openParts(held, calls, options);
     this.taps = new Map(this.parts.map(({ tap }) => [tap.fd, tap]));
     this.readiness = new Readiness(calls);
     for (const fd of this.taps.keys()) this.readiness.add(fd);
@@ -138,25 +133,57 @@ export class LiveCluster {
     held.afterTurn = () => this.time.arm();
     this.time.arm();
     this.carrying = this.carry().catch(this.failed);
+    this.workloads = this.opened.pods.flatMap(({ pod, machine }) =>
+      startWorkloads(session.cluster, pod, machine.path, options.server),
+    );
+    held.live = this;
   }
 
-  /** @throws ApiError with what this machine does not allow. */
-  static open(held: HeldCluster, options: LiveOptions, log: Log): LiveCluster {
+  /**
+   * Makes it real; resolves when the servers of its pods serve, or have ended.
+   * @throws ApiError with what this machine does not allow.
+   */
+  static async open(held: HeldCluster, options: LiveParts, log: Log): Promise<LiveCluster> {
     try {
-      return new LiveCluster(held, systemCalls(), options, log);
+      const live = new LiveCluster(held, systemCalls(), options, log);
+      await Promise.all(live.workloads.map(({ ready }) => ready));
+      return live;
     } catch (error) {
       throw refusal(error);
     }
   }
 
+  get places(): LivePlaces {
+    const { segment, pods } = this.opened;
+    return {
+      ...(this.bridge !== undefined && { bridge: { name: this.bridge, device: segment.tap.name } }),
+      machines: [
+        ...(segment instanceof LiveMachine ? [placeOf(segment)] : []),
+        ...pods.map(({ pod, machine }) => placeOf(machine, pod)),
+      ],
+      workloads: this.workloads.map(({ state }) => state),
+    };
+  }
+
+  logOf(pod: string): string | undefined {
+    const logs = this.workloads.filter((workload) => workload.pod === pod).map(({ log }) => log);
+    return logs.length === 0 ? undefined : logs.join("");
+  }
+
   /** Ends it; afterwards nothing of it is on this machine. */
   async close(): Promise<void> {
     this.isOver = true;
+    await Promise.all(this.workloads.map((workload) => workload.close()));
+    this.held.live = undefined;
     this.held.afterTurn = undefined;
     this.time.stop();
     this.readiness.close();
     await this.carrying;
     for (const part of this.parts) part.close();
+  }
+
+  private get parts(): readonly (LiveMachine | LiveBridgePort)[] {
+    return [this.opened.segment, ...this.opened.pods.map(({ machine }) => machine)];
   }
 
   /** While the cluster is busy with a question, frames wait in the kernel, and get lost when its queue is full. */

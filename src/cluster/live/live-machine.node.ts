@@ -67,6 +67,8 @@ export interface LiveMachineOptions {
   /** Absent: it knows its own network alone. */
   readonly gateway?: Ipv4 | undefined;
   readonly dns?: DnsSettings;
+  /** Large sends stay whole, as inside of a switch; a wire has none. */
+  readonly hasOffloads?: boolean;
   /** The end of its cable. */
   readonly device: Device;
   /** The simulated one whose place it takes. */
@@ -92,7 +94,11 @@ export class LiveMachine {
       throw new ApiError(REFUSED, "live-name-taken", message, WORDS.adviceLiveNameTaken);
     }
     const { namespace, built: tap } = NetworkNamespace.make(calls, () => {
-      const made = TapDevice.open(calls, { name: LIVE_INTERFACE, mtuBytes });
+      const made = TapDevice.open(calls, {
+        name: LIVE_INTERFACE,
+        mtuBytes,
+        hasOffloads: options.hasOffloads === true,
+      });
       configure(calls, options);
       return made;
     });
@@ -151,14 +157,18 @@ function tryName(namespace: NetworkNamespace, name: string): boolean {
 }
 
 /** Windows reads no options; a resolver of Linux does, and a pod of Windows has none for it. */
-function writeResolver(name: string, { servers, search, options = [] }: DnsSettings): void {
+export function resolverText({ servers, search, options = [] }: DnsSettings): string {
   const lines = [
     ...servers.map((server) => `nameserver ${formatIp(server)}`),
     ...(search.length === 0 ? [] : [`search ${search.join(" ")}`]),
     ...(options.length === 0 ? [] : [`options ${options.join(" ")}`]),
   ];
+  return `${lines.join("\n")}\n`;
+}
+
+function writeResolver(name: string, dns: DnsSettings): void {
   mkdirSync(join(SETTINGS, name), { recursive: true });
-  createFile(join(SETTINGS, name, "resolv.conf"), `${lines.join("\n")}\n`, READABLE);
+  createFile(join(SETTINGS, name, "resolv.conf"), resolverText(dns), READABLE);
 }
 
 /** Takes away what a killed process left of a machine. @returns false: it is somebody's. */

@@ -16,7 +16,7 @@ const REFUSED = 400;
 const DEFAULT_NAMESPACE = "default";
 
 /** `web`, or `shop/web` outside of the namespace `default`. */
-function nameOf({ spec }: ClusterPod): string {
+export function nameOfPod({ spec }: ClusterPod): string {
   return spec.namespace === DEFAULT_NAMESPACE ? spec.name : `${spec.namespace}/${spec.name}`;
 }
 
@@ -25,22 +25,30 @@ function namespaceOfPod(cluster: string, name: string): string {
   return namespaceOf(cluster, name.replace(/^default\//, "").replace("/", "_"));
 }
 
+/** @throws ApiError for a pod that there is not, or that has no network of its own. */
+export function findLivePod(cluster: Cluster, wanted: string): ClusterPod {
+  const pod = findPod(cluster, wanted);
+  if (pod.spec.network !== "host") return pod;
+  const message = `${nameOfPod(pod)} has the network of its node`;
+  throw new ApiError(REFUSED, "live-not-possible", message, WORDS.adviceLivePods);
+}
+
 function findPod({ pods }: Cluster, wanted: string): ClusterPod {
   const name = wanted.replace(/^(?:pods?\/)?(?:default\/)?/, "");
-  const found = pods.find((pod) => nameOf(pod) === name);
+  const found = pods.find((pod) => nameOfPod(pod) === name);
   if (found !== undefined) return found;
-  const [near] = nearestNames(name, pods.map(nameOf), 1);
+  const [near] = nearestNames(name, pods.map(nameOfPod), 1);
   const advice = near === undefined ? WORDS.adviceLivePods : `Did you mean ${JSON.stringify(near)}?`;
   throw new ApiError(REFUSED, "unknown-object", `the cluster has no pod ${JSON.stringify(wanted)}`, advice);
 }
 
-/** @throws ApiError for a pod that there is not, or that has no network of its own; see `LiveMachine.open`. */
-export function openLivePod(cluster: Cluster, calls: SystemCalls, name: string, wanted: string): LiveMachine {
-  const pod = findPod(cluster, wanted);
-  if (pod.spec.network === "host") {
-    const message = `${nameOf(pod)} has the network of its node`;
-    throw new ApiError(REFUSED, "live-not-possible", message, WORDS.adviceLivePods);
-  }
+/** @throws what `LiveMachine.open` throws. */
+export function openLivePod(
+  cluster: Cluster,
+  calls: SystemCalls,
+  name: string,
+  pod: ClusterPod,
+): LiveMachine {
   const { compartment, address } = pod;
   const simulated = defined(compartment.interfaceOf(address), "a pod has its address");
   const own = defined(
@@ -51,10 +59,11 @@ export function openLivePod(cluster: Cluster, calls: SystemCalls, name: string, 
     .listRoutes()
     .find(({ prefix, nextHop }) => prefix.length === 0 && typeof nextHop === "number");
   return LiveMachine.open(cluster, calls, {
-    name: namespaceOfPod(name, nameOf(pod)),
+    name: namespaceOfPod(name, nameOfPod(pod)),
     address: { ip: address, length: own.length },
     mac: simulated.mac,
     mtuBytes: simulated.mtuBytes,
+    hasOffloads: true,
     gateway: way?.nextHop as Ipv4 | undefined,
     dns: compartment.dns,
     device: simulated.device,

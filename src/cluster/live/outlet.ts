@@ -2,11 +2,14 @@
  * The place at which frames leave the simulation: the end of a cable behind which a real machine stands. In a copy of the
  * cluster no machine is behind it; there the simulated one gets the frames whose place the real one has taken, if there is one.
  */
-import type { Receiver } from "#dataplane/device/device.ts";
+import type { FrameWatcher, Receiver } from "#dataplane/device/device.ts";
 import type { Packet } from "#core/wire/packet.ts";
 
-/** What stands for a real machine in copies of the cluster. */
-export const NOWHERE: Receiver = Object.freeze({ receive: () => undefined });
+/** What stands for a real machine, and for who captures, in copies of the cluster. */
+export const NOWHERE: Receiver & FrameWatcher = Object.freeze({
+  receive: () => undefined,
+  watch: () => undefined,
+});
 
 export class Outlet implements Receiver {
   private readonly outside: Receiver;

@@ -47,6 +47,26 @@ export function isSegmentable(bytes: Uint8Array, headers: Headers): boolean {
 }
 
 /**
+ * How long the IP packets on a wire become of which the frame consists: of a super frame the longest of its segments,
+ * with its headers. `totalLength` is that of the frame's own.
+ */
+export function segmentLength(packet: Packet, totalLength: number): number {
+  if (packet.segmentBytes === 0) return totalLength;
+  const headers = new Headers();
+  if (headers.parse(packet) !== undefined || !isSegmentable(packet.bytes, headers)) return totalLength;
+  return Math.min(totalLength, headers.payload - headers.network + packet.segmentBytes);
+}
+
+/** The segments of a super frame; undefined: it is none, or its sender asked for what cannot be done. */
+export function cutSuperFrame(packet: Packet): readonly Packet[] | undefined {
+  const headers = new Headers();
+  if (packet.segmentBytes === 0 || headers.parse(packet) !== undefined) return undefined;
+  return isSegmentable(packet.bytes, headers)
+    ? segmentPacket(packet, headers, packet.segmentBytes)
+    : undefined;
+}
+
+/**
  * The segments of a whole packet, each with at most `payloadBytesMax` bytes of payload and right checksums. The packet is
  * left as it is; one that is short enough is copied. A UDP datagram becomes several.
  */

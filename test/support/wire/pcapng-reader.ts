@@ -20,6 +20,8 @@ export interface ReadPacket {
 export interface ReadCapture {
   readonly interfaces: ReadInterface[];
   readonly packets: ReadPacket[];
+  /** What the last statistics block says of packets that were left out. */
+  lost: number;
 }
 
 function check(condition: boolean, message: string): void {
@@ -71,9 +73,15 @@ function readPacket(bytes: Uint8Array, at: number, end: number): ReadPacket {
   };
 }
 
+function readLost(bytes: Uint8Array, at: number, end: number): number {
+  const value = readOptions(bytes, at + 12, end).get(5);
+  check(value?.length === 8, "a statistics block counts lost packets in 8 bytes");
+  return value === undefined ? 0 : readU32(value, 4);
+}
+
 /** Reads a capture. Throws on anything that the format does not allow. */
 export function readPcapng(bytes: Uint8Array): ReadCapture {
-  const capture: ReadCapture = { interfaces: [], packets: [] };
+  const capture: ReadCapture = { interfaces: [], packets: [], lost: 0 };
   let at = 0;
   while (at < bytes.length) {
     const type = readU32(bytes, at);
@@ -90,6 +98,7 @@ export function readPcapng(bytes: Uint8Array): ReadCapture {
       readOptions(bytes, body + 16, end);
     } else if (type === 1) capture.interfaces.push(readInterface(bytes, body, end));
     else if (type === 6) capture.packets.push(readPacket(bytes, body, end));
+    else if (type === 5) capture.lost = readLost(bytes, body, end);
     else check(false, `no block of type ${type} is expected`);
     at += total;
   }

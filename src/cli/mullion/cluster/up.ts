@@ -1,5 +1,5 @@
 /** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
-import type { LivePlace } from "#cluster/live/live-cluster.node.ts";
+import type { LivePlace } from "#cluster/live/live-places.ts";
 import { alreadyRunning } from "#cluster/api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
 import { holdForParent, startInBackground } from "./background.ts";
@@ -42,7 +42,10 @@ export function announce(started: StartedCluster, terminal: Terminal): void {
   const { summary } = started;
   reportFindings(started, LEFT_OUT, terminal);
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
-  terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n${howToReach(started)}`);
+  terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
+  const { nodesAtRest: nodes } = summary;
+  if (nodes !== undefined) terminal.stdout(`${WORDS.nodesAtRest({ nodes })}\n`);
+  terminal.stdout(howToReach(started));
 }
 
 /** How to get into a namespace of this machine. */
@@ -53,7 +56,7 @@ function howToEnter({ name, path }: LivePlace): string {
 /** How to get to what of the cluster is real, with an address that answers. */
 function howToReach({ live, summary }: StartedCluster): string {
   if (live === undefined) return "";
-  const { bridge, machines } = live;
+  const { bridge, machines, workloads } = live;
   const node = summary.nodes[0]?.address ?? "";
   const lines = machines.map((machine) => {
     const { pod, address } = machine;
@@ -63,7 +66,10 @@ function howToReach({ live, summary }: StartedCluster): string {
   });
   const where =
     bridge === undefined ? "" : `${WORDS.liveOnBridge({ device: bridge.device, bridge: bridge.name })}\n`;
-  return where + lines.join("");
+  const over = workloads.flatMap(({ pod, command, reason }) =>
+    reason === undefined ? [] : `${WORDS.liveProcessOver({ pod, command: command[0] ?? "", reason })}\n`,
+  );
+  return where + lines.join("") + over.join("");
 }
 
 /** What to do next, with names that exist in this cluster. */

@@ -25,7 +25,7 @@ const TIMED_OUT = ["DNS request timed out.", "    timeout was 2 seconds."];
 const BOTH = "A+AAAA";
 const ADDRESS_TYPES: readonly string[] = ["A", "AAAA", BOTH];
 /** Of what the program knows, those whose lines are known (microsoft/Windows-Containers#216; Windows' page of nslookup). */
-const RECORD_TYPES: readonly string[] = ["SRV", "CNAME", "NS", "PTR", "TXT", "SOA"];
+const RECORD_TYPES: readonly string[] = ["SRV", "CNAME", "NS", "PTR", "TXT", "SOA", "MX"];
 const WAIT_MS = 2_000;
 const TRIES = 2;
 
@@ -67,6 +67,7 @@ function timedOutLines(serverName: string, sentCount: number): readonly string[]
 const TYPE_WORDS: Readonly<Record<string, string>> = Object.freeze({
   [BOTH]: "internal type for both IPv4 and IPv6 Addresses (A+AAAA)",
   AAAA: "IPv6 address (AAAA)",
+  MX: "mail exchange (MX)",
 });
 
 function noDataLine(type: string, name: string): string {
@@ -173,6 +174,7 @@ function recordLines(record: DnsRecord): readonly string[] {
         `\tdefault TTL = ${formatSeconds(record.minimumSeconds)}`,
       ];
     case "MX":
+      return [`${record.name}\tMX preference = ${record.preference}, mail exchanger = ${record.target}`];
     case "OPT":
     case "OTHER":
       return [];

@@ -68,6 +68,94 @@ describe("Resolve-DnsName", () => {
     expect(silent).toMatchObject({ stdout: "", stderr: "", exitCode: 1 });
   });
 
+  const ofNames = [
+    "",
+    "Name                           Type   TTL   Section    NameHost",
+    "----                           ----   ---   -------    --------",
+  ];
+  const ofZone = [
+    "",
+    "Name                        Type TTL   Section    PrimaryServer               NameAdministrator           SerialNumber",
+    "----                        ---- ---   -------    -------------               -----------------           ------------",
+  ];
+
+  it.each<readonly [string, string, readonly unknown[]]>([
+    [
+      "an address is asked for as a name",
+      "10.96.0.20",
+      [...ofNames, "20.0.96.10.in-addr.arpa        PTR    30    Answer     web.shop.svc.cluster.local"],
+    ],
+    [
+      "SRV: ports and targets, and the target's address below",
+      "-Type SRV _https._tcp.kubernetes.default.svc.cluster.local",
+      [
+        "",
+        "Name                                     Type   TTL   Section    NameTarget                     Priority Weight Port",
+        "----                                     ----   ---   -------    ----------                     -------- ------ ----",
+        "_https._tcp.kubernetes.default.svc.clust SRV    30    Answer     kubernetes.default.svc.cluster 0        100    443",
+        "er.local                                                         .local",
+        "",
+        "Name       : kubernetes.default.svc.cluster.local",
+        "QueryType  : A",
+        "TTL        : 30",
+        "Section    : Additional",
+        "IP4Address : 10.96.0.1",
+      ],
+    ],
+    [
+      "a type that the name has not: the zone's SOA record",
+      "-Type MX web.shop.svc.cluster.local",
+      [
+        ...ofZone,
+        expect.stringMatching(
+          /^cluster\.local {15}SOA {2}30 {4}Authority {2}ns\.dns\.cluster\.local {8}hostmaster\.cluster\.local {4}\d+$/,
+        ),
+      ],
+    ],
+    [
+      "TXT",
+      "dns-version.cluster.local TXT",
+      [
+        "",
+        "Name                                     Type   TTL   Section    Strings",
+        "----                                     ----   ---   -------    -------",
+        "dns-version.cluster.local                TXT    28800 Answer     {1.1.0}",
+      ],
+    ],
+    [
+      "a server of its own",
+      "web.shop.svc.cluster.local -Server kube-dns.kube-system.svc.cluster.local -DnsOnly -Type A",
+      [...head, "web.shop.svc.cluster.local                     A      30    Answer     10.96.0.20"],
+    ],
+  ])("%s", (_, words, lines) => {
+    expect(world.lines(`Resolve-DnsName ${words}`)).toEqual([...lines, "", ""]);
+  });
+
+  it("shows a zone's SOA record as a list without its server", () => {
+    expect(world.lines("Resolve-DnsName cluster.local -Type SOA | fl").slice(2, -2)).toEqual([
+      "Name                   : cluster.local",
+      "QueryType              : SOA",
+      "TTL                    : 30",
+      "Section                : Answer",
+      "NameAdministrator      : hostmaster.cluster.local",
+      expect.stringMatching(/^SerialNumber {11}: \d+$/),
+      "TimeToZoneRefresh      : 7200",
+      "TimeToZoneFailureRetry : 1800",
+      "TimeToExpiration       : 86400",
+      "DefaultTTL             : 30",
+    ]);
+  });
+
+  it.each([
+    ["-Type SRV _x._tcp.gone.shop.svc.cluster.local", "DNS name does not exist"],
+    ["-Type MX web -Server 10.96.0.77", "This operation returned because the timeout period expired"],
+    ["web -Server gone.", "DNS name does not exist"],
+  ])("%s: %s", (words, said) => {
+    const { stdout, stderr, exitCode } = world.report(`Resolve-DnsName ${words}`);
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
+    expect(stderr).toContain(said);
+  });
+
   it("has numbers for types where they go into JSON", () => {
     const text = world.lines("Resolve-DnsName web -Type A | Select Name, Type, IPAddress | ConvertTo-Json");
     expect(text).toEqual([
@@ -338,7 +426,7 @@ describe("what goes wrong", () => {
     ["Get-NetAdapter | Sort-Object Name", /\| Sort-Object Name is not one/],
     ["Get-NetAdapter | ? Name -match x", /\| \? Name -match x is not one/],
     ["Get-NetAdapter; Get-NetRoute", /a second command/],
-    ["Resolve-DnsName web -Type SRV", /-Type SRV is not one/],
+    ["Resolve-DnsName web -Type ANY", /-Type ANY is not one/],
     ["Resolve-DnsName", /without a name/],
   ])("%s is refused rather than answered wrongly", (line, message) => {
     expect(() => world.report(line)).toThrow(message);
