@@ -13,7 +13,7 @@ interface Session {
 
 export class Chassis {
   /** Ports that this chassis has: bound here, or claimed, such as `cr-…`. */
-  readonly residents: ReadonlySet<string>;
+  residents: ReadonlySet<string>;
   /** Its name in the southbound database; undefined for one that has every port. */
   readonly name: string | undefined;
   readonly zones: ConnectionZones = new ConnectionZones();
@@ -30,6 +30,15 @@ export class Chassis {
     this.name = name;
     this.residents = residents;
     this.clock = clock;
+  }
+
+  /**
+   * Has these ports from now on. Connections and sessions stay, but for the zones of ports that have gone: ovn-controller frees
+   * such a zone, and flushes it before another port gets it (ovn-controller(8)).
+   */
+  settle(residents: ReadonlySet<string>): void {
+    for (const port of this.residents) if (!residents.has(port)) this.zones.flush(`port ${port}`);
+    this.residents = residents;
   }
 
   get nowMs(): number {

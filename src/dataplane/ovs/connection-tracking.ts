@@ -124,6 +124,11 @@ export class ConnectionZones {
     return tracker;
   }
 
+  /** Forgets the connections of a zone. */
+  flush(zone: string): void {
+    this.trackers.delete(zone);
+  }
+
   /** Connections of a zone that are not out of date, in the order in which they began. */
   list(zone: string, nowMs: number): readonly Connection[] {
     return this.trackers.get(zone)?.table.list(nowMs) ?? [];

@@ -2,6 +2,7 @@
 import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Chassis } from "./chassis.ts";
+import { putDhcpOptions } from "./dhcp-options.ts";
 import type { Argument, Place } from "./language/actions.ts";
 import { checkAffinity, checkHairpin, checkHairpinReply, commitAffinity } from "./load-balancing.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
@@ -65,6 +66,19 @@ function isLarger({ state, values: [bytes] }: Call): boolean {
   return typeof bytes === "bigint" && BigInt(state.fields.packet.length) > bytes;
 }
 
+function pushField({ state, values: [value] }: Call): undefined {
+  if (value !== undefined) state.stack.push(value);
+  return undefined;
+}
+
+/** From an empty stack nothing comes, as in Open vSwitch (ovs-actions(7)). */
+function popField({ state, arguments: [place] }: Call): undefined {
+  const value = state.stack.pop();
+  if (value !== undefined && (place?.kind === "field" || place?.kind === "port"))
+    state.writePlace(place, value);
+  return undefined;
+}
+
 /** What the packet's connection was made to, before any translation. */
 function originalOf({ state }: Call): FiveTuple | undefined {
   return state.tracking?.tracked.connection?.original;
@@ -105,6 +119,9 @@ const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalF
       return undefined;
     },
   ],
+  ["put_dhcp_opts", ({ state, arguments: given }) => putDhcpOptions(state, given)],
+  ["push", pushField],
+  ["pop", popField],
   [
     "ct_clear",
     ({ state }) => {

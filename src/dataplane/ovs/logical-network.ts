@@ -3,6 +3,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { OVN_GROUP_MIN, type OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
+import { unknownDhcpOptions } from "./dhcp-options.ts";
 import { type Action, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
 import { type Match, parseMatch, withNeeds } from "./language/match.ts";
 import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
@@ -54,9 +55,6 @@ const REFUSED: ReadonlySet<string> = new Set([
   "handle_dhcpv6_reply",
   "handle_svc_check",
   "igmp",
-  "pop",
-  "push",
-  "put_dhcp_opts",
   "put_dhcpv6_opts",
   "put_nd_ra_opts",
   "sctp_abort",
@@ -66,6 +64,9 @@ const REFUSED: ReadonlySet<string> = new Set([
 function findRefused(actions: readonly Action[]): string | undefined {
   for (const action of actions) {
     if ((action.kind === "call" || action.kind === "nested") && REFUSED.has(action.name)) return action.name;
+    const [option] =
+      action.kind === "call" && action.name === "put_dhcp_opts" ? unknownDhcpOptions(action.arguments) : [];
+    if (option !== undefined) return `put_dhcp_opts with the option ${option}`;
     if (action.kind !== "nested") continue;
     const inner = findRefused(action.actions);
     if (inner !== undefined) return inner;
@@ -78,7 +79,10 @@ function problemOf(thrown: unknown): string {
   throw thrown;
 }
 
-function compile(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
+/** What a row becomes; of a row with the same texts that was compiled before, what it has become then. */
+function compile(row: LogicalFlowRow, before: CompiledFlow | undefined): CompiledFlow | UnreadableFlow {
+  if (before?.row.match === row.match && before.row.actions === row.actions)
+    return Object.freeze({ ...before, row });
   let match: Match;
   try {
     match = parseMatch(row.match);
@@ -151,10 +155,13 @@ export class LogicalNetwork {
   readonly datapaths: ReadonlyMap<string, DatapathBinding>;
   readonly loadBalancers: readonly LoadBalancer[];
   private readonly macBindings = new Map<string, bigint>();
+  /** Those that packets have taught, which no row says. */
+  private readonly taught = new Map<string, bigint>();
   /** By datapath and MAC: the port behind which it was met. */
   private readonly fdb = new Map<string, string>();
 
-  constructor(southbound: Southbound) {
+  /** `before`: the network of the same database as it was. Its flows are taken over as they are, and what packets have taught it. */
+  constructor(southbound: Southbound, before?: LogicalNetwork) {
     this.ports = new Map(southbound.ports.map((port) => [port.name, toLogicalPort(port)]));
     this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
     this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
@@ -164,9 +171,26 @@ export class LogicalNetwork {
     this.chassis = new Map(southbound.chassis.map((each) => [each.id, each]));
     for (const set of southbound.addressSets) this.setAddressSet(set);
     for (const group of southbound.portGroups) this.setPortGroup(group);
-    for (const { port, ip, mac } of southbound.macBindings) this.learn(port, ip, BigInt(parseMac(mac) ?? 0));
+    for (const { port, ip, mac } of southbound.macBindings) {
+      const parsed = parseIp(ip);
+      if (parsed !== undefined)
+        this.macBindings.set(`${port} ${formatIp(parsed)}`, BigInt(parseMac(mac) ?? 0));
+    }
     this.readFdb(southbound);
-    this.unreadable = Object.freeze(this.addFlows(southbound.flows));
+    if (before !== undefined) this.takeOver(before);
+    this.unreadable = Object.freeze(this.addFlows(southbound.flows, before?.compiledFlows() ?? new Map()));
+  }
+
+  private takeOver({ taught, fdb }: LogicalNetwork): void {
+    for (const [key, mac] of taught) if (this.ports.has(key.split(" ")[0] ?? "")) this.taught.set(key, mac);
+    for (const [key, port] of fdb) if (this.ports.has(port) && !this.fdb.has(key)) this.fdb.set(key, port);
+  }
+
+  /** By row. */
+  private compiledFlows(): ReadonlyMap<string, CompiledFlow> {
+    const flows = new Map<string, CompiledFlow>();
+    for (const table of this.tables.values()) for (const flow of table) flows.set(flow.row.id, flow);
+    return flows;
   }
 
   private readFdb({ datapaths, ports, fdb }: Southbound): void {
@@ -178,11 +202,14 @@ export class LogicalNetwork {
     }
   }
 
-  private addFlows(rows: readonly LogicalFlowRow[]): UnreadableFlow[] {
+  private addFlows(
+    rows: readonly LogicalFlowRow[],
+    before: ReadonlyMap<string, CompiledFlow>,
+  ): UnreadableFlow[] {
     const unreadable: UnreadableFlow[] = [];
     const lists = new Map<string, CompiledFlow[]>();
     for (const row of rows) {
-      const flow = compile(row);
+      const flow = compile(row, before.get(row.id));
       if ("problem" in flow) {
         unreadable.push(flow);
         continue;
@@ -265,12 +292,13 @@ export class LogicalNetwork {
     const parsed = parseIp(ip);
     if (parsed === undefined) return;
     const key = `${port} ${formatIp(parsed)}`;
-    if (!this.macBindings.has(key) && this.macBindings.size >= LIMITS.macsPerSwitchMax) return;
-    this.macBindings.set(key, mac);
+    if (!this.taught.has(key) && this.taught.size >= LIMITS.macsPerSwitchMax) return;
+    this.taught.set(key, mac);
   }
 
   macOf(port: string, ip: string): bigint | undefined {
-    return this.macBindings.get(`${port} ${ip}`);
+    const key = `${port} ${ip}`;
+    return this.taught.get(key) ?? this.macBindings.get(key);
   }
 
   /** Remembers behind which port of a switch a MAC was met. */

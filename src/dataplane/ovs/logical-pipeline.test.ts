@@ -6,7 +6,8 @@ import { defined } from "#core/base/assert.ts";
 import { VirtualClock } from "#core/base/clock.ts";
 import { type Ip, type Ipv4, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { buildArpFrame, buildTcpFrame } from "#core/wire/build-frame.ts";
+import { buildArpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { type DhcpMessage, buildDhcp, parseDhcp } from "#core/wire/dhcp.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
@@ -209,6 +210,178 @@ describe("ip.ttl--", () => {
     expect(endings).toHaveLength(1);
     expect(ending.port).toBe("p03");
     expect(ending.packet.bytes[ending.packet.start + 22]).toBe(1);
+  });
+});
+
+describe("push and pop", () => {
+  const swap = "push(tcp.src); push(tcp.dst); pop(tcp.src); pop(tcp.dst); next;";
+
+  it("exchange what they hold, the last first, and leave checksums right", () => {
+    const through = new LogicalNetwork(withFlow({ actions: swap }));
+    const { endings } = run({ to: "50:54:00:00:00:03", destination: "10.0.0.3", port: 7 }, through);
+    const [ending] = endings;
+    if (ending?.kind !== "output") throw new Error("it does not go out");
+    expect(describeFrame(ending.packet.frame)).toContain(":7 → 10.0.0.3:5000");
+    const headers = new Headers();
+    headers.parse(ending.packet);
+    expect(verifyChecksums(ending.packet.bytes, headers)).toBeUndefined();
+  });
+
+  it("take nothing from an empty stack", () => {
+    const through = new LogicalNetwork(withFlow({ actions: "pop(tcp.src); next;" }));
+    const { endings } = run({ to: "50:54:00:00:00:03", destination: "10.0.0.3", port: 7 }, through);
+    expect(endings[0]?.kind === "output" && describeFrame(endings[0].packet.frame)).toContain(":5000 → ");
+  });
+});
+
+describe("put_dhcp_opts", () => {
+  // As northd writes it for a port with DHCPv4 options (ovn-northd(8), ls_in_dhcp_options and ls_in_dhcp_response).
+  const OPTIONS =
+    "offerip = 10.0.0.2, lease_time = 3600, netmask = 255.255.255.0, router = 10.0.0.1, server_id = 10.0.0.1, " +
+    'dns_server = {10.0.0.53, 10.0.0.54}, domain_name = "example.org", mtu = 1400';
+  const answering =
+    `reg0[3] = put_dhcp_opts(${OPTIONS}); eth.dst = eth.src; eth.src = ${ROUTER}; ip4.src = 10.0.0.1; ` +
+    "udp.src = 67; udp.dst = 68; outport = inport; flags.loopback = 1; output;";
+
+  function ask(
+    message: Partial<DhcpMessage>,
+    actions = answering,
+    change?: (bytes: Uint8Array) => void,
+  ): Passage {
+    const asked = {
+      type: "discover",
+      transaction: 7,
+      clientMac: mac(P02),
+      yourIp: ip("0.0.0.0") as Ipv4,
+    } as const;
+    const payload = buildDhcp({ ...asked, ...message });
+    change?.(payload);
+    const packet = buildUdpFrame({
+      link: { sourceMac: mac(P02), destinationMac: mac("ff:ff:ff:ff:ff:ff") },
+      ip: {
+        source: ip("0.0.0.0"),
+        destination: ip("255.255.255.255"),
+        ttl: 64,
+        identification: 1,
+        isDontFragment: false,
+      },
+      udp: { sourcePort: 68, destinationPort: 67 },
+      payload,
+    });
+    const asking = withFlow({ match: "udp.src == 68 && udp.dst == 67", actions });
+    // northd lets the answer past the ACLs of the port.
+    const acl = defined(
+      DUMP.flows.find(
+        ({ stage, datapaths }) => stage === "ls_out_acl" && datapaths[0] === asking.flows[0]?.datapaths[0],
+      ),
+      "a flow of ACLs",
+    );
+    const passing = {
+      ...acl,
+      id: "feedcafe",
+      priority: 34_000,
+      match: "udp.src == 67 && udp.dst == 68",
+      actions: "next;",
+    };
+    const through = new LogicalNetwork({ ...asking, flows: [...asking.flows, passing] });
+    return runLogicalFlows(through, chassis(), "p02", packet);
+  }
+
+  /** The packet that goes back to the port. */
+  function answerPacket({ endings }: Passage): { readonly to: string; readonly message: Uint8Array } {
+    const [ending] = endings;
+    if (ending?.kind !== "output" || ending.port !== "p02") throw new Error("nothing goes back");
+    const headers = new Headers();
+    headers.parse(ending.packet);
+    const { bytes, end } = ending.packet;
+    expect(verifyChecksums(bytes, headers)).toBeUndefined();
+    const to = bytes.slice(headers.network + 16, headers.network + 20).join(".");
+    return { to, message: bytes.slice(headers.transport + 8, end) };
+  }
+
+  /** The DHCP message that goes back to the port. */
+  function answer(passage: Passage): Uint8Array {
+    return answerPacket(passage).message;
+  }
+
+  const lease = {
+    transaction: 7,
+    clientMac: mac(P02),
+    yourIp: ip("10.0.0.2"),
+    serverId: ip("10.0.0.1"),
+    leaseSeconds: 3_600,
+    subnetMask: ip("255.255.255.0"),
+    router: ip("10.0.0.1"),
+    dnsServers: [ip("10.0.0.53"), ip("10.0.0.54")],
+  };
+
+  it.each([
+    ["a question", {}, "offer"],
+    ["a request for what was offered", { type: "request", requestedIp: ip("10.0.0.2") as Ipv4 }, "ack"],
+    ["a request to keep it", { type: "request", clientIp: ip("10.0.0.2") as Ipv4 }, "ack"],
+  ] as const)("answers %s with the lease", (_title, message, type) => {
+    expect(parseDhcp(answer(ask(message)))).toMatchObject({ type, ...lease });
+  });
+
+  it("refuses another address than that of the port", () => {
+    const found = parseDhcp(answer(ask({ type: "request", requestedIp: ip("10.0.0.9") as Ipv4 })));
+    expect(found).toMatchObject({ type: "nak", yourIp: 0 });
+    expect(found?.leaseSeconds).toBeUndefined();
+  });
+
+  // What follows is read in ovn-controller (controller/pinctrl.c, pinctrl_handle_put_dhcp_opts).
+  it("answers INFORM without an address, a netmask and the times of a lease", () => {
+    const found = parseDhcp(answer(ask({}, answering, (bytes) => bytes.set([53, 1, 8], 240))));
+    expect(found).toMatchObject({
+      type: "ack",
+      yourIp: 0,
+      router: lease.router,
+      dnsServers: lease.dnsServers,
+    });
+    expect([found?.subnetMask, found?.leaseSeconds]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ["of the action", "10.0.0.7", answering.replace("offerip", "next_server = 10.0.0.7, offerip")],
+    ["of the request, where the action names none", "10.0.0.9", answering],
+  ])("names the next server %s", (_title, expected, actions) => {
+    const message = answer(ask({}, actions, (bytes) => bytes.set([10, 0, 0, 9], 20)));
+    expect(message.slice(20, 24).join(".")).toBe(expected);
+  });
+
+  it("refuses without a next server", () => {
+    const request = { type: "request", requestedIp: ip("10.0.0.9") as Ipv4 } as const;
+    const message = answer(ask(request, answering, (bytes) => bytes.set([10, 0, 0, 9], 20)));
+    expect(message.slice(20, 24).join(".")).toBe("0.0.0.0");
+    expect(message.slice(240)).toEqual(Uint8Array.of(53, 1, 6, 0, 0, 0, 0, 255, 0, 0, 0, 0));
+  });
+
+  it.each([
+    ["to the address that is offered", 0x00, "10.0.0.2"],
+    ["to all, where the client asks for that", 0x80, "255.255.255.255"],
+  ])("goes %s", (_title, flags, to) => {
+    expect(answerPacket(ask({}, answering, (bytes) => bytes.set([flags], 10))).to).toBe(to);
+  });
+
+  it("writes texts and numbers by their length (RFC 2132)", () => {
+    const text = Buffer.from(answer(ask({}))).toString("latin1");
+    expect(text).toContain("\x0f\x0bexample.org\x1a\x02\x05\x78");
+  });
+
+  it("leaves a packet that is no request as it is, and says 0", () => {
+    const actions = `reg0[3] = put_dhcp_opts(${OPTIONS}); next;`;
+    const through = new LogicalNetwork(withFlow({ actions: `reg0[3] = 1; ${actions}` }));
+    expect(told(run({ to: "50:54:00:00:00:03", destination: "10.0.0.3", port: 7 }, through))).toEqual([
+      "output p03",
+    ]);
+  });
+
+  it("refuses an option that it cannot write, by name", () => {
+    const actions =
+      "reg0[3] = put_dhcp_opts(offerip = 10.0.0.2, classless_static_route = {30.0.0.0/24, 10.0.0.4}); next;";
+    expect(told(ask({}, actions))).toEqual([
+      expect.stringContaining("put_dhcp_opts with the option classless_static_route"),
+    ]);
   });
 });
 

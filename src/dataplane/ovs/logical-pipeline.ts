@@ -9,12 +9,13 @@ import type { OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import type { Chassis } from "./chassis.ts";
 import { formatState } from "./connection-tracking.ts";
 import type { Action, Pipeline } from "./language/actions.ts";
+import type { Match } from "./language/match.ts";
 import { keptBackEnd, placeByHash } from "./load-balancing.ts";
 import { callFunction } from "./logical-functions.ts";
 import type { CompiledFlow, LogicalNetwork } from "./logical-network.ts";
 import { makePacket } from "./made-packets.ts";
 import type { Microflow } from "./microflow.ts";
-import { PacketState, matches } from "./packet-state.ts";
+import { PacketState } from "./packet-state.ts";
 import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
 /** Flows that one packet may match, copies included: more is a loop. */
@@ -78,7 +79,59 @@ interface Run {
 }
 
 function nameOf({ row }: CompiledFlow): string {
-  return `${row.stage === "" ? `table ${row.table}` : row.stage}, priority ${row.priority}, uuid ${row.id.slice(0, 8)}`;
+  const flow = `${row.stage === "" ? `table ${row.table}` : row.stage}, priority ${row.priority}, uuid ${row.id.slice(0, 8)}`;
+  return row.object === undefined ? flow : `${flow} (${row.object})`;
+}
+
+function compareValues(match: Extract<Match, { kind: "compare" }>, found: bigint): boolean {
+  const { relation, value, mask } = match;
+  const masked = found & mask;
+  switch (relation) {
+    case "==":
+      return masked === value;
+    case "!=":
+      return masked !== value;
+    case "<":
+      return found < value;
+    case "<=":
+      return found <= value;
+    case ">":
+      return found > value;
+    case ">=":
+      return found >= value;
+  }
+}
+
+/** Whether a packet matches. `residents` are the ports that this chassis has. */
+function matches(
+  match: Match,
+  state: PacketState,
+  network: LogicalNetwork,
+  residents: ReadonlySet<string>,
+): boolean {
+  switch (match.kind) {
+    case "constant":
+      return match.value;
+    case "and":
+      return match.of.every((part) => matches(part, state, network, residents));
+    case "or":
+      return match.of.some((part) => matches(part, state, network, residents));
+    case "compare":
+      return compareValues(match, state.read(match.field));
+    case "address-set": {
+      const found = state.read(match.field);
+      const isIn = network
+        .addressSet(match.name)
+        .some(({ value, mask }) => (mask === undefined ? found : found & mask) === value);
+      return isIn !== match.isNegated;
+    }
+    case "port":
+      return (state[match.field] === match.name) !== match.isNegated;
+    case "port-group":
+      return network.isInGroup(state.datapath, match.name, state[match.field]) !== match.isNegated;
+    case "resident":
+      return residents.has(match.port) !== match.isNegated;
+  }
 }
 
 class LogicalRun {

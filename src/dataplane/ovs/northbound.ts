@@ -17,7 +17,10 @@ function ownerOf(row: Row): string {
   const ids = mapIn(row, "external_ids");
   const kind = ids.get("k8s.ovn.org/kind") ?? ids.get("k8s.ovn.org/owner-type") ?? "";
   const name = ids.get("k8s.ovn.org/owner") ?? ids.get("k8s.ovn.org/name") ?? "";
-  const pod = ids.get("pod") === "true" ? `Pod ${ids.get("namespace") ?? ""}` : "";
+  const namespace = ids.get("namespace") ?? "";
+  // A pod's port is called NAMESPACE_POD (control-planes.md §4.2, "Names").
+  const own = textIn(row, "name").slice(namespace.length + 1);
+  const pod = ids.get("pod") === "true" ? `Pod ${namespace}/${own}` : "";
   return kind === "" && name === "" ? pod : `${kind} ${name}`.trim();
 }
 

@@ -67,6 +67,21 @@ export function readDump(dump: string): OvsdbTables {
 
 const HEADER = /^OVSDB (JSON|CLUSTER) (\d{1,10}) [0-9a-f]{40}$/;
 const HEADER_BYTES_MAX = 80;
+/** Tables of a database that is in the same process. */
+export function rowsOfTables(database: {
+  readonly schema: { readonly tables: Readonly<Record<string, unknown>> };
+  rowsOf(table: string): ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+}): OvsdbTables {
+  const toRow = ([id, row]: readonly [string, Readonly<Record<string, unknown>>]): Row =>
+    new Map([
+      ["_uuid", id],
+      ...Object.entries(row).map(([column, value]) => [column, plain(value)] as const),
+    ]);
+  return new Map(
+    Object.keys(database.schema.tables).map((name) => [name, [...database.rowsOf(name)].map(toRow)]),
+  );
+}
+
 const LINE_FEED = 10;
 
 type Stored = Map<string, Map<string, Map<string, unknown>>>;

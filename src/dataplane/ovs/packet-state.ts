@@ -1,9 +1,8 @@
-/** What a packet carries through the pipelines of a logical network, and how matches read it. */
+/** What a packet carries through the pipelines of a logical network. */
 import type { Packet } from "#core/wire/packet.ts";
 import type { TrackedPacket } from "../host/netfilter/connection-table.ts";
 import type { Place } from "./language/actions.ts";
-import type { FieldBits, Match } from "./language/match.ts";
-import type { LogicalNetwork } from "./logical-network.ts";
+import type { FieldBits } from "./language/match.ts";
 import { PacketFields, chooseBits, replaceBits } from "./packet-fields.ts";
 
 /** Fields that live beside the frame. */
@@ -37,6 +36,8 @@ export class PacketState {
   inport: string;
   outport = "";
   fields: PacketFields;
+  /** What `push` has put aside for `pop`, the last first. */
+  readonly stack: (bigint | string)[] = [];
   /** What connection tracking found last; flows see what `showConnection` took from it. */
   tracking: PacketTracking | undefined;
   private readonly metadata = new Map<string, bigint>();
@@ -52,6 +53,7 @@ export class PacketState {
     const copy = new PacketState(this.datapath, this.inport, this.fields.packet.copy());
     copy.outport = this.outport;
     copy.tracking = this.tracking;
+    copy.stack.push(...this.stack);
     for (const [name, value] of this.metadata) copy.metadata.set(name, value);
     return copy;
   }
@@ -116,56 +118,5 @@ export class PacketState {
     if (typeof value !== "string") return false;
     this[place.port] = value;
     return true;
-  }
-}
-
-function compareValues(match: Extract<Match, { kind: "compare" }>, found: bigint): boolean {
-  const { relation, value, mask } = match;
-  const masked = found & mask;
-  switch (relation) {
-    case "==":
-      return masked === value;
-    case "!=":
-      return masked !== value;
-    case "<":
-      return found < value;
-    case "<=":
-      return found <= value;
-    case ">":
-      return found > value;
-    case ">=":
-      return found >= value;
-  }
-}
-
-/** Whether a packet matches. `residents` are the ports that this chassis has. */
-export function matches(
-  match: Match,
-  state: PacketState,
-  network: LogicalNetwork,
-  residents: ReadonlySet<string>,
-): boolean {
-  switch (match.kind) {
-    case "constant":
-      return match.value;
-    case "and":
-      return match.of.every((part) => matches(part, state, network, residents));
-    case "or":
-      return match.of.some((part) => matches(part, state, network, residents));
-    case "compare":
-      return compareValues(match, state.read(match.field));
-    case "address-set": {
-      const found = state.read(match.field);
-      const isIn = network
-        .addressSet(match.name)
-        .some(({ value, mask }) => (mask === undefined ? found : found & mask) === value);
-      return isIn !== match.isNegated;
-    }
-    case "port":
-      return (state[match.field] === match.name) !== match.isNegated;
-    case "port-group":
-      return network.isInGroup(state.datapath, match.name, state[match.field]) !== match.isNegated;
-    case "resident":
-      return residents.has(match.port) !== match.isNegated;
   }
 }

@@ -43,6 +43,8 @@ export interface LogicalFlowRow {
   readonly hint: string;
   /** Where northd writes it: `northd.c:5731`. */
   readonly source: string;
+  /** The northbound object that it was written for, in words; absent where nobody looked. */
+  readonly object?: string;
 }
 
 /** Addresses that stand for back ends. */

@@ -1,6 +1,6 @@
 // Debian's ovn-central for tests: databases on sockets of a temporary folder, ovn-northd between them, ovn-trace beside.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -31,15 +31,31 @@ export class OvnCentral {
   private readonly folder = mkdtempSync(join(tmpdir(), "mullion-ovn-"));
 
   constructor() {
-    for (const name of ["nb", "sb"]) {
-      const file = join(this.folder, `${name}.db`);
-      run("ovsdb-tool", ["create", file, `/usr/share/ovn/ovn-${name}.ovsschema`]);
-      this.daemon("ovsdb-server", name, `--remote=p${this.socket(name)}`, file);
+    for (const name of ["nb", "sb"] as const) {
+      run("ovsdb-tool", ["create", this.path(name), `/usr/share/ovn/ovn-${name}.ovsschema`]);
+      this.serve(name);
     }
     this.daemon("ovn-northd", "northd", `--ovnnb-db=${this.socket("nb")}`, `--ovnsb-db=${this.socket("sb")}`);
   }
 
-  private socket(name: string): string {
+  private path(name: "nb" | "sb"): string {
+    return join(this.folder, `${name}.db`);
+  }
+
+  private serve(name: "nb" | "sb"): void {
+    this.daemon("ovsdb-server", name, `--remote=p${this.socket(name)}`, this.path(name));
+  }
+
+  /** The server of a database ends, a transaction changes its file, and it is there again. */
+  async restart(name: "nb" | "sb", change: readonly unknown[]): Promise<void> {
+    const pid = Number(readFileSync(join(this.folder, `${name}.pid`), "utf8"));
+    process.kill(pid);
+    while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 20));
+    run("ovsdb-tool", ["transact", this.path(name), JSON.stringify(change)]);
+    this.serve(name);
+  }
+
+  socket(name: string): string {
     return `unix:${this.folder}/${name}.sock`;
   }
 
@@ -62,9 +78,35 @@ export class OvnCentral {
 
   /** The southbound database as `ovsdb-client dump` prints it. */
   dump(): string {
-    return TABLES.map((table) =>
-      run("ovsdb-client", ["dump", "--format=json", this.socket("sb"), "OVN_Southbound", table]),
-    ).join("\n");
+    return this.dumpOf(TABLES);
+  }
+
+  /** Some of its tables. */
+  dumpOf(tables: readonly string[]): string {
+    return tables
+      .map((table) =>
+        run("ovsdb-client", ["dump", "--format=json", this.socket("sb"), "OVN_Southbound", table]),
+      )
+      .join("\n");
+  }
+
+  /** Tables of the northbound database, in the same form. */
+  northbound(tables: readonly string[]): string {
+    return tables
+      .map((table) =>
+        run("ovsdb-client", ["dump", "--format=json", this.socket("nb"), "OVN_Northbound", table]),
+      )
+      .join("\n");
+  }
+
+  /** What ovn-nbctl or ovn-sbctl prints. */
+  ask(name: "nb" | "sb", ...words: readonly string[]): string {
+    return run(`ovn-${name}ctl`, [`--db=${this.socket(name)}`, ...words]);
+  }
+
+  /** The file of a database. */
+  file(name: "nb" | "sb"): Uint8Array {
+    return readFileSync(this.path(name));
   }
 
   trace(datapath: string, microflow: string, options: readonly string[]): string {

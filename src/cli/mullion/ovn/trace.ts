@@ -1,4 +1,5 @@
 /** `mullion ovn trace`: a packet through the logical flows of a database that somebody saved. */
+import type { LogicalStep } from "#core/base/recorder.ts";
 import { VirtualClock } from "#core/base/clock.ts";
 import { decodeSource } from "#core/base/source-text.ts";
 import { describeFrame } from "#core/wire/text/format.ts";
@@ -7,8 +8,9 @@ import { parseState } from "#dataplane/ovs/connection-tracking.ts";
 import { isFlowList, readFlowList } from "#dataplane/ovs/flow-list.ts";
 import { LanguageError } from "#dataplane/ovs/language/tokens.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
-import { type Ending, type Passage, type Step, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
+import { type Ending, type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { type Microflow, MicroflowError, readMicroflow } from "#dataplane/ovs/microflow.ts";
+import { tellPassage } from "#dataplane/ovs/passage-text.ts";
 import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
 import {
   OvsdbError,
@@ -18,13 +20,13 @@ import {
   readDump,
 } from "#dataplane/ovs/ovsdb-tables.ts";
 import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
-import { Failure, describeSystemError } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import { readSaved } from "./saved-database.ts";
 import type { OvnTraceRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
-const FILE_BYTES_MAX = 536_870_912;
 /** Names that are told one by one. */
 const SHOWN_MAX = 8;
 
@@ -53,17 +55,11 @@ function readInput(path: string, bytes: Uint8Array): Input {
 }
 
 async function load(path: string, terminal: Terminal): Promise<Input> {
-  let problem: string;
-  try {
-    const input = readInput(path, await terminal.readBytes(path, FILE_BYTES_MAX));
+  return readSaved(path, terminal, (bytes) => {
+    const input = readInput(path, bytes);
     if (input.southbound !== undefined || input.northbound !== undefined) return input;
-    problem = "it has neither logical flows nor logical switches";
-  } catch (thrown) {
-    if (thrown instanceof OvsdbError) problem = thrown.message;
-    else if (thrown instanceof Error && "code" in thrown) problem = describeSystemError(thrown);
-    else throw thrown;
-  }
-  throw new Failure("ovn-database-unreadable", `${path} cannot be read: ${problem}`, WORDS.adviceOvnFile);
+    throw new OvsdbError("it has neither logical flows nor logical switches");
+  });
 }
 
 function readPacket(text: string): Microflow {
@@ -119,77 +115,14 @@ function checkPort(network: LogicalNetwork, asked: string, datapath: string | un
   return asked;
 }
 
-/** Actions on lines of their own, comments left out, as ovn-trace prints them. */
-function actionLines(actions: string): readonly string[] {
-  const lines: string[] = [];
-  let depth = 0;
-  let isQuoted = false;
-  let line = "";
-  for (const character of withoutComments(actions)) {
-    line += character;
-    if (character === '"') isQuoted = !isQuoted;
-    if (isQuoted) continue;
-    if (character === "{" || character === "(") depth += 1;
-    if (character === "}" || character === ")") depth -= 1;
-    if (character !== ";" || depth > 0) continue;
-    lines.push(line.trim());
-    line = "";
-  }
-  if (line.trim() !== "") lines.push(line.trim());
-  return lines.filter((each) => each !== ";");
-}
-
-function withoutComments(text: string): string {
-  const [first = "", ...others] = text.split("/*");
-  return first + others.map((part) => part.split("*/").slice(1).join("*/")).join("");
-}
-
-class Printer {
-  private readonly network: LogicalNetwork;
-  private readonly northbound: NorthboundObjects;
-
-  constructor(network: LogicalNetwork, northbound: NorthboundObjects) {
-    this.network = network;
-    this.northbound = northbound;
-  }
-
-  lines(steps: readonly Step[]): readonly string[] {
-    return steps.flatMap((step) => this.step(step));
-  }
-
-  private step(step: Step): readonly string[] {
-    switch (step.kind) {
-      case "pipeline": {
-        const name = this.network.datapaths.get(step.datapath)?.name ?? step.datapath;
-        const out = step.pipeline === "egress" ? `, outport="${step.outport}"` : "";
-        return heading(`${step.pipeline}(dp="${name}", inport="${step.inport}"${out})`);
-      }
-      case "tracked": {
-        const to = step.backEnd === undefined || step.action.includes("(") ? "" : ` /* to ${step.backEnd} */`;
-        return heading(`${step.action}${to} (ct_state=${step.state})`);
-      }
-      case "made":
-        return heading(step.name);
-      case "output":
-        return [`    /* output to "${step.port}", type "${step.type}" */`];
-      case "flow":
-        return this.flow(step);
-    }
-  }
-
-  private flow({ flow: { row, refusal } }: Extract<Step, { kind: "flow" }>): readonly string[] {
-    // ovn-trace leaves out flows that do nothing but go on.
-    if (row.match === "1" && row.actions.trim() === "next;") return [];
-    const source = row.source === "" ? "" : ` (${row.source})`;
-    const head = `${String(row.table).padStart(2)}. ${row.stage}${source}: ${row.match}, priority ${row.priority}, uuid ${row.id.slice(0, 8)}`;
-    const object = this.northbound.describe(row.hint);
-    return [
-      head,
-      ...(object === undefined ? [] : [`    # ${object}`]),
-      ...actionLines(row.actions).map((line) => `    ${line}`),
-      ...(refusal === undefined ? [] : [`    *** ${refusal}`]),
-    ];
-  }
+function stepLines({ kind, text, object, actions = [] }: LogicalStep): readonly string[] {
+  if (kind === "tracked" || kind === "made") return heading(text);
+  if (kind === "output") return [`    ${text}`];
+  return [
+    text,
+    ...(object === undefined ? [] : [`    # ${object}`]),
+    ...actions.map((line) => `    ${line}`),
+  ];
 }
 
 function heading(text: string): readonly string[] {
@@ -241,7 +174,9 @@ export async function trace(request: OvnTraceRequest, terminal: Terminal): Promi
   const frame = packet.frame.slice();
   const passage = runLogicalFlows(network, chassis, port, packet, metadata);
   const objects = new NorthboundObjects(inputs.flatMap(({ northbound }) => northbound ?? []));
-  const body = new Printer(network, objects).lines(passage.steps);
+  const body = tellPassage(network, passage.steps, ({ hint }) => objects.describe(hint)).flatMap(
+    ({ title, steps }) => [...heading(title), ...steps.flatMap(stepLines)],
+  );
   const endings = passage.endings.map(endingLine);
   terminal.stdout([`# ${describeFrame(frame)}`, ...body, "", ...endings, ""].join("\n"));
   for (const note of notesOf(network, passage, given.isList)) terminal.stderr(`note: ${note}\n`);

@@ -1,0 +1,241 @@
+/**
+ * OVN in a cluster: both databases in memory, the controller and northd between them, the chassis of every node, and the logical
+ * flows in the switches. It is brought to rest whenever the cluster is.
+ */
+import { defined } from "#core/base/assert.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
+import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import type { TunnelPort } from "#dataplane/ovs/chassis-tunnels.ts";
+import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
+import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
+import { rowsOfTables } from "#dataplane/ovs/ovsdb-tables.ts";
+import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
+import { toSouthbound } from "#dataplane/ovs/southbound.ts";
+import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
+import { OvnController } from "#programs/ovn/controller.ts";
+import type { OvnInput, OvnNode, OvnPod } from "#programs/ovn/kube/input.ts";
+import { NetworkController } from "#programs/ovn/kube/network-controller.ts";
+import { localnetPort } from "#programs/ovn/kube/topology.ts";
+import { Northd } from "#programs/ovn/northd/northd.ts";
+import { WireGateway } from "#dataplane/ovs/wire-gateway.ts";
+import { membersOf, textsOf } from "#contracts/ovsdb/client.ts";
+import { managementPort } from "./management-port.ts";
+import type { BridgePort } from "#programs/ovn/node/cni-server.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import type { Cluster, ClusterNode, ClusterPod, OvnTables } from "../cluster.ts";
+import type { ClusterObjects } from "../cluster-objects.ts";
+import type { Enforcement, NodeEnforcement } from "../policies/enforcement.ts";
+import { versionOf } from "./ovn-node.ts";
+
+/** Ids of nodes begin here (control-planes.md §4.2, `node-id`). */
+const FIRST_NODE_ID = 2;
+
+/** What the node's program says which ports it has made. */
+export type PortsOf = (node: string) => readonly BridgePort[];
+
+function switchOf(node: ClusterNode) {
+  return node.hns?.listSwitches().find((each) => each.listPorts().some(({ kind }) => kind === "external"));
+}
+
+function uplinkMac(node: ClusterNode): Mac {
+  return defined(node.host.root.interfaceOf(node.spec.address), "a node keeps its address").mac;
+}
+
+function colons(mac: Mac): string {
+  return formatMac(mac).replaceAll("-", ":").toLowerCase();
+}
+
+/** Ports that policies may call by name. */
+function namedPortsOf(pod: Pod | undefined): OvnPod["ports"] {
+  return (pod?.spec?.containers ?? [])
+    .flatMap(({ ports }) => ports ?? [])
+    .map(({ name, protocol = "TCP", containerPort: port }) => ({ name, protocol, port }));
+}
+
+export class OvnNetwork {
+  private readonly cluster: Cluster;
+  private readonly portsOf: PortsOf;
+  readonly nb: MemoryDatabase;
+  readonly sb: MemoryDatabase;
+  private controller: NetworkController | undefined;
+  private northd: Northd | undefined;
+  private readonly chassis = new Map<string, OvnController>();
+  /** What the flows in the switches come from, and what they were compiled to. */
+  private installed = "";
+  private network: LogicalNetwork | undefined;
+
+  constructor(cluster: Cluster, portsOf: PortsOf) {
+    this.cluster = cluster;
+    this.portsOf = portsOf;
+    const seed = String(cluster.file.seed);
+    this.nb = new MemoryDatabase(OVN_NORTHBOUND, seed);
+    this.sb = new MemoryDatabase(OVN_SOUTHBOUND, seed);
+  }
+
+  /** The programs start, and every node registers its chassis. */
+  async start(): Promise<void> {
+    const [northbound, southbound] = [this.nb.client(), this.sb.client()];
+    this.controller = await NetworkController.start(northbound);
+    this.northd = await Northd.start(northbound, southbound);
+    for (const { spec } of this.cluster.nodes) {
+      const chassis = await OvnController.start(southbound, {
+        name: spec.name,
+        hostname: spec.hostname,
+        encapsulation: this.cluster.file.network.encapsulation ?? "geneve",
+        address: formatIp(spec.address),
+        bridgeMappings: "physnet:br-ex",
+      });
+      const refused = await chassis.register();
+      if (refused === undefined) this.chassis.set(spec.name, chassis);
+    }
+  }
+
+  /** Ports of a node's integration bridge: its pods', and its own. */
+  private bridgePorts(name: string): readonly BridgePort[] {
+    const node = this.cluster.nodes.find(({ spec }) => spec.name === name);
+    return [...(node === undefined ? [] : [managementPort(node)]), ...this.portsOf(name)];
+  }
+
+  private nodes(): readonly OvnNode[] {
+    const { underlay } = this.cluster.file;
+    return this.cluster.nodes.map((node, index) => ({
+      name: node.spec.name,
+      id: FIRST_NODE_ID + index,
+      subnet: node.spec.podCIDR,
+      chassis: node.spec.name,
+      gateway: {
+        address: formatIp(node.spec.address),
+        length: underlay.subnet.length,
+        mac: colons(uplinkMac(node)),
+        nextHop: formatIp(underlay.router),
+        // Inferred: a chassis that keeps no packet while it asks by ARP would lose the first one (ovn-northd(8)).
+        neighbours: this.neighboursOf(node),
+      },
+    }));
+  }
+
+  private neighboursOf(node: ClusterNode): ReadonlyMap<string, string> {
+    const { nodes, file } = this.cluster;
+    const others = nodes.filter((other) => other !== node);
+    return new Map([
+      [formatIp(file.underlay.router), colons(ROUTER_MAC)],
+      ...others.map((other) => [formatIp(other.spec.address), colons(uplinkMac(other))] as const),
+    ]);
+  }
+
+  /** Addresses and ports of Services that are reached from the wire. */
+  private services(): ReadonlySet<string> {
+    const rows = [...this.nb.rowsOf("Load_Balancer").values()];
+    return new Set(
+      rows.flatMap((row) => {
+        const protocol = String(membersOf(row["protocol"])[0] ?? "tcp");
+        return [...textsOf(row["vips"]).keys()].map((vip) => `${protocol} ${vip}`);
+      }),
+    );
+  }
+
+  private input(objects: ClusterObjects): OvnInput {
+    const { pods, file } = this.cluster;
+    const known = new Map(objects.Pod.map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod]));
+    const inNetwork = pods.filter(({ spec }: ClusterPod) => spec.network !== "host");
+    return {
+      clusterCIDR: file.network.clusterCIDR,
+      nodes: this.nodes(),
+      pods: inNetwork.map(({ spec, address, node }) => ({
+        namespace: spec.namespace,
+        name: spec.name,
+        uid: versionOf(spec),
+        node: node.spec.name,
+        ip: formatIp(address),
+        labels: known.get(`${spec.namespace}/${spec.name}`)?.metadata.labels ?? {},
+        ports: namedPortsOf(known.get(`${spec.namespace}/${spec.name}`)),
+      })),
+      namespaces: objects.Namespace,
+      services: objects.Service,
+      slices: objects.EndpointSlice,
+      policies: objects.NetworkPolicy,
+    };
+  }
+
+  /** Brings databases and switches to what the objects say. */
+  async sync(objects: ClusterObjects): Promise<void> {
+    await this.controller?.sync(this.input(objects));
+    await this.follow();
+  }
+
+  /** Brings switches to what the northbound database says, whoever has written it. */
+  async follow(): Promise<void> {
+    const { northd } = this;
+    if (northd === undefined) return;
+    await northd.sync();
+    const claimed = new Map<string, ReadonlySet<string>>();
+    for (const [name, chassis] of this.chassis) claimed.set(name, await chassis.sync(this.bridgePorts(name)));
+    await northd.sync();
+    this.install(claimed);
+    this.cluster.enforcement = this.enforcement();
+  }
+
+  /** OVN carries NetworkPolicies out on every node. */
+  private enforcement(): Enforcement {
+    const { name } = this.cluster.file.network;
+    const node: NodeEnforcement = Object.freeze({ networks: [name], findings: [], acls: {} });
+    const nodes = Object.fromEntries(this.cluster.nodes.map(({ spec }) => [spec.name, node]));
+    return Object.freeze({ engine: "ovn", nodes });
+  }
+
+  /** Gives the switches what the southbound database says, where something has changed. */
+  private install(claimed: ReadonlyMap<string, ReadonlySet<string>>): void {
+    const counts = this.cluster.nodes.map((node) => switchOf(node)?.listPorts().length ?? 0);
+    const state = [this.nb.revision, this.sb.revision, ...counts].join(" ");
+    if (state === this.installed) return;
+    this.installed = state;
+    const tables: OvnTables = Object.freeze({
+      northbound: rowsOfTables(this.nb),
+      southbound: rowsOfTables(this.sb),
+    });
+    this.cluster.ovn = tables;
+    const southbound = toSouthbound(tables.southbound);
+    const objects = new NorthboundObjects([tables.northbound]);
+    const flows = southbound.flows.map((row) => {
+      const object = objects.describe(row.hint);
+      return object === undefined ? row : { ...row, object };
+    });
+    const network = new LogicalNetwork({ ...southbound, flows }, this.network);
+    this.network = network;
+    for (const node of this.cluster.nodes)
+      this.installOn(node, network, claimed.get(node.spec.name) ?? new Set());
+  }
+
+  /** The flows of a node's switch. Its connections stay when they change. */
+  private installOn(node: ClusterNode, network: LogicalNetwork, claimed: ReadonlySet<string>): void {
+    const virtualSwitch = switchOf(node);
+    if (virtualSwitch === undefined) return;
+    const { name, address } = node.spec;
+    const ports = virtualSwitch.listPorts();
+    const uplink = defined(
+      ports.find(({ kind }) => kind === "external"),
+      "the switch has an uplink",
+    ).name;
+    const bindings = new Map(
+      this.bridgePorts(name).flatMap(({ id, mac }) => {
+        const port = ports.find((each) => each.kind === "container" && colons(each.mac) === mac);
+        return port === undefined || !claimed.has(id) ? [] : [[port.name, id] as const];
+      }),
+    );
+    const peers = new Map(this.cluster.nodes.map((each) => [formatIp(each.spec.address), uplinkMac(each)]));
+    const tunnels: TunnelPort = { chassis: name, switchPort: uplink, mac: uplinkMac(node), peers };
+    const resident = new Set([...claimed, localnetPort(name)]);
+    const services = this.services();
+    const { extension } = virtualSwitch;
+    if (extension instanceof LogicalFlowExtension) {
+      extension.renew(network, bindings, resident, tunnels, services);
+      return;
+    }
+    const gateway = new WireGateway({ localnet: localnetPort(name), address, services });
+    const { clock } = this.cluster;
+    virtualSwitch.extension = new LogicalFlowExtension(network, bindings, clock, resident, tunnels, gateway);
+  }
+}

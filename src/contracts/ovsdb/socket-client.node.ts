@@ -1,0 +1,259 @@
+/**
+ * A client of a real ovsdb-server over a socket (RFC 7047, 4). It answers the server's probes, finds a server again that has
+ * gone, and then tells what has changed meanwhile as one change.
+ *
+ * It asks with `monitor` and compares on return, where newer clients ask with `monitor_cond_since`: the same is heard, with more
+ * on the wire. It stays with the server that it was given, and looks for no leader of a cluster.
+ */
+import { type Socket, createConnection } from "node:net";
+import { isFields } from "#core/base/json.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type {
+  OvsdbClient,
+  OvsdbMonitor,
+  OvsdbOperation,
+  OvsdbResult,
+  OvsdbRow,
+  OvsdbUpdates,
+} from "./client.ts";
+import { JsonMessages } from "./json-messages.ts";
+
+/** The server cannot be reached, has gone, or refuses. */
+export class OvsdbConnectionError extends Error {
+  override readonly name = "OvsdbConnectionError";
+}
+
+/** Between attempts to find a server again, as Open vSwitch's own clients wait: twice as long each time (ovsdb(7)). */
+const PAUSE_MS = 1_000;
+const PAUSE_MS_MAX = 8_000;
+const CONNECT_MS = 5_000;
+
+type Tables = Readonly<Record<string, readonly string[]>>;
+type Rows = Map<string, Map<string, OvsdbRow>>;
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Followed {
+  readonly tables: Tables;
+  readonly listener: (updates: OvsdbUpdates) => void;
+  readonly rows: Rows;
+}
+
+/** `unix:/run/ovn/ovnnb_db.sock`, `tcp:127.0.0.1:6641`; undefined for another text. */
+export function parseRemote(text: string): { path: string } | { host: string; port: number } | undefined {
+  if (text.startsWith("unix:")) return { path: text.slice("unix:".length) };
+  if (!text.startsWith("tcp:")) return undefined;
+  const colon = text.lastIndexOf(":");
+  const written = text.slice("tcp:".length, colon);
+  const host = written.startsWith("[") && written.endsWith("]") ? written.slice(1, -1) : written;
+  const port = Number(text.slice(colon + 1));
+  return host !== "" && Number.isInteger(port) && port > 0 && port < 65_536 ? { host, port } : undefined;
+}
+
+async function open(remote: string): Promise<Socket> {
+  const address = parseRemote(remote);
+  if (address === undefined)
+    throw new OvsdbConnectionError(`${remote} is neither unix:PATH nor tcp:HOST:PORT`);
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(address);
+    const fail = (text: string): void => {
+      socket.destroy();
+      reject(new OvsdbConnectionError(`${remote}: ${text}`));
+    };
+    const late = setTimeout(() => fail("no answer"), CONNECT_MS);
+    socket.once("error", (error) => {
+      clearTimeout(late);
+      fail(error.message);
+    });
+    socket.once("connect", () => {
+      clearTimeout(late);
+      socket.removeAllListeners("error");
+      resolve(socket);
+    });
+  });
+}
+
+/** What leads from rows that were known to those that are there. */
+function difference(before: Rows, after: OvsdbUpdates): OvsdbUpdates {
+  const updates: Record<string, Record<string, { old?: OvsdbRow; new?: OvsdbRow }>> = {};
+  for (const table of new Set([...before.keys(), ...Object.keys(after)])) {
+    const [known, now] = [before.get(table) ?? new Map<string, OvsdbRow>(), after[table] ?? {}];
+    const changes: Record<string, { old?: OvsdbRow; new?: OvsdbRow }> = {};
+    for (const [id, row] of known) if (now[id]?.new === undefined) changes[id] = { old: row };
+    for (const [id, { new: row }] of Object.entries(now)) {
+      const old = known.get(id);
+      if (row === undefined || JSON.stringify(old) === JSON.stringify(row)) continue;
+      changes[id] = old === undefined ? { new: row } : { old, new: row };
+    }
+    if (Object.keys(changes).length > 0) updates[table] = changes;
+  }
+  return updates;
+}
+
+function remember(rows: Rows, updates: OvsdbUpdates): void {
+  for (const [table, changes] of Object.entries(updates)) {
+    const known = rows.get(table) ?? new Map<string, OvsdbRow>();
+    rows.set(table, known);
+    for (const [id, { new: row }] of Object.entries(changes)) {
+      if (row === undefined) known.delete(id);
+      else known.set(id, row);
+    }
+  }
+}
+
+export class OvsdbSocketClient implements OvsdbClient {
+  private readonly remote: string;
+  private readonly database: string;
+  private socket: Socket | undefined;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly followed = new Map<string, Followed>();
+  private nextId = 1;
+  private isClosed = false;
+  private retry: NodeJS.Timeout | undefined;
+
+  private constructor(remote: string, database: string) {
+    this.remote = remote;
+    this.database = database;
+  }
+
+  /** @throws OvsdbConnectionError when no server with that database is there */
+  static async connect(remote: string, database: string): Promise<OvsdbSocketClient> {
+    const client = new OvsdbSocketClient(remote, database);
+    client.take(await open(remote));
+    try {
+      const names = await client.request("list_dbs", []);
+      if (Array.isArray(names) && names.includes(database)) return client;
+      throw new OvsdbConnectionError(`${remote} has no database ${database}, but ${JSON.stringify(names)}`);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  async transact(operations: readonly OvsdbOperation[]): Promise<readonly (OvsdbResult | null)[]> {
+    return (await this.request("transact", [
+      this.database,
+      ...operations,
+    ])) as readonly (OvsdbResult | null)[];
+  }
+
+  /** Tables and columns that the server's schema has not, which is older or newer than ours, are left out. */
+  async monitor(tables: Tables, listener: (updates: OvsdbUpdates) => void): Promise<OvsdbMonitor> {
+    const id = `m${this.nextId}`;
+    const followed: Followed = { tables: await this.known(tables), listener, rows: new Map() };
+    this.followed.set(id, followed);
+    await this.begin(id, followed);
+    return {
+      cancel: () => {
+        this.followed.delete(id);
+        if (this.socket !== undefined) this.request("monitor_cancel", [id]).catch(() => undefined);
+      },
+    };
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.retry);
+    this.socket?.destroy();
+  }
+
+  private async known(tables: Tables): Promise<Tables> {
+    const schema = await this.request("get_schema", [this.database]);
+    const of = isFields(schema) && isFields(schema["tables"]) ? schema["tables"] : {};
+    return Object.fromEntries(
+      Object.entries(tables).flatMap(([table, columns]) => {
+        const shape = of[table];
+        const has = isFields(shape) && isFields(shape["columns"]) ? shape["columns"] : undefined;
+        return has === undefined
+          ? []
+          : [[table, columns.filter((column) => Object.hasOwn(has, column))] as const];
+      }),
+    );
+  }
+
+  private async begin(id: string, { tables, listener, rows }: Followed): Promise<void> {
+    const asked = Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [{ columns }]]));
+    const updates = difference(
+      rows,
+      (await this.request("monitor", [this.database, id, asked])) as OvsdbUpdates,
+    );
+    remember(rows, updates);
+    listener(updates);
+  }
+
+  private async request(method: string, params: readonly unknown[]): Promise<unknown> {
+    const { socket } = this;
+    if (socket === undefined) throw new OvsdbConnectionError(`${this.remote} is not connected`);
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      socket.write(JSON.stringify({ method, params, id }));
+    });
+  }
+
+  private take(socket: Socket): void {
+    const messages = new JsonMessages();
+    this.socket = socket;
+    socket.setEncoding("utf8");
+    socket.on("data", (piece) => {
+      try {
+        for (const message of messages.take(String(piece))) this.hear(message, socket);
+      } catch (error) {
+        socket.destroy(new OvsdbConnectionError(`${this.remote}: ${messageOf(error)}`));
+      }
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => this.lost());
+  }
+
+  private hear(message: unknown, socket: Socket): void {
+    if (!isFields(message)) return;
+    const { method, params, id, result, error } = message;
+    if (method === "echo") socket.write(JSON.stringify({ id, result: params, error: null }));
+    else if (method === "update" && Array.isArray(params)) {
+      const [name, updates] = params as [unknown, OvsdbUpdates];
+      const followed = this.followed.get(String(name));
+      if (followed === undefined) return;
+      remember(followed.rows, updates);
+      followed.listener(updates);
+    } else if (typeof id === "number") {
+      const waiting = this.waiting.get(id);
+      this.waiting.delete(id);
+      if (error === null || error === undefined) waiting?.resolve(result);
+      else waiting?.reject(new OvsdbConnectionError(`${this.remote}: ${JSON.stringify(error)}`));
+    }
+  }
+
+  private lost(): void {
+    this.socket = undefined;
+    for (const { reject } of this.waiting.values())
+      reject(new OvsdbConnectionError(`${this.remote} has gone before it answered`));
+    this.waiting.clear();
+    this.findAgain(PAUSE_MS);
+  }
+
+  /** One attempt at a time: a server that goes in the middle of one is told by that attempt and by its socket. */
+  private findAgain(pauseMs: number): void {
+    clearTimeout(this.retry);
+    if (this.isClosed) return;
+    this.retry = setTimeout(() => {
+      this.comeBack().catch(() => {
+        this.socket?.destroy();
+        this.findAgain(Math.min(pauseMs * 2, PAUSE_MS_MAX));
+      });
+    }, pauseMs);
+  }
+
+  private async comeBack(): Promise<void> {
+    const socket = await open(this.remote);
+    if (this.isClosed) {
+      socket.destroy();
+      return;
+    }
+    this.take(socket);
+    for (const [id, followed] of this.followed) await this.begin(id, followed);
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * What ovn-controller does on a node besides forwarding: it registers the chassis, claims the ports that are here, says when they
+ * are up, and how far it has come (ovn-controller(8)).
+ */
+import {
+  type OvsdbClient,
+  type OvsdbOperation,
+  type OvsdbRow,
+  errorOf,
+  mapOf,
+  membersOf,
+  referencesOf,
+  textsOf,
+} from "#contracts/ovsdb/client.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { numberOf, textOf } from "./northd/objects.ts";
+import { Replica } from "./replica.ts";
+import { reference, uuidOf } from "./wanted-rows.ts";
+
+const TABLES = [
+  "Chassis",
+  "Chassis_Private",
+  "Encap",
+  "Port_Binding",
+  "SB_Global",
+  "Gateway_Chassis",
+  "HA_Chassis_Group",
+  "HA_Chassis",
+];
+
+/** What a chassis says that it understands; one that leaves these out makes all flows old (ovn-controller(8)). */
+const FEATURES = {
+  "port-up-notif": "true",
+  "ct-no-masked-label": "true",
+  "ovn-ct-lb-related": "true",
+  "mac-binding-timestamp": "true",
+  "is-interconn": "false",
+};
+
+export interface ChassisSettings {
+  /** `external_ids:system-id` of Open vSwitch. */
+  readonly name: string;
+  readonly hostname: string;
+  /** `ovn-encap-type`, `ovn-encap-ip`. */
+  readonly encapsulation: "geneve" | "stt" | "vxlan";
+  readonly address: string;
+  /** `ovn-bridge-mappings`. */
+  readonly bridgeMappings: string;
+}
+
+/** An interface of the integration bridge: what it is bound to. */
+export interface BoundInterface {
+  /** `iface-id`: the name of the logical port. */
+  readonly id: string;
+  /** `iface-id-ver`; empty for none. */
+  readonly version: string;
+}
+
+export class OvnController {
+  private readonly southbound: OvsdbClient;
+  private readonly sb: Replica;
+  private readonly settings: ChassisSettings;
+
+  private constructor(southbound: OvsdbClient, sb: Replica, settings: ChassisSettings) {
+    this.southbound = southbound;
+    this.sb = sb;
+    this.settings = settings;
+  }
+
+  static async start(southbound: OvsdbClient, settings: ChassisSettings): Promise<OvnController> {
+    return new OvnController(southbound, await Replica.follow(southbound, OVN_SOUTHBOUND, TABLES), settings);
+  }
+
+  private get chassisId(): string {
+    return uuidOf("Chassis", this.settings.name);
+  }
+
+  /** Registers the chassis where it is not. @returns what the database refused; undefined when it is registered */
+  async register(): Promise<string | undefined> {
+    const { name, hostname, encapsulation, address, bridgeMappings } = this.settings;
+    if (this.sb.rows("Chassis").has(this.chassisId)) return undefined;
+    const encap = uuidOf("Encap", `${name} ${encapsulation}`);
+    const id = this.chassisId;
+    const failed = errorOf(
+      await this.southbound.transact([
+        {
+          op: "insert",
+          table: "Encap",
+          uuid: encap,
+          row: { type: encapsulation, ip: address, chassis_name: name, options: mapOf({ csum: "true" }) },
+        },
+        {
+          op: "insert",
+          table: "Chassis",
+          uuid: id,
+          row: {
+            name,
+            hostname,
+            encaps: reference(encap),
+            other_config: mapOf({ ...FEATURES, "ovn-bridge-mappings": bridgeMappings }),
+          },
+        },
+        { op: "insert", table: "Chassis_Private", row: { name, chassis: reference(id) } },
+      ]),
+    );
+    return failed === undefined ? undefined : `${failed.error ?? ""}: ${failed.details ?? ""}`;
+  }
+
+  /** A VIF is ours when an interface is bound to it, of the same version, and nobody else was asked for. */
+  private claimsInterface(row: OvsdbRow, interfaces: ReadonlyMap<string, BoundInterface>): boolean {
+    const bound = interfaces.get(textOf(row, "logical_port"));
+    if (bound === undefined) return false;
+    const wanted = textsOf(row["options"]).get("iface-id-ver");
+    if (wanted !== undefined && bound.version !== "" && bound.version !== wanted) return false;
+    const [requested] = referencesOf(row["requested_chassis"]);
+    const named = textsOf(row["options"]).get("requested-chassis");
+    return named === undefined || requested === this.chassisId;
+  }
+
+  private claims(row: OvsdbRow, interfaces: ReadonlyMap<string, BoundInterface>): boolean {
+    const type = textOf(row, "type");
+    if (type === "") return this.claimsInterface(row, interfaces);
+    if (type === "l3gateway") return textsOf(row["options"]).get("l3gateway-chassis") === this.settings.name;
+    return type === "chassisredirect" && this.isHighest(row);
+  }
+
+  /**
+   * Of the chassis that are registered. ovn-northd 23.03 makes a group of chassis of what the northbound database calls gateway
+   * chassis (ovn-sb(5), HA_Chassis_Group); older ones, and ours, leave them as they are.
+   */
+  private isHighest(row: OvsdbRow): boolean {
+    const [group = ""] = referencesOf(row["ha_chassis_group"]);
+    const members = referencesOf(this.sb.rows("HA_Chassis_Group").get(group)?.["ha_chassis"]);
+    const candidates = [
+      ...referencesOf(row["gateway_chassis"]).map((id) => this.sb.rows("Gateway_Chassis").get(id)),
+      ...members.map((id) => this.sb.rows("HA_Chassis").get(id)),
+    ];
+    const live = candidates
+      .filter((candidate) => candidate !== undefined)
+      .filter((candidate) => referencesOf(candidate["chassis"]).length > 0)
+      .toSorted((one, other) => numberOf(other, "priority") - numberOf(one, "priority"));
+    return referencesOf(live[0]?.["chassis"])[0] === this.chassisId;
+  }
+
+  /** Claims what is here, releases what is not, and says how far it has come. @returns names of the claimed ports */
+  async sync(interfaces: readonly BoundInterface[]): Promise<ReadonlySet<string>> {
+    const bound = new Map(interfaces.map((each) => [each.id, each]));
+    const operations: OvsdbOperation[] = [];
+    const claimed = new Set<string>();
+    for (const [id, row] of this.sb.rows("Port_Binding")) {
+      const isOurs = referencesOf(row["chassis"])[0] === this.chassisId;
+      const where = [["_uuid", "==", ["uuid", id]]] as const;
+      if (this.claims(row, bound)) {
+        claimed.add(textOf(row, "logical_port"));
+        const isUp = membersOf(row["up"])[0] === true;
+        if (!isOurs || !isUp)
+          operations.push({
+            op: "update",
+            table: "Port_Binding",
+            where,
+            row: { chassis: reference(this.chassisId), up: true },
+          });
+      } else if (isOurs)
+        operations.push({
+          op: "update",
+          table: "Port_Binding",
+          where,
+          row: { chassis: ["set", []], up: false },
+        });
+    }
+    operations.push(...this.progress());
+    if (operations.length > 0) await this.southbound.transact(operations);
+    return claimed;
+  }
+
+  private progress(): readonly OvsdbOperation[] {
+    const wanted = numberOf([...this.sb.rows("SB_Global").values()][0] ?? {}, "nb_cfg");
+    const own = [...this.sb.rows("Chassis_Private").values()].find(
+      (row) => row["name"] === this.settings.name,
+    );
+    if (own === undefined || numberOf(own, "nb_cfg") === wanted) return [];
+    const where = [["name", "==", this.settings.name]] as const;
+    return [{ op: "update", table: "Chassis_Private", where, row: { nb_cfg: wanted } }];
+  }
+}
