@@ -1,20 +1,24 @@
 // A story per page of mullion ui, on a cluster with faults: what is shown is what the control API answers.
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type {
   ClusterSummary,
   HnsList,
   ObjectList,
   ServiceList,
+  StackLists,
   TraceAnswer,
   VfpPortList,
   VfpPortView,
 } from "#cluster/api/documents.ts";
 import type { ExecReport } from "#cluster/exec/exec-report.ts";
+import type { ResolutionReport } from "#cluster/trace/resolve-report.ts";
+import type { VerifyComparison } from "#cluster/verify/compare.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
+import { PROFILE_NAMES } from "#core/catalogue/profiles.ts";
 import { MullionHome } from "#test/support/cli/mullion-process.ts";
 import {
   RunningUi,
@@ -60,6 +64,24 @@ async function open(path: string): Promise<void> {
 async function finish(name: string): Promise<void> {
   await checkAccessible(page);
   await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+}
+
+/** What a comparison answers, as the page asks for it: the last of its lines. */
+async function runCompare(question: object): Promise<VerifyComparison> {
+  const response = await fetch(`${ui.url}run/compare`, { method: "POST", body: JSON.stringify(question) });
+  const last = (await response.text()).trimEnd().split("\n").at(-1) ?? "";
+  return (JSON.parse(last) as { readonly answer: VerifyComparison }).answer;
+}
+
+/** What a command prints on win-1. */
+async function printed(...command: readonly string[]): Promise<string> {
+  return (await ui.ask<ExecReport>("/exec", { from: "node/win-1", command })).stdout;
+}
+
+/** The text of the file that a press of the button saves. */
+async function saved(button: Locator): Promise<string> {
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return readFileSync(await download.path(), "utf8");
 }
 
 const SQUARES = ".tile .square";
@@ -128,6 +150,41 @@ describe("the pages show what the control API answers", () => {
     await page.getByText("No flow passes these filters.").waitFor();
   });
 
+  it("Matrix: builds side by side, and an earlier state beside the present one", async () => {
+    await open("matrix?view=builds");
+    await page.getByRole("button", { name: "Compare" }).click();
+    expect(new URL(page.url()).searchParams.get("profiles")).toBe("ws2019,ws2022");
+    const builds = await runCompare({ profiles: ["ws2019", "ws2022"] });
+    await page.getByRole("heading", { name: "Flows that came out otherwise" }).waitFor();
+    expect(await page.locator("tbody tr th[scope=row] .dim").count()).toBe(builds.changes.length);
+    expect((await textsOf(page, ".list thead th")).slice(1)).toEqual(["ws2019", "ws2022"]);
+    await finish("matrix-builds");
+    await open(`matrix?view=builds&profiles=${PROFILE_NAMES.join(",")}`);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("the comparison was stopped").waitFor();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    await page.getByRole("button", { name: "Before and now" }).click();
+    await page.getByRole("button", { name: "Keep the cluster as it is now" }).click();
+    await page.getByText("All flows came out the same on all sides.").waitFor();
+    const before = JSON.stringify(await ui.ask<VerifyReport>("/verify", {}));
+    const deny =
+      "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: {podSelector: {}, policyTypes: [Ingress]}\n";
+    await ui.ask("/apply", { inputs: [{ name: "deny.yaml", text: deny }] });
+    const now = await runCompare({ before: [{ name: "before.json", text: before }] });
+    expect(now.changes.length).toBeGreaterThan(0);
+    await expect
+      .poll(async () => page.locator(".headline").textContent(), { timeout: 20_000 })
+      .toContain(`${now.counts.changed} flows of ${now.counts.flows} came out otherwise`);
+    expect(await page.locator(".sides").count()).toBe(now.changes.length);
+    const [first] = now.changes;
+    await page.locator(`.tile[aria-label^="${first?.from} to ${first?.to}. "]`).click();
+    expect(await page.locator(".list tbody tr").count()).toBe(
+      now.changes.filter(({ from, to }) => from === first?.from && to === first?.to).length,
+    );
+    await finish("matrix-before");
+    await ui.ask("/delete", { references: [{ kind: "NetworkPolicy", name: "deny" }] });
+  });
+
   it("Packet walk: every step with its rule and bytes, by keyboard, and the reply", async () => {
     const [from, to] = ["external", "service/default/front"];
     await open("walk");
@@ -148,6 +205,16 @@ describe("the pages show what the control API answers", () => {
     await page.keyboard.press("End");
     expect(await page.locator(".details .number").textContent()).toBe(String(report.forward.steps.length));
     await finish("walk");
+    const svg = await saved(page.getByRole("button", { name: "SVG" }));
+    await page.goto(`data:image/svg+xml,${encodeURIComponent(svg)}`);
+    // Each step of both directions, by its number and name, with the rule that decided.
+    const words = (await page.locator("text").allTextContents()).join(" ");
+    const steps = [...report.forward.steps, ...(report.reply?.steps ?? [])];
+    for (const { number, layer, kind } of steps)
+      expect(words).toContain(`${number} ${layer ?? kind.replace("-", " ")}`);
+    expect(await page.locator("path.way").count()).toBeGreaterThan(2);
+    expect(words).toContain(report.summary);
+    await page.screenshot({ path: join(SHOTS, "walk-svg.png") });
   });
 
   it("Packet walk: a question that is refused says why, in place", async () => {
@@ -172,6 +239,47 @@ describe("the pages show what the control API answers", () => {
     await finish("node-hns");
   });
 
+  it("Node: of thousands of objects those that belong together are drawn, and a text finds the others", async () => {
+    const id = (index: number): string => `00000000-0000-0000-0000-${String(index).padStart(12, "0")}`;
+    const real = await ui.ask<HnsList>("/hns/networks?node=win-1");
+    const network = real.items[0]?.["ID"];
+    const endpoints = Array.from({ length: 3_000 }, (_, index) => ({
+      ID: id(index),
+      Name: `remote-${index}`,
+      HostComputeNetwork: network,
+      IpConfigurations: [{ IpAddress: `10.9.${index >> 8}.${index & 255}` }],
+    }));
+    const balancer = {
+      ID: id(9_999),
+      FrontendVIPs: ["10.96.1.1"],
+      PortMappings: [{ ExternalPort: 80 }],
+      HostComputeEndpoints: [id(7), id(2_500)],
+    };
+    const serve = async (kind: string, items: readonly object[]): Promise<void> => {
+      await page.route(`**/hns/${kind}?node=win-1`, async (route) => {
+        const answer = await route.fetch();
+        const { items: own, ...rest } = (await answer.json()) as HnsList;
+        await route.fulfill({ response: answer, json: { ...rest, items: [...own, ...items] } });
+      });
+    };
+    await serve("endpoints", endpoints);
+    await serve("loadbalancers", [balancer]);
+    await open("node/win-1?view=hns");
+    await page.locator(".box").first().waitFor();
+    expect(await page.locator(".box").count()).toBe(220);
+    const { items: pods } = await ui.ask<HnsList>("/hns/namespaces?node=win-1");
+    expect(await page.locator(".box.namespaces").count()).toBe(pods.length);
+    await page.getByRole("searchbox", { name: "Find" }).fill("10.96.1.1");
+    await page.getByRole("button", { name: "10.96.1.1:80" }).first().click();
+    await page.getByText(/^Drawn are 4 of /).waitFor();
+    expect((await textsOf(page, ".box.endpoints b")).toSorted()).toEqual(["remote-2500", "remote-7"]);
+    await page.getByRole("searchbox", { name: "Find" }).fill("REMOTE-1");
+    expect(await page.getByText("1111 objects found").count()).toBe(1);
+    await finish("node-hns-large");
+    await page.getByRole("button", { name: "Back to the node's own" }).click();
+    await page.getByText(/^Drawn are 220 of /).waitFor();
+  });
+
   it("Node: ports, layers, groups and rules of VFP; the stack; commands as on the node", async () => {
     await open("node/win-1?view=vfp");
     const { items } = await ui.ask<VfpPortList>("/vfp/ports?node=win-1");
@@ -184,6 +292,8 @@ describe("the pages show what the control API answers", () => {
     await finish("node-vfp");
     await page.getByRole("button", { name: "Adapters and routes" }).click();
     await page.getByRole("region", { name: "Routes" }).waitFor();
+    await page.locator(".shell pre").waitFor();
+    expect(await page.locator(".shell pre").textContent()).toBe(await printed("arp", "-a"));
     await finish("node-stack");
     await page.getByRole("button", { name: "Shell" }).click();
     await page.getByLabel("Command").fill("route print");
@@ -192,6 +302,41 @@ describe("the pages show what the control API answers", () => {
     await page.locator(".shell pre").waitFor();
     expect(await page.locator(".shell pre").textContent()).toBe(stdout);
     await finish("node-shell");
+  });
+
+  it("Node: resolvers and look-ups, the registry, and the texts of vfpctrl and hnsdiag", async () => {
+    await open("node/win-1?view=names");
+    const { items } = await ui.ask<StackLists["compartments"]>("/stacks/compartments?node=win-1");
+    const resolvers = page.getByRole("region", { name: "Resolvers" });
+    await resolvers.waitFor();
+    expect(await textsOf(page, "[aria-label=Resolvers] tbody td:nth-child(3)")).toEqual(
+      items.map(({ dnsServers }) => dnsServers.join(", ") || "none"),
+    );
+    const pod = `pod/${items.flatMap(({ pods }) => pods)[0] ?? ""}`;
+    await page.getByLabel("Who asks").selectOption(pod);
+    await page.getByLabel("Name").fill("stock");
+    await page.getByRole("button", { name: "Look it up" }).click();
+    const { lookups } = await ui.ask<ResolutionReport>("/resolve", { from: [pod], name: "stock" });
+    const questions = page.getByRole("region", { name: "Questions of the resolver" });
+    await questions.waitFor();
+    expect(await questions.locator("tbody tr").count()).toBe(lookups[0]?.questions.length);
+    await finish("node-names");
+    const texts: readonly (readonly [string, string, readonly string[]])[] = [
+      ["Registry", "Tcpip", ["reg", "query", String.raw`HKLM\SYSTEM\CurrentControlSet\Services\Tcpip`, "/s"]],
+      ["HNS", "hnsdiag list all", ["hnsdiag", "list", "all"]],
+    ];
+    for (const [view, form, command] of texts) {
+      await page.getByRole("button", { name: view, exact: true }).click();
+      await page.getByRole("button", { name: form, exact: true }).click();
+      const expected = await printed(...command);
+      await expect.poll(async () => page.locator(".shell pre").textContent()).toBe(expected);
+    }
+    await page.getByRole("button", { name: "Switch and VFP" }).click();
+    await page.locator(".layer").first().waitFor();
+    await page.getByRole("button", { name: "vfpctrl /list-rule" }).click();
+    await page.locator(".shell pre").waitFor();
+    expect(await page.locator(".shell pre").textContent()).toContain("Command list-rule succeeded!");
+    await finish("node-texts");
   });
 
   it("Services: each front end on each node with its load balancer and back ends", async () => {
@@ -235,8 +380,32 @@ describe("the pages show what the control API answers", () => {
     await expect
       .poll(async () => page.locator(".clock").textContent())
       .toBe(`${((before.atMs + 30_000) / 1000).toFixed(3)} s`);
-    await page.getByRole("button", { name: "start", exact: true }).click();
-    await page.getByText("node-action-impossible").first().waitFor();
+    const { items } = await ui.ask<StackLists["quirks"]>("/stacks/quirks?node=win-1");
+    const shownQuirks = items.filter(({ concernsBuild, setting }) => concernsBuild || setting !== "off");
+    await page.locator(".quirk").first().waitFor();
+    expect(await textsOf(page, ".quirk .switch")).toEqual(shownQuirks.map(({ name }) => name));
+    const quirk = items.find(({ setting }) => setting === "on")?.name ?? "";
+    const defect = page.locator(".quirk").getByRole("switch", { name: quirk, exact: true });
+    for (const [isOn, setting] of [
+      ["false", "off"],
+      ["true", "on"],
+    ]) {
+      await defect.click();
+      await expect.poll(async () => defect.getAttribute("aria-checked")).toBe(isOn);
+      const now = await ui.ask<StackLists["quirks"]>("/stacks/quirks?node=win-1");
+      expect(now.items.find(({ name }) => name === quirk)?.setting).toBe(setting);
+    }
+    const server = page.getByRole("switch", { name: "API server" });
+    await server.click();
+    await expect.poll(async () => server.getAttribute("aria-checked")).toBe("false");
+    expect(await ui.ask<ClusterSummary>("/cluster")).toMatchObject({ apiServer: "down" });
+    // Nobody leaves without the API server: the switch stays, and the reason stands beside it.
+    const member = page.getByRole("switch", { name: "in the cluster" });
+    await member.click();
+    await page.getByText("kubernetes-unreachable").first().waitFor();
+    expect(await member.getAttribute("aria-checked")).toBe("true");
+    await server.click();
+    await expect.poll(async () => server.getAttribute("aria-checked")).toBe("true");
     await ui.ask("/apply", {
       inputs: [
         {

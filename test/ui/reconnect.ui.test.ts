@@ -1,8 +1,12 @@
 // A cluster that goes away and comes back while its pages are open.
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
+import { clusterPlace } from "#cluster/api/state-folder.node.ts";
+import type { BringUpState } from "#cli/mullion/web/about.ts";
+import { UiServer } from "#cli/mullion/web/ui-server.ts";
 import { MullionHome } from "#test/support/cli/mullion-process.ts";
-import { RunningUi, openBrowser, watchPage } from "./browser.ts";
+import { RunningUi, SHOTS, checkAccessible, openBrowser, watchPage } from "./browser.ts";
 
 let browser: Browser;
 let home: MullionHome;
@@ -31,6 +35,45 @@ it("the pages say that the cluster is away, keep what they had, and go on when i
   expect(faults).toEqual([]);
   await context.close();
   await ui.close();
+});
+
+it("a page that is there before its cluster shows how far that is, and goes on by itself", async () => {
+  const socket = join(home.folder, "mullion", "default.sock");
+  let state: BringUpState = { isUp: false, text: "", done: 0, total: 0, elapsedMs: 0 };
+  const server = await UiServer.listen({
+    source: clusterPlace({ name: undefined, socket }, process.env),
+    address: { host: "127.0.0.1", port: 0 },
+    about: { kind: "cluster", name: "", hasFiles: false, profiles: [] },
+    bringUp: () => state,
+    examine: async () => Promise.resolve("null"),
+  });
+  const { page, context, faults } = await watchPage(browser, server.url);
+  await page.goto(server.url);
+  await page.getByText("The files are read").waitFor();
+  state = { ...state, text: "pods start", done: 250, total: 1_000, elapsedMs: 7_200 };
+  await page.getByText("pods start (250 of 1000)").waitFor();
+  expect(await page.getByRole("progressbar", { name: "pods start" }).getAttribute("value")).toBe("250");
+  await checkAccessible(page);
+  await page.screenshot({ path: join(SHOTS, "bring-up.png") });
+  state = { ...state, isUp: true };
+  await page.getByRole("heading", { name: "Cluster two-windows-nodes" }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+  await server.close();
+});
+
+it("a cluster that the pages brought up ends with them, however they end", async () => {
+  const other = new MullionHome();
+  const example = ["-f", "examples/two-windows-nodes/cluster.yaml"];
+  const killed = await RunningUi.start(other, ...example);
+  expect(other.files()).toContain(join("mullion", "default.sock"));
+  await killed.kill();
+  await expect.poll(() => other.files().filter((file) => file.endsWith(".sock"))).toEqual([]);
+  const ended = await RunningUi.start(other, ...example);
+  expect(await other.run("down")).toMatchObject({ code: 0 });
+  await ended.close();
+  expect(other.files()).toEqual([]);
+  await other.close();
 });
 
 it("without a cluster it says how to bring one up", async () => {

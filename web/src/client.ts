@@ -1,12 +1,30 @@
 /** Asks the control API below the token, and keeps what a page shows fresh. */
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { BringUpState, UiAbout } from "#cli/mullion/web/about.ts";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
+import { visibleText } from "#core/base/visible-text.ts";
 import { type Explanations, shown } from "./document.ts";
 
 /** The token is the first part of the address. */
 export const BASE = location.pathname.split("/").slice(0, 2).join("/");
 const API = `${BASE}/api/v1alpha1`;
+
+/** What the pages are over: it stands in the page. */
+export const ABOUT = JSON.parse(
+  document.querySelector<HTMLElement>("#root")?.dataset["about"] ?? "",
+) as UiAbout;
+
+/** Of the cluster that is not up yet. */
+export async function getBringUp(): Promise<BringUpState> {
+  return ask(`${BASE}/bring-up`);
+}
+
+/** A file that is sent along. */
+export interface GivenText {
+  readonly name: string;
+  readonly text: string;
+}
 
 /** What the server refused, or that it is not there. */
 export class Problem extends Error {
@@ -25,8 +43,11 @@ const AWAY: ErrorDetails = {
 };
 
 async function answerOf(response: Response): Promise<unknown> {
-  const body: unknown = await response.json();
-  if (response.ok) return shown(body);
+  const text = await response.text();
+  const body = JSON.parse(text) as unknown;
+  // Where nothing is to be made visible, escaped or not, megabytes need no second look.
+  const isPlain = !text.includes("\\u") && visibleText(text) === text;
+  if (response.ok) return isPlain ? body : shown(body);
   const { error } = body as { readonly error?: ErrorDetails };
   throw new Problem(error ?? { ...AWAY, message: `the server answers ${response.status}` });
 }
@@ -54,11 +75,56 @@ export async function post<T>(path: string, body: object): Promise<T> {
 }
 
 /** Lint and doctor, of the files of the command line or of those given. */
-export async function examine<T>(
-  verb: "lint" | "doctor",
-  inputs?: readonly { readonly name: string; readonly text: string }[],
-): Promise<T | null> {
+export async function examine<T>(verb: "lint" | "doctor", inputs?: readonly GivenText[]): Promise<T | null> {
   return ask(`${BASE}/run/${verb}`, inputs === undefined ? undefined : jsonBody({ inputs }));
+}
+
+/** A line of an answer that comes in lines. */
+interface AnswerLine {
+  readonly progress?: string;
+  readonly answer?: unknown;
+  readonly error?: ErrorDetails;
+}
+
+const STOPPED: ErrorDetails = {
+  code: "verification-incomplete",
+  message: "the comparison was stopped",
+  advice: "It begins anew with Try again.",
+};
+
+async function lastLine(response: Response, onProgress: (text: string) => void): Promise<AnswerLine> {
+  let [rest, last] = ["", {} as AnswerLine];
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  for (;;) {
+    const { done, value = "" } = await reader.read();
+    const lines = `${rest}${value}`.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      last = JSON.parse(line) as AnswerLine;
+      if (last.progress !== undefined) onProgress(last.progress);
+    }
+    if (done) return last;
+  }
+}
+
+/** The files on several builds, or texts of before and the cluster that runs. */
+export async function runCompare<T>(
+  question: { readonly profiles: readonly string[] } | { readonly before: readonly GivenText[] },
+  onProgress: (text: string) => void,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    const response = await fetch(`${BASE}/run/compare`, { ...jsonBody(question), signal });
+    if (!response.ok) return (await answerOf(response)) as T;
+    const { answer, error } = await lastLine(response, onProgress);
+    if (answer !== undefined) return shown(answer) as T;
+    throw new Problem(error ?? AWAY);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(signal.aborted ? STOPPED : AWAY);
+  }
 }
 
 /** Grows with each thing that happens in the cluster. */
@@ -78,7 +144,11 @@ function problemOf(error: unknown): ErrorDetails {
 }
 
 /** Answers a question now and again when the cluster changes; undefined asks nothing. */
-export function useAnswer<T>(question: (() => Promise<T>) | undefined, key: string): Answer<T> {
+export function useAnswer<T>(
+  question: (() => Promise<T>) | undefined,
+  key: string,
+  isReady = true,
+): Answer<T> {
   const changes = useContext(Changes);
   const [tries, setTries] = useState(0);
   const [state, setState] = useState<Omit<Answer<T>, "reload">>({
@@ -101,7 +171,7 @@ export function useAnswer<T>(question: (() => Promise<T>) | undefined, key: stri
     return () => {
       isCurrent = false;
     };
-  }, [key, changes, tries]);
+  }, [key, changes, tries, isReady]);
   return { ...state, reload: () => setTries(tries + 1) };
 }
 

@@ -1,56 +1,28 @@
 /** The cluster as a picture: outside and router above, nodes on the underlay with their pods; what is broken glows. */
-import type { ClusterSummary, ObjectList, ServiceList } from "#cluster/api/documents.ts";
+import type {
+  ClusterSummary,
+  ObjectList,
+  PodSummaryList,
+  ServiceList,
+  VfpPortList,
+} from "#cluster/api/documents.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, useAnswer } from "./client.ts";
 import { plural } from "./document.ts";
 import { Awaited } from "./page-parts.tsx";
 import { Chip, Section, Stat } from "./parts.tsx";
 import { Link, hrefOf } from "./route.tsx";
 
-type KubeObject = ObjectList["items"][number];
 type NodeSummary = ClusterSummary["nodes"][number];
 
 interface Status {
-  readonly phase?: string;
-  readonly podIP?: string;
-  readonly conditions?: readonly {
-    readonly type: string;
-    readonly status: string;
-    readonly reason?: string;
-  }[];
-  readonly containerStatuses?: readonly {
-    readonly state?: { readonly waiting?: { readonly reason?: string } };
-  }[];
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
 }
 
-interface PodOnNode {
-  readonly name: string;
-  readonly namespace: string;
-  readonly node: string;
-  readonly address: string;
-  /** Why it is not ready; empty when it is. */
-  readonly trouble: string;
-}
+type PodOnNode = PodSummaryList["items"][number];
 
 function isReady({ conditions = [] }: Status): boolean {
   return conditions.some(({ type, status }) => type === "Ready" && status === "True");
-}
-
-function podOf(object: KubeObject): PodOnNode {
-  const { metadata, spec, status } = object as unknown as {
-    readonly metadata: { readonly name: string; readonly namespace?: string };
-    readonly spec?: { readonly nodeName?: string };
-    readonly status?: Status;
-  };
-  const { phase = "Pending", podIP = "", containerStatuses = [] } = status ?? {};
-  const reason = containerStatuses.find(({ state }) => state?.waiting?.reason !== undefined)?.state?.waiting
-    ?.reason;
-  return {
-    name: metadata.name,
-    namespace: metadata.namespace ?? "default",
-    node: spec?.nodeName ?? "",
-    address: podIP,
-    trouble: isReady(status ?? {}) ? "" : (reason ?? phase),
-  };
 }
 
 function brokenNodes({ items }: ObjectList): ReadonlySet<string> {
@@ -62,7 +34,7 @@ function brokenNodes({ items }: ObjectList): ReadonlySet<string> {
 }
 
 function PodTile({ pod }: { readonly pod: PodOnNode }) {
-  const { namespace, name, address, trouble } = pod;
+  const { namespace, name, address, trouble = "" } = pod;
   const title = `${namespace}/${name} ${address}${trouble === "" ? "" : `: ${trouble}`}`;
   return (
     <Link
@@ -76,21 +48,54 @@ function PodTile({ pod }: { readonly pod: PodOnNode }) {
   );
 }
 
-const PODS_SHOWN = 60;
+/** Tiles of pods on all cards together: of a large cluster a card shows a few, and those with a trouble first. */
+const TILES_MAX = 3_000;
+const TILES_OF_NODE = { least: 4, most: 60 } as const;
+
+function tilesOfNode(nodes: number): number {
+  return Math.min(TILES_OF_NODE.most, Math.max(TILES_OF_NODE.least, Math.floor(TILES_MAX / nodes)));
+}
+
+/** The switches of a node with their ports, each a way into VFP. */
+function Switches({ node, ports }: { readonly node: string; readonly ports: VfpPortList["items"] }) {
+  return (
+    <>
+      {[...Map.groupBy(ports, ({ switchFriendlyName }) => switchFriendlyName)].map(([name, own]) => (
+        <p class="switch-line small">
+          switch {name}
+          {own.map((port) => (
+            <Link
+              class="port-dot"
+              title={`port ${port.place}: ${port.addresses.join(", ") || port.kind}`}
+              href={hrefOf(`node/${encodeURIComponent(node)}`, { view: "vfp", object: port.name })}
+            >
+              <span class="sr">port {port.place}</span>
+            </Link>
+          ))}
+        </p>
+      ))}
+    </>
+  );
+}
 
 function NodeCard({
   node,
   pods,
   isBroken,
+  tiles,
+  ports,
 }: {
   readonly node: NodeSummary;
   readonly pods: readonly PodOnNode[];
   readonly isBroken: boolean;
+  /** So many pods are shown. */
+  readonly tiles: number;
+  readonly ports: VfpPortList["items"];
 }) {
   const { name, os, build, address, podCIDR, compat } = node;
-  const hidden = pods.length - PODS_SHOWN;
+  const hidden = pods.length - tiles;
   // Troubles first, so that they are never among those that are left out.
-  const sorted = pods.toSorted((a, b) => Number(b.trouble !== "") - Number(a.trouble !== ""));
+  const sorted = pods.toSorted((a, b) => Number(b.trouble !== undefined) - Number(a.trouble !== undefined));
   return (
     <article class={`node-card ${os} ${isBroken ? "glows" : ""}`}>
       <header>
@@ -104,10 +109,11 @@ function NodeCard({
         {address} · pods {podCIDR} · {compat}
       </p>
       <div class="pods">
-        {sorted.slice(0, PODS_SHOWN).map((pod) => (
+        {sorted.slice(0, tiles).map((pod) => (
           <PodTile pod={pod} />
         ))}
       </div>
+      <Switches node={name} ports={ports} />
       {pods.length === 0 ? <p class="dim small">no pods</p> : null}
       {hidden > 0 ? (
         <p class="dim small">and {plural(hidden, "pod")} more, all ready or listed above</p>
@@ -126,22 +132,31 @@ interface Picture {
 async function loadPicture(): Promise<Picture> {
   const [summary, pods, nodes, services] = await Promise.all([
     get<ClusterSummary>("/cluster"),
-    get<ObjectList>("/objects/pods"),
+    get<PodSummaryList>("/pods"),
     get<ObjectList>("/objects/nodes"),
     get<ObjectList>("/objects/services"),
   ]);
-  return { summary, pods: pods.items.map(podOf), broken: brokenNodes(nodes), services };
+  return { summary, pods: pods.items, broken: brokenNodes(nodes), services };
 }
 
 /** To look at all load balancers brings every machine up: larger clusters are looked at node by node. */
 const NODES_LOOKED_AT = 20;
 
+/** Tiles of Services on the first page. */
+const SERVICES_SHOWN = 300;
+
 function ServiceTiles({ picture }: { readonly picture: Picture }) {
   const isSmall = picture.summary.nodes.length <= NODES_LOOKED_AT;
   const fronts = useAnswer(isSmall ? () => get<ServiceList>("/services") : undefined, "fronts");
+  const { items } = picture.services;
   return (
     <div class="pods">
-      {picture.services.items.map((object) => {
+      {items.length > SERVICES_SHOWN ? (
+        <p class="dim">
+          The first {SERVICES_SHOWN}; <Link href={hrefOf("services")}>the others stand on their page</Link>.
+        </p>
+      ) : null}
+      {items.slice(0, SERVICES_SHOWN).map((object) => {
         const { name, namespace } = object.metadata;
         const own = (fronts.value?.items ?? []).filter(
           (each) => each.namespace === namespace && each.name.split(":")[0] === name,
@@ -170,16 +185,127 @@ function ServiceTiles({ picture }: { readonly picture: Picture }) {
   );
 }
 
+type NamesByNode = Pick<ReadonlyMap<string, string>, "get">;
+
+/** The names of the pods of each node in one text. */
+function namesByNode(byNode: ReadonlyMap<string, readonly PodOnNode[]>): NamesByNode {
+  return new Map(
+    [...byNode].map(([node, pods]) => [
+      node,
+      pods.map(({ namespace, name }) => `${namespace}/${name}`).join(" "),
+    ]),
+  );
+}
+
+const AFTER_PAINT_MS = 200;
+
+/** Made when the nodes are on the screen, so that the first letter that is typed does not wait for it. */
+function useNames(byNode: ReadonlyMap<string, readonly PodOnNode[]>, isSearched: boolean): NamesByNode {
+  const names = useRef<NamesByNode | undefined>(undefined);
+  useEffect(() => {
+    names.current = undefined;
+    if (!isSearched) return undefined;
+    const timer = setTimeout(() => {
+      names.current = namesByNode(byNode);
+    }, AFTER_PAINT_MS);
+    return () => clearTimeout(timer);
+  }, [byNode, isSearched]);
+  return {
+    get: (node) => {
+      names.current ??= namesByNode(byNode);
+      return names.current.get(node);
+    },
+  };
+}
+
+const CARDS_AT_ONCE = 24;
+/** With more cards than these each has the fewest tiles. */
+const CARDS_WITH_TILES = 600;
+
+/** All nodes, a screen of them at first, and more as the page is read on; a text leaves those that hold it. */
+function Nodes({
+  picture,
+  byNode,
+}: {
+  readonly picture: Picture;
+  readonly byNode: ReadonlyMap<string, readonly PodOnNode[]>;
+}) {
+  const { summary, broken } = picture;
+  const isSmall = summary.nodes.length <= NODES_LOOKED_AT;
+  const ports = useAnswer(isSmall ? () => get<VfpPortList>("/vfp/ports") : undefined, "ports");
+  const [text, setText] = useState("");
+  const [count, setCount] = useState(CARDS_AT_ONCE);
+  const end = useRef<HTMLDivElement>(null);
+  const wanted = text.trim().toLowerCase();
+  const names = useNames(byNode, !isSmall);
+  const hasPod = (node: string): boolean => names.get(node)?.includes(wanted) === true;
+  const found =
+    wanted === ""
+      ? summary.nodes
+      : summary.nodes.filter(({ name }) => name.toLowerCase().includes(wanted) || hasPod(name));
+  const isMore = found.length > count;
+  useEffect(() => {
+    const element = end.current;
+    if (element === null || !isMore) return undefined;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) setCount((old) => old + CARDS_AT_ONCE);
+      },
+      { rootMargin: "800px" },
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isMore, count]);
+  const tiles = tilesOfNode(Math.min(found.length, CARDS_WITH_TILES));
+  return (
+    <>
+      {isSmall ? null : (
+        <div class="form bar find-nodes">
+          <label>
+            Find
+            <input
+              type="search"
+              value={text}
+              placeholder="a node or a pod"
+              onInput={(event) => setText((event.target as HTMLInputElement).value)}
+            />
+          </label>
+          <span class="dim" role="status">
+            {found.length} of {plural(summary.nodes.length, "node")}
+          </span>
+        </div>
+      )}
+      <div class="nodes">
+        {found.slice(0, count).map((node) => (
+          <div class="slot" key={node.name}>
+            <NodeCard
+              node={node}
+              pods={byNode.get(node.name) ?? []}
+              isBroken={broken.has(node.name) || node.standing !== undefined}
+              tiles={tiles}
+              ports={(ports.value?.items ?? []).filter((port) => port.node === node.name)}
+            />
+          </div>
+        ))}
+      </div>
+      <div ref={end}>{isMore ? <p class="dim">More nodes follow as you scroll.</p> : null}</div>
+    </>
+  );
+}
+
 function ClusterPicture({ picture }: { readonly picture: Picture }) {
   const { summary, pods, broken } = picture;
-  const byNode = Map.groupBy(pods, ({ node }) => node);
-  const homeless = (byNode.get("") ?? []).filter(({ trouble }) => trouble !== "");
-  const troubled = pods.filter(({ trouble }) => trouble !== "").length;
+  const byNode = useMemo(() => Map.groupBy(pods, ({ node }) => node), [pods]);
+  const homeless = (byNode.get("") ?? []).filter(({ trouble }) => trouble !== undefined);
+  const troubled = pods.filter(({ trouble }) => trouble !== undefined).length;
   return (
     <>
       <div class="stats">
         <Stat value={summary.nodes.length} label="nodes" />
         <Stat value={pods.length} label="pods" />
+        {summary.nodesAtRest === undefined ? null : (
+          <Stat value={summary.nodesAtRest} label="nodes come up when asked for" />
+        )}
         <Stat value={picture.services.items.length} label="Services" />
         <Stat
           value={troubled + broken.size}
@@ -206,13 +332,7 @@ function ClusterPicture({ picture }: { readonly picture: Picture }) {
         <div class="underlay" aria-hidden="true">
           <span>underlay</span>
         </div>
-        <div class="nodes">
-          {summary.nodes.map((node) => (
-            <div class="slot">
-              <NodeCard node={node} pods={byNode.get(node.name) ?? []} isBroken={broken.has(node.name)} />
-            </div>
-          ))}
-        </div>
+        <Nodes picture={picture} byNode={byNode} />
         {homeless.length === 0 ? null : (
           <>
             <h3>On no node</h3>

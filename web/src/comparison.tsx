@@ -1,9 +1,12 @@
 /** Verifications side by side: builds of Windows, or before and now. */
+import { useMemo, useState } from "preact/hooks";
 import type { VerifyComparison } from "#cluster/verify/compare.ts";
-import { type Explanations, plural, shortName } from "./document.ts";
-import { Chip, CodeNote, Section, Stat, type Tone } from "./parts.tsx";
+import { type Explanations, kindOf, plural, shortName } from "./document.ts";
+import { type CellState, HeatMap, Legend, type Tile, gridOf } from "./heat-map.tsx";
+import { Chip, CodeNote, ScrollTable, Section, Stat, type Tone } from "./parts.tsx";
 
-type Outcome = VerifyComparison["changes"][number]["outcomes"][number];
+type Change = VerifyComparison["changes"][number];
+type Outcome = Change["outcomes"][number];
 
 const TONES: Readonly<Record<Outcome["outcome"], Tone>> = {
   works: "good",
@@ -14,7 +17,67 @@ const TONES: Readonly<Record<Outcome["outcome"], Tone>> = {
   absent: "faint",
 };
 
-function ChangeRow({ change }: { readonly change: VerifyComparison["changes"][number] }) {
+const STATES_OF: Readonly<Record<Outcome["outcome"], CellState>> = {
+  works: "works",
+  denied: "denied",
+  "not-applicable": "not-applicable",
+  "not-judged": "not-judged",
+  differs: "finding",
+  absent: "not-tried",
+};
+
+function describeTile({ from, to, items }: Tile<Change>): string {
+  const flows = items.map(
+    ({ flow, outcomes }) =>
+      `${flow}: ${outcomes.map(({ side, outcome }) => `${side} ${outcome}`).join(", ")}`,
+  );
+  return `${from} to ${to}. ${flows.join("; ")}`;
+}
+
+function ChangeTable({
+  label,
+  changes,
+  sides,
+}: {
+  readonly label: string;
+  readonly changes: readonly Change[];
+  readonly sides: VerifyComparison["sides"];
+}) {
+  return (
+    <ScrollTable label={label} head={["Flow", ...sides.map((side) => side.label)]}>
+      {changes.map((change) => (
+        <ChangeRow change={change} />
+      ))}
+    </ScrollTable>
+  );
+}
+
+/** The sides beside each other in each square; a pair that is chosen alone in the table, else all. */
+function Changes({ changes, sides }: Pick<VerifyComparison, "changes" | "sides">) {
+  const [chosen, setChosen] = useState("");
+  const grid = useMemo(() => gridOf(changes, ({ from, to }) => [from, to]), [changes]);
+  const tile = grid.tiles.get(chosen);
+  return (
+    <>
+      <p class="dim">
+        Each square has a part for each side, from left to right: {sides.map(({ label }) => label).join(", ")}
+        . A tile leaves its flows alone in the table.
+      </p>
+      <Legend />
+      <HeatMap
+        grid={grid}
+        chosen={chosen}
+        onChoose={(key) => setChosen(key === chosen ? "" : key)}
+        statesOf={({ outcomes }) => outcomes.map(({ outcome }) => STATES_OF[outcome])}
+        noteOf={kindOf}
+        describe={describeTile}
+      />
+      <ChangeTable label="Flows that came out otherwise" changes={tile?.items ?? changes} sides={sides} />
+    </>
+  );
+}
+
+function ChangeRow({ change }: { readonly change: Change }) {
   const { flow, protocol, from, to, port, family, standsFor, outcomes } = change;
   return (
     <tr>
@@ -60,23 +123,11 @@ export function Comparison({
         <Stat value={counts.unchanged} label="unchanged" tone="good" />
       </div>
       <Section title="Flows that came out otherwise" count={changes.length}>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Flows that came out otherwise">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Flow</th>
-                {sides.map(({ label }) => (
-                  <th scope="col">{label}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {changes.map((change) => (
-                <ChangeRow change={change} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        {changes.length === 0 ? (
+          <p class="empty">All flows came out the same on all sides.</p>
+        ) : (
+          <Changes changes={changes} sides={sides} />
+        )}
         {codes.map((code) => (
           <CodeNote code={code} explanations={explanations} />
         ))}

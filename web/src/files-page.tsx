@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import type { LintFinding } from "#diagnose/lint/report/report.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
-import { Problem, examine, useAnswer, useExplanations } from "./client.ts";
+import { ABOUT, Problem, examine, useAnswer, useExplanations } from "./client.ts";
 import { Doctor } from "./doctor.tsx";
 import { plural, type Explanations } from "./document.ts";
 import { Awaited, Fault } from "./page-parts.tsx";
@@ -156,10 +156,19 @@ function Dropped() {
 }
 
 export function FilesPage() {
-  const answer = useAnswer(() => examine<LintJson>("lint"), "lint");
   return (
     <>
       <h1>Lint and doctor</h1>
+      {ABOUT.kind === "cluster" ? <OwnFiles /> : null}
+      <Dropped />
+    </>
+  );
+}
+
+function OwnFiles() {
+  const answer = useAnswer(() => examine<LintJson>("lint"), "lint");
+  return (
+    <>
       <Section title="Files of this cluster">
         <Awaited answer={answer} what="Reading the files">
           {(report) =>
@@ -173,7 +182,6 @@ export function FilesPage() {
           }
         </Awaited>
       </Section>
-      <Dropped />
     </>
   );
 }

@@ -1,8 +1,10 @@
 /** The objects of HNS on a node as a graph: networks to endpoints to the namespaces of pods, load balancers to endpoints. */
 import * as dagre from "@dagrejs/dagre";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { HnsList, HnsItem } from "#cluster/api/documents.ts";
 import { get, useAnswer } from "./client.ts";
+import { plural } from "./document.ts";
+import { DRAWN_MAX, type DrawnObject, LISTED_MAX, drawnOf, findObjects } from "./hns-part.ts";
 import { Awaited } from "./page-parts.tsx";
 import { hrefOf, navigate } from "./route.tsx";
 
@@ -29,14 +31,9 @@ const { Graph, layout } = dagre as unknown as {
 const KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
 type Kind = (typeof KINDS)[number];
 
-interface HnsObject {
+interface HnsObject extends DrawnObject {
   readonly kind: Kind;
-  readonly id: string;
-  readonly name: string;
-  readonly detail: string;
   readonly item: HnsItem;
-  /** Of objects that it belongs to, or leads to. */
-  readonly links: readonly string[];
 }
 
 interface Fields {
@@ -100,8 +97,6 @@ async function loadObjects(node: string): Promise<readonly HnsObject[]> {
 }
 
 const BOX = { width: 190, height: 44 } as const;
-/** More are a list: a picture of thousands says nothing. */
-const DRAWN_MAX = 220;
 
 interface Placed {
   readonly object: HnsObject;
@@ -120,11 +115,11 @@ function draw(objects: readonly HnsObject[]): Drawing {
   const graph = new Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 12, ranksep: 70, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const known = new Set(objects.map(({ id }) => id));
+  const known = new Map(objects.map((object) => [object.id, object]));
   for (const { id } of objects) graph.setNode(id, { ...BOX });
   for (const { id, kind, links } of objects)
     for (const link of links.filter((each) => known.has(each))) {
-      const target = objects.find((each) => each.id === link);
+      const target = known.get(link);
       // Networks stand left of their endpoints, namespaces and what balances right of them.
       if (target?.kind === "networks" || kind === "loadbalancers") graph.setEdge(link, id);
       else graph.setEdge(id, link);
@@ -180,31 +175,107 @@ function Picture({
 export function HnsView({ node, chosen }: { readonly node: string; readonly chosen: string }) {
   const answer = useAnswer(() => loadObjects(node), `hns ${node}`);
   const choose = (object: string): void =>
-    navigate(hrefOf(`node/${encodeURIComponent(node)}`, { view: "hns", object }));
+    navigate(
+      node === ""
+        ? hrefOf("", { object })
+        : hrefOf(`node/${encodeURIComponent(node)}`, { view: "hns", object }),
+    );
   return (
     <Awaited answer={answer} what="Listing HNS">
-      {(objects) => {
-        const object = objects.find(({ id }) => id === chosen.toLowerCase()) ?? objects[0];
-        return (
-          <div class="split">
-            <div>
-              <p class="dim">
-                {KINDS.map((kind) => `${objects.filter((each) => each.kind === kind).length} ${kind}`).join(
-                  ", ",
-                )}
-              </p>
-              <Picture objects={objects.slice(0, DRAWN_MAX)} chosen={object?.id ?? ""} onChoose={choose} />
-              {objects.length > DRAWN_MAX ? <p class="dim">The first {DRAWN_MAX} are drawn.</p> : null}
-            </div>
-            {object === undefined ? null : (
-              <aside class="details" aria-label="The chosen object">
-                <h3>{object.name}</h3>
-                <pre tabIndex={0}>{JSON.stringify(object.item, undefined, 2)}</pre>
-              </aside>
-            )}
-          </div>
-        );
-      }}
+      {(objects) => <Objects objects={objects} chosen={chosen.toLowerCase()} onChoose={choose} />}
     </Awaited>
+  );
+}
+
+/** Of more objects than a picture holds: a text finds them, and the chosen one is drawn with what it is linked with. */
+function Finder({
+  objects,
+  drawn,
+  object,
+  onChoose,
+}: {
+  readonly objects: readonly HnsObject[];
+  readonly drawn: number;
+  readonly object: HnsObject | undefined;
+  readonly onChoose: (id: string) => void;
+}) {
+  const [text, setText] = useState("");
+  const found = useMemo(() => findObjects(objects, text), [objects, text]);
+  return (
+    <>
+      <div class="form bar">
+        <label>
+          Find
+          <input
+            type="search"
+            value={text}
+            placeholder="a name, an address, an id"
+            onInput={(event) => setText((event.target as HTMLInputElement).value)}
+          />
+        </label>
+        {object === undefined ? null : (
+          <button type="button" class="button" onClick={() => onChoose("")}>
+            Back to the node's own
+          </button>
+        )}
+        <span class="dim" role="status">
+          {text.trim() === "" ? "" : `${plural(found.length, "object")} found`}
+        </span>
+      </div>
+      {text.trim() === "" ? null : (
+        <ul class="found-objects" aria-label="Found objects">
+          {found.slice(0, LISTED_MAX).map(({ kind, id, name, detail }) => (
+            <li key={id}>
+              <button type="button" class="link" onClick={() => onChoose(id)}>
+                {name}
+              </button>{" "}
+              <span class="dim">
+                {kind} {detail}
+              </span>
+            </li>
+          ))}
+          {found.length > LISTED_MAX ? (
+            <li class="dim">and more: the first {LISTED_MAX} are listed</li>
+          ) : null}
+        </ul>
+      )}
+      <p class="dim">
+        {object === undefined
+          ? `Drawn are ${drawn} of ${objects.length}: the node's own, and what it knows of others.`
+          : `Drawn are ${drawn} of ${objects.length}: ${object.name} and what it is linked with.`}
+      </p>
+    </>
+  );
+}
+
+function Objects({
+  objects,
+  chosen,
+  onChoose,
+}: {
+  readonly objects: readonly HnsObject[];
+  readonly chosen: string;
+  readonly onChoose: (id: string) => void;
+}) {
+  const object = useMemo(() => objects.find(({ id }) => id === chosen), [objects, chosen]);
+  const drawn = useMemo(() => drawnOf(objects, object), [objects, object]);
+  const counts = useMemo(() => Map.groupBy(objects, ({ kind }) => kind), [objects]);
+  const shown = object ?? objects[0];
+  return (
+    <div class="split">
+      <div>
+        <p class="dim">{KINDS.map((kind) => `${counts.get(kind)?.length ?? 0} ${kind}`).join(", ")}</p>
+        {objects.length > DRAWN_MAX ? (
+          <Finder objects={objects} drawn={drawn.length} object={object} onChoose={onChoose} />
+        ) : null}
+        <Picture objects={drawn} chosen={shown?.id ?? ""} onChoose={onChoose} />
+      </div>
+      {shown === undefined ? null : (
+        <aside class="details" aria-label="The chosen object">
+          <h3>{shown.name}</h3>
+          <pre tabIndex={0}>{JSON.stringify(shown.item, undefined, 2)}</pre>
+        </aside>
+      )}
+    </div>
   );
 }

@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ClusterSummary, ErrorDetails } from "#cluster/api/documents.ts";
 import { Problem, get, post, useAnswer } from "./client.ts";
-import { Fault } from "./page-parts.tsx";
+import { Faults } from "./life-switches.tsx";
+import { Awaited } from "./page-parts.tsx";
 import { Chip, Section, type Tone } from "./parts.tsx";
 import type { Happening } from "./ui.tsx";
 
@@ -23,7 +24,7 @@ function textOf(event: Happening): string {
   return [node, text].filter((each) => each !== undefined).join(": ");
 }
 
-function EventList({ events }: { readonly events: readonly Happening[] }) {
+export function EventList({ events }: { readonly events: readonly Happening[] }) {
   const told = events.filter(({ type }) => type !== "progress");
   return (
     <Section title="Events" count={told.length}>
@@ -52,16 +53,15 @@ const SPANS: readonly (readonly [milliseconds: number, text: string])[] = [
   [600_000, "10 min"],
 ];
 
-const ACTIONS = ["restart-hns", "reboot", "stop", "start", "leave", "rejoin"] as const;
-
-interface Doing {
+/** One action at a time, and what became of the last one. */
+export interface Doing {
   readonly isBusy: boolean;
   readonly problem: ErrorDetails | undefined;
   readonly act: (path: string, body: object) => Promise<void>;
 }
 
 /** One action after the other, with its fault in place. */
-function useDoing(onDone: () => void): Doing {
+export function useDoing(onDone: () => void): Doing {
   const [state, setState] = useState<Omit<Doing, "act">>({ isBusy: false, problem: undefined });
   const act = async (path: string, body: object): Promise<void> => {
     setState({ isBusy: true, problem: undefined });
@@ -117,49 +117,6 @@ function Clock({ doing, atMs }: { readonly doing: Doing; readonly atMs: number |
   );
 }
 
-function Faults({ doing, nodes }: { readonly doing: Doing; readonly nodes: readonly string[] }) {
-  const [node, setNode] = useState("");
-  const chosen = node === "" ? (nodes[0] ?? "") : node;
-  return (
-    <Section title="Let something happen">
-      <div class="form bar">
-        <label>
-          Node
-          <select value={chosen} onChange={(event) => setNode((event.target as HTMLSelectElement).value)}>
-            {nodes.map((name) => (
-              <option>{name}</option>
-            ))}
-          </select>
-        </label>
-        {ACTIONS.map((action) => (
-          <button
-            type="button"
-            class="button"
-            disabled={doing.isBusy || chosen === ""}
-            onClick={() => void doing.act("/node", { node: chosen, do: action })}
-          >
-            {action}
-          </button>
-        ))}
-      </div>
-      <div class="bar">
-        <span class="dim">API server</span>
-        {(["down", "up"] as const).map((apiServer) => (
-          <button
-            type="button"
-            class="button"
-            disabled={doing.isBusy}
-            onClick={() => void doing.act("/control-plane", { apiServer })}
-          >
-            {apiServer}
-          </button>
-        ))}
-      </div>
-      {doing.problem === undefined ? null : <Fault problem={doing.problem} />}
-    </Section>
-  );
-}
-
 export function LifePage({ events }: { readonly events: readonly Happening[] }) {
   const summary = useAnswer(() => get<ClusterSummary>("/cluster"), "life");
   const doing = useDoing(summary.reload);
@@ -167,7 +124,9 @@ export function LifePage({ events }: { readonly events: readonly Happening[] }) 
     <>
       <h1>Life</h1>
       <Clock doing={doing} atMs={summary.value?.atMs} />
-      <Faults doing={doing} nodes={(summary.value?.nodes ?? []).map(({ name }) => name)} />
+      <Awaited answer={summary} what="Asking the cluster">
+        {(value) => <Faults summary={value} doing={doing} />}
+      </Awaited>
       <EventList events={events} />
     </>
   );

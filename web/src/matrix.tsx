@@ -1,26 +1,13 @@
 /** A verification as a heat map: who asks down, who is asked across, one square for each flow and protocol. */
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { type Explanations, kindOf, plural, shortName } from "./document.ts";
+import { type CellState, HeatMap, Legend, STATES, type Tile, gridOf } from "./heat-map.tsx";
 import { Basis, FindingList } from "./matrix-notes.tsx";
-import { Chip, Choice, CodeNote, Command, Section, Stat, type Tone } from "./parts.tsx";
+import { Chip, Choice, CodeNote, Command, Section, Stat } from "./parts.tsx";
 
 /** Follows the packet of a cell; absent where no cluster is behind the page. */
 export type FollowCell = (cell: VerifyCell) => void;
-
-/** How a cell came out, for the eye. */
-export type CellState = "works" | "denied" | "finding" | "not-judged" | "not-applicable" | "not-tried";
-
-export const STATES: Readonly<
-  Record<CellState, { readonly mark: string; readonly text: string; readonly tone: Tone }>
-> = {
-  finding: { mark: "✕", text: "finding: not as documented", tone: "bad" },
-  works: { mark: "", text: "works, as documented", tone: "good" },
-  denied: { mark: "−", text: "denied, as documented", tone: "denied" },
-  "not-judged": { mark: "?", text: "not judged", tone: "warn" },
-  "not-applicable": { mark: "·", text: "does not apply", tone: "faint" },
-  "not-tried": { mark: "", text: "not tried", tone: "faint" },
-};
 
 export function stateOf({ verdict, expected }: VerifyCell): CellState {
   if (verdict === "finding" || verdict === "not-judged") return verdict;
@@ -28,30 +15,8 @@ export function stateOf({ verdict, expected }: VerifyCell): CellState {
   return verdict === "not-tried" ? "not-tried" : expected;
 }
 
-interface Tile {
-  readonly from: string;
-  readonly to: string;
-  readonly cells: readonly VerifyCell[];
-}
-
-interface Grid {
-  readonly rows: readonly string[];
-  readonly columns: readonly string[];
-  readonly tiles: ReadonlyMap<string, Tile>;
-  readonly systems: ReadonlyMap<string, string>;
-}
-
-const KINDS: readonly string[] = ["pod", "node", "service", "outside"];
 const AXES = { objects: "pods and nodes", systems: "systems" } as const;
 type Axis = keyof typeof AXES;
-
-function byKind(a: string, b: string): number {
-  return KINDS.indexOf(kindOf(a)) - KINDS.indexOf(kindOf(b)) || a.localeCompare(b);
-}
-
-function keyOf(from: string, to: string): string {
-  return `${from} ${to}`;
-}
 
 function endsOf(cell: VerifyCell, axis: Axis): readonly [from: string, to: string] {
   if (axis === "objects") return [cell.from, cell.to];
@@ -62,25 +27,19 @@ function endsOf(cell: VerifyCell, axis: Axis): readonly [from: string, to: strin
   ];
 }
 
-function gridOf(cells: readonly VerifyCell[], axis: Axis): Grid {
-  const tiles = new Map<string, { from: string; to: string; cells: VerifyCell[] }>();
+/** What stands below the names of both axes. */
+function systemsOf(cells: readonly VerifyCell[], axis: Axis): ReadonlyMap<string, string> {
   const systems = new Map<string, string>();
   for (const cell of cells) {
     const [from, to] = endsOf(cell, axis);
     systems.set(from, cell.fromSystem);
     systems.set(to, cell.toSystem);
-    const key = keyOf(from, to);
-    const tile = tiles.get(key) ?? { from, to, cells: [] };
-    tile.cells.push(cell);
-    tiles.set(key, tile);
   }
-  const all = [...tiles.values()];
-  return {
-    rows: [...new Set(all.map(({ from }) => from))].sort(byKind),
-    columns: [...new Set(all.map(({ to }) => to))].sort(byKind),
-    tiles,
-    systems,
-  };
+  return systems;
+}
+
+function noteOf(name: string, system: string): string {
+  return ["outside", "service"].includes(system) ? system : `${kindOf(name)} · ${system}`;
 }
 
 interface Filter {
@@ -99,126 +58,12 @@ function passes(cell: VerifyCell, { state, flow, protocol, text }: Filter): bool
   );
 }
 
-function describeTile({ from, to, cells }: Tile): string {
+function describeTile({ from, to, items: cells }: Tile<VerifyCell>): string {
   const counts = Object.entries(STATES).flatMap(([state, { text }]) => {
     const count = cells.filter((cell) => stateOf(cell) === state).length;
     return count === 0 ? [] : [`${count} ${text}`];
   });
   return `${from} to ${to}: ${counts.join("; ")}`;
-}
-
-function AxisName({ name, system }: { readonly name: string; readonly system: string }) {
-  return (
-    <span class="end" title={name}>
-      <b>{shortName(name)}</b>
-      <i>{["outside", "service"].includes(system) ? system : `${kindOf(name)} · ${system}`}</i>
-    </span>
-  );
-}
-
-function TileButton({
-  tile,
-  isChosen,
-  onChoose,
-}: {
-  readonly tile: Tile;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}) {
-  const text = describeTile(tile);
-  const hasFinding = tile.cells.some((cell) => stateOf(cell) === "finding");
-  return (
-    <button
-      type="button"
-      class={`tile ${hasFinding ? "glows" : ""}`}
-      aria-label={text}
-      aria-pressed={isChosen}
-      title={text}
-      onClick={onChoose}
-    >
-      {tile.cells.map((cell) => {
-        const state = stateOf(cell);
-        return (
-          <span class={`square ${state}`} aria-hidden="true">
-            {STATES[state].mark}
-          </span>
-        );
-      })}
-    </button>
-  );
-}
-
-const STEPS: Readonly<Record<string, readonly [down: number, right: number]>> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-};
-
-/** Arrow keys go to the next tile in that direction, over what is empty. */
-function moveFocus(event: KeyboardEvent, { rows, columns, tiles }: Grid, table: HTMLElement | null): void {
-  const step = STEPS[event.key];
-  const at = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
-  if (step === undefined || at === null || table === null) return;
-  event.preventDefault();
-  let [row, column] = [Number(at.dataset["row"]) + step[0], Number(at.dataset["column"]) + step[1]];
-  while (rows[row] !== undefined && columns[column] !== undefined) {
-    if (tiles.has(keyOf(rows[row] ?? "", columns[column] ?? ""))) {
-      table.querySelector<HTMLElement>(`[data-row="${row}"][data-column="${column}"] button`)?.focus();
-      return;
-    }
-    row += step[0];
-    column += step[1];
-  }
-}
-
-function HeatMap({
-  grid,
-  chosen,
-  onChoose,
-}: {
-  readonly grid: Grid;
-  readonly chosen: string;
-  readonly onChoose: (key: string) => void;
-}) {
-  const table = useRef<HTMLTableElement>(null);
-  const { rows, columns, tiles, systems } = grid;
-  return (
-    <div class="heat" tabIndex={0} role="region" aria-label="Matrix of flows">
-      <table ref={table} onKeyDown={(event) => moveFocus(event, grid, table.current)}>
-        <thead>
-          <tr>
-            <td class="corner">from ↓ to →</td>
-            {columns.map((name) => (
-              <th scope="col">
-                <AxisName name={name} system={systems.get(name) ?? ""} />
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((from, row) => (
-            <tr>
-              <th scope="row">
-                <AxisName name={from} system={systems.get(from) ?? ""} />
-              </th>
-              {columns.map((to, column) => {
-                const key = keyOf(from, to);
-                const tile = tiles.get(key);
-                return (
-                  <td data-row={row} data-column={column}>
-                    {tile === undefined ? null : (
-                      <TileButton tile={tile} isChosen={key === chosen} onChoose={() => onChoose(key)} />
-                    )}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }
 
 function CellRow({
@@ -326,21 +171,6 @@ function Filters({
   );
 }
 
-function Legend() {
-  return (
-    <ul class="legend" aria-label="Legend">
-      {Object.entries(STATES).map(([state, { mark, text }]) => (
-        <li>
-          <span class={`square ${state}`} aria-hidden="true">
-            {mark}
-          </span>
-          {text}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 function Counts({ report }: { readonly report: VerifyReport }) {
   const { cells, tried, works, denied, notApplicable, notJudged, findings, attempts } = report.counts;
   return (
@@ -373,7 +203,8 @@ function HeatSection({
   const [filter, setFilter] = useState<Filter>({ state: "all", flow: "", protocol: "", text: "" });
   const [chosen, setChosen] = useState("");
   const cells = report.cells.filter((cell) => passes(cell, filter));
-  const grid = useMemo(() => gridOf(cells, axis), [report, axis, filter]);
+  const grid = useMemo(() => gridOf(cells, (cell) => endsOf(cell, axis)), [report, axis, filter]);
+  const systems = useMemo(() => systemsOf(report.cells, axis), [report, axis]);
   const tile = grid.tiles.get(chosen);
   return (
     <Section title="Matrix" id="matrix">
@@ -391,7 +222,14 @@ function HeatSection({
       </div>
       <Legend />
       {cells.length === 0 ? <p class="empty">No flow passes these filters.</p> : null}
-      <HeatMap grid={grid} chosen={chosen} onChoose={(key) => setChosen(key === chosen ? "" : key)} />
+      <HeatMap
+        grid={grid}
+        chosen={chosen}
+        onChoose={(key) => setChosen(key === chosen ? "" : key)}
+        statesOf={(cell) => [stateOf(cell)]}
+        noteOf={(name) => noteOf(name, systems.get(name) ?? "")}
+        describe={describeTile}
+      />
       <div class="chosen" aria-live="polite">
         {tile === undefined ? (
           <p class="dim">Choose a tile to read what its squares say. Arrow keys go from tile to tile.</p>
@@ -401,7 +239,7 @@ function HeatSection({
               {shortName(tile.from)} → {shortName(tile.to)}
             </h3>
             <ul class="cells">
-              {tile.cells.map((cell) => (
+              {tile.items.map((cell) => (
                 <CellRow cell={cell} report={report} explanations={explanations} onFollow={onFollow} />
               ))}
             </ul>

@@ -1,5 +1,6 @@
 /** What pages over the control API share: waiting, faults in place. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { type Answer, useExplanations } from "./client.ts";
 import { CodeNote } from "./parts.tsx";
@@ -29,7 +30,7 @@ export function Fault({
   );
 }
 
-/** The answer when it is there; before that that it comes; a fault beside what was there. */
+/** The answer when it is there; before that that it comes (`what`; empty: told elsewhere); a fault beside what was there. */
 export function Awaited<T>({
   answer,
   what,
@@ -44,7 +45,7 @@ export function Awaited<T>({
     <>
       {problem === undefined ? null : <Fault problem={problem} onRetry={reload} />}
       {value === undefined ? (
-        isWaiting ? (
+        isWaiting && what !== "" ? (
           <p class="waiting" role="status">
             {what} …
           </p>
@@ -53,5 +54,72 @@ export function Awaited<T>({
         children(value)
       )}
     </>
+  );
+}
+
+const NAMES_MAX = 50;
+
+/** Names to choose from that hold what is typed: all of a large cluster would be a hundred thousand. */
+export function Names({
+  id,
+  names,
+  text,
+}: {
+  readonly id: string;
+  readonly names: readonly string[];
+  readonly text: string;
+}) {
+  const found: string[] = [];
+  for (const name of names) {
+    if (found.length >= NAMES_MAX) break;
+    if (name.includes(text)) found.push(name);
+  }
+  return (
+    <datalist id={id}>
+      {found.map((each) => (
+        <option value={each} />
+      ))}
+    </datalist>
+  );
+}
+
+/** More names than these are not laid out each time: a text finds them. */
+const OPTIONS_MAX = 100;
+
+/** A field for one of many names. */
+export function NameField({
+  label,
+  names,
+  chosen,
+  onChoose,
+}: {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly chosen: string;
+  readonly onChoose: (name: string) => void;
+}) {
+  const [text, setText] = useState("");
+  if (names.length <= OPTIONS_MAX)
+    return (
+      <label class="form bar">
+        {label}
+        <select value={chosen} onChange={(event) => onChoose((event.target as HTMLSelectElement).value)}>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+    );
+  const take = (event: Event): void => {
+    const { value } = event.target as HTMLInputElement;
+    setText(value);
+    if (value !== chosen && names.includes(value)) onChoose(value);
+  };
+  return (
+    <label class="form bar">
+      {label}
+      <input key={chosen} list={`names-${label}`} defaultValue={chosen} onInput={take} />
+      <Names id={`names-${label}`} names={names} text={text} />
+    </label>
   );
 }

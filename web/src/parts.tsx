@@ -223,3 +223,12 @@ export function ScrollTable({
     </div>
   );
 }
+
+/** Hands a file to the browser. */
+export function download(name: string, type: string, bytes: BlobPart): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([bytes], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,6 +1,6 @@
 /** Pages by their addresses: each is a deep link. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { BASE } from "./client.ts";
 
 export interface Route {
@@ -23,10 +23,11 @@ export function hrefOf(path: string, query: Readonly<Record<string, string | und
 
 export function navigate(href: string): void {
   history.pushState(undefined, "", href);
-  dispatchEvent(new PopStateEvent("popstate"));
-  document.querySelector<HTMLElement>("main")?.focus();
-  scrollTo(0, 0);
+  dispatchEvent(new PopStateEvent("popstate", { state: NAVIGATED }));
 }
+
+/** Says that a link was followed, not the browser's own way back. */
+const NAVIGATED = "navigated";
 
 /** A field of a form that holds text. */
 export function textOf(data: FormData, name: string): string {
@@ -36,11 +37,22 @@ export function textOf(data: FormData, name: string): string {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
+  const isNew = useRef(false);
   useEffect(() => {
-    const update = (): void => setRoute(currentRoute());
+    const update = ({ state }: PopStateEvent): void => {
+      isNew.current = state === NAVIGATED;
+      setRoute(currentRoute());
+    };
     addEventListener("popstate", update);
     return () => removeEventListener("popstate", update);
   }, []);
+  // The new page stands there by now: to focus before would have the browser lay out the one that goes.
+  useLayoutEffect(() => {
+    if (!isNew.current) return;
+    isNew.current = false;
+    document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [route]);
   return route;
 }
 

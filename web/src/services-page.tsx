@@ -1,8 +1,8 @@
 /** Services on Windows nodes: each front end to its load balancer on each node to its back ends. */
-import type { ServiceList } from "#cluster/api/documents.ts";
+import type { ClusterSummary, ServiceList } from "#cluster/api/documents.ts";
 import { get, useAnswer, useExplanations } from "./client.ts";
 import { plural, type Explanations } from "./document.ts";
-import { Awaited } from "./page-parts.tsx";
+import { Awaited, NameField } from "./page-parts.tsx";
 import { ScrollTable, Chip, CodeNote, Stat, type Tone } from "./parts.tsx";
 import { Link, hrefOf, navigate } from "./route.tsx";
 
@@ -112,8 +112,21 @@ function Services({ list, wanted }: { readonly list: ServiceList; readonly wante
   );
 }
 
+/** To look at all load balancers brings every machine up: of larger clusters one node is looked at. */
+const NODES_LOOKED_AT = 20;
+
 export function ServicesPage({ query }: { readonly query: URLSearchParams }) {
-  const answer = useAnswer(() => get<ServiceList>("/services"), "services");
+  const summary = useAnswer(() => get<ClusterSummary>("/cluster"), "nodes");
+  const nodes = (summary.value?.nodes ?? []).filter(({ os }) => os === "windows");
+  const isLarge = nodes.length > NODES_LOOKED_AT;
+  const node = query.get("node") ?? (isLarge ? (nodes[0]?.name ?? "") : "");
+  const answer = useAnswer(
+    summary.value === undefined
+      ? undefined
+      : () => get<ServiceList>(`/services${node === "" ? "" : `?node=${encodeURIComponent(node)}`}`),
+    `services ${node}`,
+    summary.value !== undefined,
+  );
   const wanted = query.get("service") ?? "";
   return (
     <>
@@ -125,6 +138,14 @@ export function ServicesPage({ query }: { readonly query: URLSearchParams }) {
           </button>
         )}
       </div>
+      {isLarge ? (
+        <NameField
+          label="On node"
+          names={nodes.map(({ name }) => name)}
+          chosen={node}
+          onChoose={(name) => navigate(hrefOf("services", { service: wanted, node: name }))}
+        />
+      ) : null}
       <Awaited answer={answer} what="Comparing Services with HNS">
         {(list) => <Services list={list} wanted={wanted} />}
       </Awaited>

@@ -69,7 +69,7 @@ export function StepDetails({
   readonly before: TraceStep | undefined;
   readonly explanations: Explanations;
 }) {
-  const { number, text, code, inferred, transposition, bytes, changes } = step;
+  const { number, text, code, inferred, transposition, bytes, changes, logical } = step;
   return (
     <aside class="details" aria-live="polite" aria-label={`Step ${number}`}>
       <h3>
@@ -85,6 +85,20 @@ export function StepDetails({
       </dl>
       {code === undefined ? null : <CodeNote code={code} explanations={explanations} isOpen />}
       {inferred === undefined ? null : <p class="warn-line">Inferred, not observed on Windows: {inferred}</p>}
+      {logical === undefined ? null : (
+        <>
+          <h4>Logical flows</h4>
+          <pre>
+            {logical
+              .flatMap((each) => [
+                each.text,
+                ...(each.object === undefined ? [] : [`    # ${each.object}`]),
+                ...(each.actions ?? []).map((line) => `    ${line}`),
+              ])
+              .join("\n")}
+          </pre>
+        </>
+      )}
       <h4>Bytes after this step</h4>
       {bytes === undefined ? (
         <p>

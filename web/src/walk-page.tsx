@@ -1,8 +1,9 @@
 /** Asks for a packet, and shows its walk. */
 import { useState } from "preact/hooks";
-import type { ClusterSummary, ObjectList, TraceAnswer } from "#cluster/api/documents.ts";
+import type { ClusterSummary, ObjectList, PodSummaryList, TraceAnswer } from "#cluster/api/documents.ts";
 import { get, post, useAnswer, useExplanations } from "./client.ts";
-import { Awaited } from "./page-parts.tsx";
+import { Awaited, Names } from "./page-parts.tsx";
+import { download } from "./parts.tsx";
 import { hrefOf, navigate, textOf } from "./route.tsx";
 import { Walk } from "./walk.tsx";
 
@@ -14,13 +15,13 @@ interface Ends {
 async function loadEnds(): Promise<Ends> {
   const [{ nodes, outside }, pods, services] = await Promise.all([
     get<ClusterSummary>("/cluster"),
-    get<ObjectList>("/objects/pods"),
+    get<PodSummaryList>("/pods"),
     get<ObjectList>("/objects/services"),
   ]);
   const nameOf = (kind: string, { metadata }: ObjectList["items"][number]): string =>
     `${kind}/${metadata.namespace ?? "default"}/${metadata.name}`;
   const senders = [
-    ...pods.items.map((pod) => nameOf("pod", pod)),
+    ...pods.items.map(({ namespace, name }) => `pod/${namespace}/${name}`),
     ...nodes.map(({ name }) => `node/${name}`),
     ...outside.map(({ name }) => name),
   ];
@@ -41,14 +42,6 @@ function questionOf(query: URLSearchParams): object | undefined {
   };
 }
 
-function download(name: string, type: string, bytes: BlobPart): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([bytes], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 async function downloadCapture(question: object): Promise<void> {
   const { capture = "" } = await post<TraceAnswer>("/trace", { ...question, capture: true });
   download(
@@ -58,7 +51,16 @@ async function downloadCapture(question: object): Promise<void> {
   );
 }
 
-function WalkForm({ query, ends }: { readonly query: URLSearchParams; readonly ends: Ends | undefined }) {
+function WalkForm({
+  query,
+  ends,
+  onChoose,
+}: {
+  readonly query: URLSearchParams;
+  readonly ends: Ends | undefined;
+  readonly onChoose: () => void;
+}) {
+  const [typed, setTyped] = useState({ from: "", to: "" });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const data = new FormData(event.currentTarget as HTMLFormElement);
@@ -73,10 +75,17 @@ function WalkForm({ query, ends }: { readonly query: URLSearchParams; readonly e
     );
   };
   return (
-    <form class="form bar" onSubmit={submit} key={query.toString()}>
+    <form class="form bar" onSubmit={submit} onFocusIn={onChoose} key={query.toString()}>
       <label>
         From
-        <input name="from" list="senders" size={30} required defaultValue={query.get("from") ?? ""} />
+        <input
+          name="from"
+          list="senders"
+          size={30}
+          required
+          defaultValue={query.get("from") ?? ""}
+          onInput={(event) => setTyped({ ...typed, from: (event.target as HTMLInputElement).value })}
+        />
       </label>
       <label>
         To
@@ -87,6 +96,7 @@ function WalkForm({ query, ends }: { readonly query: URLSearchParams; readonly e
           required
           placeholder="a pod, a Service, a URL, a name"
           defaultValue={query.get("to") ?? ""}
+          onInput={(event) => setTyped({ ...typed, to: (event.target as HTMLInputElement).value })}
         />
       </label>
       <label>
@@ -104,16 +114,8 @@ function WalkForm({ query, ends }: { readonly query: URLSearchParams; readonly e
       <button type="submit" class="button primary">
         Follow the packet
       </button>
-      <datalist id="senders">
-        {ends?.senders.map((each) => (
-          <option value={each} />
-        ))}
-      </datalist>
-      <datalist id="receivers">
-        {ends?.receivers.map((each) => (
-          <option value={each} />
-        ))}
-      </datalist>
+      <Names id="senders" names={ends?.senders ?? []} text={typed.from} />
+      <Names id="receivers" names={ends?.receivers ?? []} text={typed.to} />
     </form>
   );
 }
@@ -149,7 +151,9 @@ function Followed({ question, swap }: { readonly question: object; readonly swap
 }
 
 export function WalkPage({ query }: { readonly query: URLSearchParams }) {
-  const ends = useAnswer(loadEnds, "ends");
+  // Names to choose from are asked for when somebody is about to choose.
+  const [isChoosing, setChoosing] = useState(false);
+  const ends = useAnswer(isChoosing ? loadEnds : undefined, "ends", isChoosing);
   const [isSwapped, setSwapped] = useState(false);
   const question = questionOf(query);
   const swap = (): void => {
@@ -165,7 +169,7 @@ export function WalkPage({ query }: { readonly query: URLSearchParams }) {
   return (
     <>
       <h1>Packet walk</h1>
-      <WalkForm query={query} ends={ends.value} />
+      <WalkForm query={query} ends={ends.value} onChoose={() => setChoosing(true)} />
       {question === undefined ? (
         <p class="empty">
           Say who sends and who is asked: the packet runs through a copy, and changes nothing.

@@ -2,59 +2,16 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { TraceLeg, TraceReport, TraceStep } from "#cluster/trace/trace-report.ts";
 import { type Explanations, plural, shortName } from "./document.ts";
-import { Chip, Choice, CodeNote, type Tone } from "./parts.tsx";
+import { Chip, Choice, CodeNote, type Tone, download } from "./parts.tsx";
 import { Resolution, StepDetails } from "./walk-details.tsx";
-
-/** Steps of one place that follow each other. */
-interface Hop {
-  readonly node: string;
-  readonly place: string;
-  readonly direction: string;
-  readonly steps: readonly TraceStep[];
-}
-
-function hopsOf(steps: readonly TraceStep[]): readonly Hop[] {
-  const hops: { node: string; place: string; direction: string; steps: TraceStep[] }[] = [];
-  for (const step of steps) {
-    const { node, place, direction = "" } = step;
-    const last = hops.at(-1);
-    const isSame = last?.node === node && (last.place === place || step.kind === "switch");
-    if (isSame && (last.direction === direction || direction === "")) last.steps.push(step);
-    else hops.push({ node, place, direction, steps: [step] });
-  }
-  return hops;
-}
-
-function lanesOf(steps: readonly TraceStep[]): readonly string[] {
-  return [...new Set(steps.map(({ node }) => node))];
-}
-
-/** A layer that let the packet pass by. */
-function isQuiet({ kind, outcome, code, changes }: TraceStep): boolean {
-  return kind === "layer" && outcome === "miss" && code === undefined && changes.length === 0;
-}
-
-function toneOf({ kind, rule, code }: TraceStep): Tone {
-  if (kind === "drop" || rule?.action === "block") return "bad";
-  if (kind === "deliver") return "good";
-  return code === undefined ? "plain" : "warn";
-}
-
-function titleOf(step: TraceStep): string {
-  return step.layer ?? (step.kind === "unified-flow" ? "unified flow" : step.kind);
-}
-
-/** Fields that tell where a packet goes; what else changes follows from them, and stands among the details. */
-const TELLING = /(?:^|\.)(?:src|dst|srcport|dstport|ttl|hlim|vni|id)$/;
-const CHANGES_MAX = 6;
+import { type Hop, hopsOf, isQuiet, lanesOf, tellingChanges, titleOf, toneOf } from "./walk-steps.ts";
+import { drawWalk } from "./walk-svg.ts";
 
 function Changes({ step }: { readonly step: TraceStep }) {
-  const telling = step.changes.filter(({ field }) => TELLING.test(field) && field !== "ip.id");
-  const all = (telling.length === 0 ? step.changes : telling).slice(0, CHANGES_MAX);
-  const more = step.changes.length - all.length;
+  const { changes, more } = tellingChanges(step);
   return (
     <>
-      {all.map(({ field, before, after }) => (
+      {changes.map(({ field, before, after }) => (
         <span class="change">
           <i>{field}</i>
           {before === undefined ? null : <s>{before}</s>}
@@ -315,6 +272,14 @@ function WalkBar({
         {plural(leg.steps.length, "step")} in {leg.steps.at(-1)?.atMs} ms. Keys: ↑ ↓ or j k step, Home and End
         jump.
       </span>
+      <span class="grow" />
+      <button
+        type="button"
+        class="button"
+        onClick={() => download("walk.svg", "image/svg+xml", drawWalk(report))}
+      >
+        SVG
+      </button>
     </div>
   );
 }

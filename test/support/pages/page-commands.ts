@@ -86,6 +86,16 @@ export const LEFT_OUT: readonly LeftOut[] = [
     instead: "src/cli/mullion/doctor.test.ts",
   },
   {
+    pattern: /^npx mullion doctor --kubeconfig ~\/\.kube\/config --collect --node win-1 --yes$/,
+    why: "needs a real cluster",
+    instead: "src/cli/mullion/doctor-collect.long.test.ts",
+  },
+  {
+    pattern: /^npx mullion doctor --hns --kubeconfig ~\/\.kube\/config --watch$/,
+    why: "it asks the HNS of a node and a cluster",
+    instead: "src/cli/mullion/doctor-watch.test.ts",
+  },
+  {
     pattern: /^npx mullion doctor collected --kubeconfig ~\/\.kube\/config$/,
     why: "needs a real cluster",
     instead: "src/cli/mullion/kube/serve.test.ts",
@@ -113,6 +123,12 @@ export const LEFT_OUT: readonly LeftOut[] = [
     page: "docs/how-to/reach-a-cluster-with-real-programs.md",
     why: "needs root",
     instead: "test/live/live-cluster.live.test.ts",
+  },
+  {
+    pattern: /^npx mullion (?:capture|top|exec) /,
+    page: "docs/how-to/reach-a-cluster-with-real-programs.md",
+    why: "needs the cluster of a command that needs root",
+    instead: "test/live/workloads.live.test.ts",
   },
   { pattern: /^tshark /, why: "needs a program from Debian", instead: "test/live/pages.live.test.ts" },
   {

@@ -42,7 +42,7 @@ export async function openWebPage(entry: WebEntry): Promise<WebPage> {
 }
 
 /** A template with its holes filled. */
-function fill(template: string, values: Readonly<Record<string, string>>): string {
+export function fill(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{(\w+)\}/g, (hole, name: string) => values[name] ?? hole);
 }
 
@@ -67,7 +67,8 @@ function embeddedJson(value: unknown): string {
   return visibleText(JSON.stringify(value)).replaceAll("<", "\\u003c");
 }
 
-function escapeHtml(text: string): string {
+/** A text as it stands in markup or in an attribute. */
+export function escapeHtml(text: string): string {
   return visibleText(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 

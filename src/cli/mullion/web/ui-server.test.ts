@@ -35,8 +35,9 @@ beforeAll(async () => {
   });
   const place = { name: "default", socket, pidFile: `${socket}.pid`, log: `${socket}.log` };
   ui = await UiServer.listen({
-    place,
+    source: place,
     address: { host: "127.0.0.1", port: 0 },
+    about: { kind: "cluster", name: '<b>\u202e"', hasFiles: true, profiles: ["ws2019"] },
     examine: async (verb, body) => Promise.resolve(JSON.stringify({ verb, body: body ?? "files" })),
   });
   base = new URL(ui.url);
@@ -125,6 +126,8 @@ describe("a request to mullion ui", () => {
       );
       expect(headers["referrer-policy"]).toBe("no-referrer");
       expect(body).toContain(`src="${own("ui.js")}"`);
+      // What stands in an attribute ends no attribute, and turns no line.
+      expect(body).toContain(String.raw`&quot;name&quot;:&quot;&lt;b>\u202e\&quot;&quot;`);
     }
     expect((await ask(own("ui.js"))).headers["content-type"]).toBe("text/javascript; charset=utf-8");
     expect((await ask(own("../package.json"))).status).toBe(404);
@@ -136,6 +139,10 @@ describe("a request to mullion ui", () => {
     expect(Object.keys(JSON.parse(body) as object)).toEqual(["no-route"]);
     expect((await ask(own("run/lint"))).body).toBe('{"verb":"lint","body":"files"}');
     expect((await ask(own("run/doctor"), {}, "[]")).body).toBe('{"verb":"doctor","body":"[]"}');
+    expect((await ask(own("run/compare"), {}, "{}")).body).toBe(
+      '{"answer":{"verb":"compare","body":"{}"}}\n',
+    );
+    expect((await ask(own("run/verify"), {}, "{}")).status).toBe(405);
   });
 
   it("has an address that is another one each time", () => {
@@ -145,12 +152,61 @@ describe("a request to mullion ui", () => {
 
 it("a cluster that is away is told as the control API tells it", async () => {
   const gone = await UiServer.listen({
-    place: { name: "gone", socket: join(folder, "gone.sock"), pidFile: "", log: "" },
+    source: { name: "gone", socket: join(folder, "gone.sock"), pidFile: "", log: "" },
     address: { host: "127.0.0.1", port: 0 },
+    about: { kind: "cluster", name: '<b>\u202e"', hasFiles: true, profiles: ["ws2019"] },
     examine: async () => Promise.resolve("null"),
   });
   const response = await fetch(`${gone.url}api/v1alpha1/cluster`);
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({ error: { code: "cluster-not-running" } });
   await gone.close();
+});
+
+describe("a comparison", () => {
+  /** A server whose comparison tells one step, and then waits until its asker is gone. */
+  async function serveSlow(): Promise<{ readonly server: UiServer; readonly stopped: Promise<void> }> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const server = await UiServer.listen({
+      source: undefined,
+      address: { host: "127.0.0.1", port: 0 },
+      about: { kind: "cluster", name: "", hasFiles: true, profiles: [] },
+      examine: async (_verb, body, watcher) => {
+        if (body === "refused") throw new RangeError("not that");
+        watcher?.tell("ws2019: Tried 1 of 2 cells");
+        if (body === "fails") throw new RangeError("no more");
+        if (body === "ends") return "{}";
+        await watcher?.stopped;
+        resolve();
+        return "{}";
+      },
+    });
+    return { server, stopped: promise };
+  }
+
+  it("tells in lines how far it is, and ends with its answer or its fault", async () => {
+    const { server } = await serveSlow();
+    const run = async (body: string): Promise<readonly [number, readonly string[]]> => {
+      const response = await fetch(`${server.url}run/compare`, { method: "POST", body });
+      return [response.status, (await response.text()).trimEnd().split("\n")];
+    };
+    const step = '{"progress":"ws2019: Tried 1 of 2 cells"}';
+    expect(await run("ends")).toEqual([200, [step, '{"answer":{}}']]);
+    const [status, lines] = await run("fails");
+    expect([status, lines[0]]).toEqual([200, step]);
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ error: { message: "no more" } });
+    expect((await run("refused"))[0]).toBe(500);
+    await server.close();
+  });
+
+  it("ends when its asker is gone", async () => {
+    const { server, stopped } = await serveSlow();
+    const asker = new AbortController();
+    const { signal } = asker;
+    const response = await fetch(`${server.url}run/compare`, { method: "POST", body: "waits", signal });
+    await response.body?.getReader().read();
+    asker.abort();
+    expect(await stopped).toBeUndefined();
+    await server.close();
+  });
 });

@@ -14,16 +14,24 @@ import { isOwnHost } from "#core/base/tcp-access.node.ts";
 import { isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { ListenAddress } from "../options.ts";
-import { openWebPage } from "./pages.ts";
+import { EXAMINATIONS, type Examination, type Watcher } from "./examine.ts";
+import { asFailure } from "../hns/connect.ts";
+import { HnsSource } from "./hns-source.ts";
+import { escapeHtml, fill, openWebPage } from "./pages.ts";
+import type { BringUpState, UiAbout } from "./about.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
 export interface UiServerOptions {
-  readonly place: ClusterPlace;
+  /** What is below `api/`: a cluster that runs, an HNS that runs; nothing below a report. */
+  readonly source: ClusterPlace | HnsSource | undefined;
   readonly address: ListenAddress;
+  readonly about: UiAbout;
+  /** How far the bring-up of the cluster is; absent: it is up. */
+  readonly bringUp?: () => BringUpState;
   /** Answers `GET /run/lint` with the files of the command line, and `POST` with those of the page. */
-  readonly examine: (verb: "lint" | "doctor", body: string | undefined) => Promise<string>;
+  readonly examine: (verb: Examination, body: string | undefined, watcher?: Watcher) => Promise<string>;
 }
 
 const TOKEN_BYTES = 18;
@@ -47,6 +55,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 const JSON_TYPE = "application/json";
+const LINES_TYPE = "application/x-ndjson";
 const NOT_FOUND = 404;
 const FORBIDDEN = 403;
 const MISDIRECTED = 421;
@@ -139,6 +148,60 @@ function passOn(
   incoming.pipe(asked);
 }
 
+const API = "v1alpha1/";
+
+async function answerApi(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  source: UiServerOptions["source"],
+): Promise<void> {
+  if (source === undefined)
+    throw new Refusal(NOT_FOUND, "there is no cluster behind a report", WORDS.adviceUiAddress);
+  if (!(source instanceof HnsSource)) return passOn(incoming, response, `/${path}`, source);
+  const [asked] = splitAt(path, "?");
+  const below = asked.startsWith(API) ? asked.slice(API.length) : asked;
+  if (below === "events") return source.stream(incoming, response, HEADERS);
+  const body = incoming.method === "POST" ? await readBody(incoming) : "";
+  let answer: object;
+  try {
+    answer = await source.answer(incoming.method ?? "GET", below, body);
+  } catch (error) {
+    throw asFailure(error);
+  }
+  return send(response, OK, JSON_TYPE, JSON.stringify(answer));
+}
+
+/**
+ * Long work: a line of JSON for each step, `{ "progress": text }`, and a last one with `answer` or `error`. Who closes the
+ * connection ends it.
+ */
+async function answerInLines(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  examine: UiServerOptions["examine"],
+): Promise<void> {
+  const body = incoming.method === "POST" ? await readBody(incoming) : undefined;
+  const write = (line: string): void => {
+    if (!response.headersSent) response.writeHead(OK, { ...HEADERS, "content-type": LINES_TYPE });
+    response.write(`${line}\n`);
+  };
+  const stopped = new Promise<void>((resolve) => {
+    response.on("close", resolve);
+  });
+  const tell = (progress: string): void => {
+    if (!response.closed) write(JSON.stringify({ progress }));
+  };
+  try {
+    write(`{"answer":${await examine("compare", body, { tell, stopped })}}`);
+  } catch (error) {
+    // What is refused at once has its status.
+    if (!response.headersSent) throw error;
+    if (!response.closed) write(JSON.stringify({ error: describeError(error) }));
+  }
+  response.end();
+}
+
 /** What the catalogue says of codes, `a,b,c`. */
 function explain(codes: string): string {
   const known = codes.split(",").filter(isKnowledgeCode);
@@ -146,7 +209,7 @@ function explain(codes: string): string {
 }
 
 interface Files {
-  readonly page: string;
+  readonly page: () => string;
   readonly script: string;
   readonly style: string;
   readonly icon: string;
@@ -167,21 +230,26 @@ async function answerBelowToken(
 ): Promise<void> {
   const { pathname, search } = new URL(path, "http://ui");
   const [first, rest] = splitAt(pathname.slice(1), "/");
-  if (first === "api") return passOn(incoming, response, `/${rest}${search}`, options.place);
-  if (first === "run" && (rest === "lint" || rest === "doctor")) {
+  if (first === "api") return answerApi(incoming, response, `${rest}${search}`, options.source);
+  const examination = first === "run" ? EXAMINATIONS.find((each) => each === rest) : undefined;
+  if (examination === "compare") return answerInLines(incoming, response, options.examine);
+  if (examination !== undefined) {
     const body = incoming.method === "POST" ? await readBody(incoming) : undefined;
-    return send(response, OK, JSON_TYPE, await options.examine(rest, body));
+    return send(response, OK, JSON_TYPE, await options.examine(examination, body));
   }
   if (incoming.method !== "GET")
     throw new Refusal(WRONG_METHOD, `${incoming.method ?? ""} is not for pages`, WORDS.adviceUiAddress);
+  if (first === "bring-up") return send(response, OK, JSON_TYPE, JSON.stringify(options.bringUp?.() ?? UP));
   if (first === "explain") return send(response, OK, JSON_TYPE, explain(decodeURIComponent(rest)));
   if (first === "ui.js") return send(response, OK, "text/javascript; charset=utf-8", files.script);
   if (first === "style.css") return send(response, OK, "text/css; charset=utf-8", files.style);
   if (first === "icon.svg") return send(response, OK, "image/svg+xml", files.icon);
   if (first.includes(".")) throw new Refusal(NOT_FOUND, `there is no ${first}`, WORDS.adviceUiAddress);
   // Every other path is a page, which the script opens.
-  return send(response, OK, "text/html; charset=utf-8", files.page);
+  return send(response, OK, "text/html; charset=utf-8", files.page());
 }
+
+const UP: BringUpState = { isUp: true, text: "", done: 0, total: 0, elapsedMs: 0 };
 
 export class UiServer {
   /** Where the pages are, with the token. */
@@ -198,7 +266,12 @@ export class UiServer {
     const { host, port } = options.address;
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const { script, style, icon, template } = await openWebPage("ui");
-    const files = { script, style, icon, page: template.replaceAll("{base}", `/${token}`) };
+    const page = (): string => {
+      const isComingUp = options.bringUp?.().isUp === false;
+      const about: UiAbout = { ...options.about, ...(isComingUp ? { isComingUp } : {}) };
+      return fill(template, { base: `/${token}`, about: escapeHtml(JSON.stringify(about)) });
+    };
+    const files = { script, style, icon, page };
     const server = createServer((incoming, response) => {
       const url = incoming.url ?? "/";
       const end = url.slice(1).search(/[/?]/);

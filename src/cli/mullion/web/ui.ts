@@ -1,109 +1,26 @@
-/** `mullion ui`: the running cluster, or one of files, in a browser. */
+/** `mullion ui`: a cluster, an HNS or what doctor found, in a browser. */
 import { spawn } from "node:child_process";
+import { setTimeout as wait } from "node:timers/promises";
 import { alreadyRunning } from "#cluster/api/server.node.ts";
 import { notRunning } from "#cluster/api/socket-transport.node.ts";
 import { type ClusterPlace, listNames } from "#cluster/api/state-folder.node.ts";
-import { isFields } from "#core/base/json.ts";
+import { PROFILE_NAMES } from "#core/catalogue/profiles.ts";
+import { startBeside } from "../cluster/background.ts";
 import { findRunning } from "../cluster/cluster-target.ts";
-import { holdCluster } from "../cluster/hold-cluster.ts";
 import { readClusterInputs } from "../cluster/read-cluster-inputs.ts";
 import { announce, checkSystem, progressLines } from "../cluster/up.ts";
-import { doctor } from "../doctor.ts";
 import { Failure } from "../failure.ts";
-import { lint } from "../lint.ts";
-import { parseListenAddress, usage } from "../options.ts";
-import { processLog } from "../process-log.ts";
+import { parseListenAddress } from "../options.ts";
 import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
-import type { DoctorRequest, LintRequest, UiRequest } from "../verbs.ts";
-import { UiServer } from "./ui-server.ts";
-import { commandLine, commands } from "#data/words.js";
+import type { UiRequest } from "../verbs.ts";
+import type { BringUpState, UiAbout } from "./about.ts";
+import { examine, readDoctor } from "./examine.ts";
+import { withHns } from "../hns/connect.ts";
+import { HnsSource } from "./hns-source.ts";
+import { UiServer, type UiServerOptions } from "./ui-server.ts";
+import { commandLine } from "#data/words.js";
 
-const WORDS = commands();
 const OPTION_WORDS = commandLine();
-
-/** Texts that a page has sent, by name. @throws Failure for what is none. */
-function textsOf(body: string): ReadonlyMap<string, string> {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw usage("the request is not JSON", WORDS.adviceUiInputs);
-  }
-  const inputs: unknown = isFields(value) ? value["inputs"] : undefined;
-  if (!Array.isArray(inputs)) throw usage("the request has no inputs", WORDS.adviceUiInputs);
-  const texts = new Map<string, string>();
-  for (const input of inputs as unknown[]) {
-    const { name, text } = isFields(input) ? input : {};
-    if (typeof name !== "string" || typeof text !== "string" || name === "" || name === "-")
-      throw usage("an input lacks name or text", WORDS.adviceUiInputs);
-    texts.set(name, text);
-  }
-  return texts;
-}
-
-/** The terminal with its output kept; with `texts` it knows no files but these. */
-function keepingTerminal(terminal: Terminal, texts: ReadonlyMap<string, string> | undefined): KeptOutput {
-  const chunks: string[] = [];
-  const read = (path: string): string => {
-    const text = texts?.get(path);
-    if (text === undefined) throw Object.assign(new Error(path), { code: "ENOENT" });
-    return text;
-  };
-  const screen: Partial<Terminal> = {
-    stdout: (text) => void chunks.push(text),
-    stderr: () => undefined,
-    status: () => undefined,
-  };
-  const files: Partial<Terminal> = {
-    readFile: async (path) => Promise.resolve(read(path)),
-    readBytes: async (path) => Promise.resolve(new TextEncoder().encode(read(path))),
-    readChunks: async () => Promise.resolve(undefined),
-    listFolder: async () => Promise.resolve(undefined),
-  };
-  // Derived, not spread: a terminal may be of a class.
-  const own = Object.assign(Object.create(terminal) as Terminal, screen, texts === undefined ? {} : files);
-  return { terminal: own, output: () => chunks.join("") };
-}
-
-interface KeptOutput {
-  readonly terminal: Terminal;
-  readonly output: () => string;
-}
-
-const DOCTOR: Omit<DoctorRequest, "paths"> = {
-  output: "json",
-  kubeconfig: undefined,
-  isRedacted: false,
-  isLong: true,
-};
-
-const LINT: Omit<LintRequest, "paths"> = {
-  profile: undefined,
-  kubernetes: undefined,
-  isWindows: false,
-  format: "json",
-  severity: "info",
-  failOn: "error",
-  isList: false,
-  isLong: true,
-  shard: undefined,
-};
-
-/** Runs `lint` or `doctor`, as their verbs do, and answers their JSON. */
-async function examine(
-  verb: "lint" | "doctor",
-  body: string | undefined,
-  files: readonly string[],
-  terminal: Terminal,
-): Promise<string> {
-  const texts = body === undefined ? undefined : textsOf(body);
-  const paths = texts === undefined ? files : [...texts.keys()];
-  if (paths.length === 0) return "null";
-  const kept = keepingTerminal(terminal, texts);
-  if (verb === "doctor") await doctor({ ...DOCTOR, paths }, kept.terminal);
-  else await lint({ ...LINT, paths }, kept.terminal);
-  return kept.output();
-}
 
 /** What opens an address on this desktop; undefined where there is none. */
 function opener(): readonly [string, ...string[]] | undefined {
@@ -122,16 +39,14 @@ function openBrowser(url: string): void {
   child.unref();
 }
 
-async function serve(place: ClusterPlace, request: UiRequest, terminal: Terminal): Promise<UiServer> {
-  const { files } = request.inputs;
+/** What the pages are over, and what is asked of it. */
+type Pages = Pick<UiServerOptions, "source" | "about" | "bringUp" | "examine">;
+
+async function serve(pages: Pages, request: UiRequest, terminal: Terminal): Promise<UiServer> {
   const address = parseListenAddress(request.listen);
   let server: UiServer;
   try {
-    server = await UiServer.listen({
-      place,
-      address,
-      examine: (verb, body) => examine(verb, body, files, terminal),
-    });
+    server = await UiServer.listen({ ...pages, address });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
     if (!["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"].includes(code)) throw error;
@@ -146,35 +61,115 @@ async function serve(place: ClusterPlace, request: UiRequest, terminal: Terminal
   return server;
 }
 
-/** Brings the cluster up, for the other verbs as well, and serves it until it is ended. */
+/** Serves pages until they are ended. */
+async function serveUntilEnded(pages: Pages, request: UiRequest, terminal: Terminal): Promise<ExitCode> {
+  const server = await serve(pages, request, terminal);
+  await terminal.untilInterrupted();
+  await server.close();
+  return 0;
+}
+
+function pagesOfCluster(place: ClusterPlace, { inputs, running }: UiRequest, terminal: Terminal): Pages {
+  const target = { ...inputs, ...running };
+  const hasFiles = target.files.length > 0;
+  const about: UiAbout = { kind: "cluster", name: "", hasFiles, profiles: PROFILE_NAMES };
+  return {
+    source: place,
+    about,
+    examine: (verb, body, watcher) => examine(verb, body, target, terminal, watcher),
+  };
+}
+
+const NO_CLUSTER = { files: [], isRecursive: false, name: undefined, socket: undefined };
+
+/** The HNS of `mullion hns serve`. @throws Failure when none answers. */
+async function serveHns(socket: string, request: UiRequest, terminal: Terminal): Promise<ExitCode> {
+  const target = { files: [], socket: socket === "" ? undefined : socket };
+  return withHns(target, terminal, async (connection) => {
+    // Who does not answer is told now, not on a page.
+    await connection.client.enumerate("Network");
+    const pages: Pages = {
+      source: new HnsSource(connection),
+      about: { kind: "hns", name: connection.where, hasFiles: false, profiles: [] },
+      examine: (verb, body) => examine(verb, body, NO_CLUSTER, terminal),
+    };
+    return serveUntilEnded(pages, request, terminal);
+  });
+}
+
+/** A report that `doctor -o json` has written; or what doctor says of files and folders, each time that a page asks. */
+async function serveReport(request: UiRequest, terminal: Terminal): Promise<ExitCode> {
+  const { reports: paths } = request;
+  const read = (): Promise<string> => readDoctor(paths, terminal);
+  // What cannot be read is told now, not on a page.
+  await read();
+  const pages: Pages = {
+    source: undefined,
+    about: { kind: "doctor", name: paths.join(", "), hasFiles: false, profiles: [] },
+    examine: (verb, body) =>
+      verb === "doctor" && body === undefined ? read() : examine(verb, body, NO_CLUSTER, terminal),
+  };
+  return serveUntilEnded(pages, request, terminal);
+}
+
+/** A cluster that takes longer than this to come up shows its progress on the page. */
+const SHOWN_AFTER_MS = 2_000;
+
+/** How far the bring-up is, for the page. */
+class BringUp {
+  private readonly beganMs = performance.now();
+  private step = { text: "", done: 0, total: 0 };
+  private isUp = false;
+
+  tell(text: string, done: number, total: number): void {
+    this.step = { text, done, total };
+  }
+
+  end(): void {
+    this.isUp = true;
+  }
+
+  state(): BringUpState {
+    return { isUp: this.isUp, ...this.step, elapsedMs: Math.round(performance.now() - this.beganMs) };
+  }
+}
+
+/**
+ * Brings the cluster up, for the other verbs as well, and serves it until it is ended. It lives in a process beside this one, so
+ * that pages are answered while it works.
+ */
 async function serveFiles(place: ClusterPlace, request: UiRequest, terminal: Terminal): Promise<void> {
   const { files, isRecursive } = request.inputs;
   const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
-  let server: UiServer | undefined;
-  const held = holdCluster({
-    place,
-    inputs,
-    report: progressLines(terminal),
-    onReady: async (started) => {
-      announce(started, terminal);
-      server = await serve(place, request, terminal);
-      return true;
-    },
-    untilInterrupted: () => terminal.untilInterrupted(),
-    log: processLog(),
+  const bringUp = new BringUp();
+  const lines = progressLines(terminal);
+  const cluster = startBeside({ place, live: undefined }, inputs, (text, done, total) => {
+    bringUp.tell(text, done, total);
+    lines(text, done, total);
   });
+  const pages: Pages = { ...pagesOfCluster(place, request, terminal), bringUp: () => bringUp.state() };
+  let server: UiServer | undefined;
   try {
-    await held;
+    const isSlow = wait(SHOWN_AFTER_MS, true, { ref: false });
+    if ((await Promise.race([cluster.isUp, isSlow])) === true) server = await serve(pages, request, terminal);
+    const started = await cluster.isUp;
+    announce(started, terminal);
+    bringUp.end();
+    server ??= await serve(pages, request, terminal);
+    await Promise.race([terminal.untilInterrupted(), cluster.ended]);
   } finally {
     await server?.close();
+    await cluster.end();
   }
   terminal.stderr("The cluster is down.\n");
 }
 
 export async function ui(request: UiRequest, terminal: Terminal): Promise<ExitCode> {
-  checkSystem();
   parseListenAddress(request.listen);
+  if (request.reports.length > 0) return serveReport(request, terminal);
+  if (request.hns !== undefined) return serveHns(request.hns, request, terminal);
+  checkSystem();
   const { place, isRunning } = await findRunning(request.running);
   if (request.inputs.files.length > 0) {
     if (isRunning) throw alreadyRunning(place);
@@ -182,8 +177,5 @@ export async function ui(request: UiRequest, terminal: Terminal): Promise<ExitCo
     return 0;
   }
   if (!isRunning) throw notRunning(place, listNames(process.env));
-  const server = await serve(place, request, terminal);
-  await terminal.untilInterrupted();
-  await server.close();
-  return 0;
+  return serveUntilEnded(pagesOfCluster(place, request, terminal), request, terminal);
 }

@@ -1,0 +1,53 @@
+/** Which objects of a large HNS are drawn: a picture of thousands says nothing. */
+
+/** What is drawn at most. */
+export const DRAWN_MAX = 220;
+/** What a text finds is listed so far. */
+export const LISTED_MAX = 300;
+
+/** What of an object decides whether it is drawn. */
+export interface DrawnObject {
+  readonly kind: "networks" | "endpoints" | "namespaces" | "loadbalancers";
+  readonly id: string;
+  readonly name: string;
+  readonly detail: string;
+  /** Ids of objects that it belongs to, or leads to. */
+  readonly links: readonly string[];
+}
+
+/** Those that a text names, by name, address or id. */
+export function findObjects<T extends DrawnObject>(objects: readonly T[], text: string): readonly T[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return objects;
+  return objects.filter(
+    ({ id, name, detail }) =>
+      id.includes(wanted) || name.toLowerCase().includes(wanted) || detail.toLowerCase().includes(wanted),
+  );
+}
+
+/** Own objects of the node before what it knows of other nodes. */
+function rankOf({ kind, links }: DrawnObject): number {
+  if (kind === "networks") return 0;
+  // An endpoint of a pod has its network and a namespace; one of another node has its network alone.
+  if (kind === "endpoints") return links.length > 1 ? 1 : 4;
+  return kind === "namespaces" ? 2 : 3;
+}
+
+function byRank<T extends DrawnObject>(objects: readonly T[]): readonly T[] {
+  return objects.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** An object with all that it leads to and that leads to it, and what these belong to. */
+function around<T extends DrawnObject>(objects: readonly T[], chosen: T): readonly T[] {
+  const byId = new Map(objects.map((object) => [object.id, object]));
+  const of = (ids: readonly string[]): readonly T[] => ids.flatMap((id) => byId.get(id) ?? []);
+  const near = [...of(chosen.links), ...objects.filter(({ links }) => links.includes(chosen.id))];
+  const further = near.slice(0, DRAWN_MAX).flatMap(({ links }) => of(links));
+  return [...new Set([chosen, ...byRank(near), ...further])];
+}
+
+/** What is drawn: everything, where that is a picture; else the surroundings of the chosen object, or the node's own. */
+export function drawnOf<T extends DrawnObject>(objects: readonly T[], chosen: T | undefined): readonly T[] {
+  if (objects.length <= DRAWN_MAX) return objects;
+  return (chosen === undefined ? byRank(objects) : around(objects, chosen)).slice(0, DRAWN_MAX);
+}
