@@ -7,6 +7,7 @@ import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { type SessionWorld, ask, askName, openSessionWorld } from "#test/support/cluster/session-world.ts";
 import { walk } from "#test/support/cluster/walk.ts";
 import { planComparisons } from "./classes/node-classes.ts";
+import { execute } from "./exec/exec.ts";
 import { readInput } from "./input/read-input.ts";
 import { tracePacket } from "./trace/trace.ts";
 import { verifyCluster } from "./verify/verify.ts";
@@ -78,6 +79,26 @@ function codeOf(
 }
 
 describe("docker network inspect", () => {
+  it("is what a person on the host sees, who lists networks and asks for one, and a host without Docker has no such command", async () => {
+    const { cluster } = (await openSessionWorld(text({ range: ROUTED }))).session;
+    const type = (line: string, from = "node/host-1") => {
+      const { stdout, stderr, exitCode } = execute(cluster, { from, command: line.split(" ") });
+      return { out: stdout.replaceAll("\r", ""), err: stderr.replaceAll("\r", ""), exitCode };
+    };
+    expect(type("docker network ls").out).toMatch(
+      /^NETWORK ID {5}NAME {6}DRIVER {4}SCOPE\n[0-9a-f]{12} {3}nat {7}nat {7}local\n/,
+    );
+    const [network] = JSON.parse(type("docker network inspect nat").out) as readonly object[];
+    expect({ node: "host-1", ...network }).toEqual(viewDockerNetworks(cluster, "host-1")[0]);
+    expect(type("docker network inspect x")).toEqual({
+      out: "[]\n",
+      err: "Error response from daemon: network x not found\n",
+      exitCode: 1,
+    });
+    expect(() => type("docker network create x")).toThrow("is not one of the commands");
+    expect(type("docker network ls", "pod/web").err).toContain("'docker' is not recognized");
+  });
+
   // Form and fields: moby/moby#29451, #30342 and #27529; the length of a chosen address is that of its class.
   it("has the subnet that HNS holds, its id there, and an address of HNS' choice for each container", async () => {
     const world = await openSessionWorld(text({ range: ROUTED }));

@@ -1,9 +1,12 @@
 /** The executables as real processes, against an HNS behind a Unix socket. */
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -67,6 +70,18 @@ describe("host-local as a process", () => {
     expect(bare.stderr).toContain("CNI host-local plugin");
     const version = await run("host-local", { CNI_COMMAND: "VERSION" }, "garbage");
     expect(version.stdout).toMatch(/^\{"cniVersion":"1.1.0","supportedVersions":\[.*\]\}\n$/);
+  });
+
+  it("a result that cannot be written is a failure, and standard error says so", () => {
+    const full = openSync("/dev/full", "w");
+    const env = { PATH: PROGRAM_PATH, CNI_COMMAND: "VERSION" };
+    const { status, stderr } = spawnSync(join(BIN, "host-local"), {
+      env,
+      input: "{}",
+      stdio: ["pipe", full, "pipe"],
+    });
+    closeSync(full);
+    expect([status, String(stderr)]).toEqual([1, "cannot write to standard output: ENOSPC\n"]);
   });
 
   it("CNI-008 CNI-EX-F11 errors are JSON on stdout, status 1, never a stack trace", async () => {

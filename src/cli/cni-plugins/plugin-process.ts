@@ -81,15 +81,25 @@ async function readStdin(): Promise<string> {
   }
 }
 
+/** Standard output takes nothing, which has been said on standard error. */
+class OutputLost extends Error {}
+
 function realProcess({ compat }: PluginMode, platform: Platform): CniProcess {
   const system = platform === "win32" ? "windows" : "linux";
+  let isLost = false;
   return {
     // Delegates inherit the mode and the system.
     env: { ...process.env, [COMPAT_VARIABLE]: compat, [OS_VARIABLE]: system },
     platform,
     readStdin,
-    stdout: (text) => writeOutputAtOnce(STDOUT, text),
-    stderr: (text) => writeOutputAtOnce(STDERR, text),
+    // Whoever called does not know the result, so that the call failed.
+    stdout: (text) => {
+      isLost ||= !writeOutputAtOnce(STDOUT, text);
+      if (isLost) throw new OutputLost();
+    },
+    stderr: (text) => {
+      writeOutputAtOnce(STDERR, text);
+    },
   };
 }
 
@@ -110,8 +120,9 @@ export async function runPluginProcess(open: PluginOpener): Promise<void> {
   try {
     process.exitCode = await run(open);
   } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof OutputLost) return;
     const failure = error instanceof CniError ? error : new CniError(CNI_CODES.internal, String(error));
     writeOutputAtOnce(STDOUT, formatJson(formatCniError(failure), 4));
-    process.exitCode = 1;
   }
 }

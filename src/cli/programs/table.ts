@@ -133,6 +133,12 @@ const TOOLS: readonly Program[] = [
     about: "prints what a node counted and dropped on a packet's way",
     start: async () => (await import("../pktmon/program.ts")).startPktmon(),
   },
+  {
+    name: "agnhost",
+    kind: "tool",
+    about: "netexec: says who it is and whom it saw",
+    start: async () => (await import("../agnhost/program.ts")).startAgnhost(),
+  },
 ];
 
 /** All of them, in the order in which they are listed. */

@@ -55,6 +55,10 @@ class ProgramClock implements Clock {
     this.own.cancel(timer);
   }
 
+  isLast(timer: Timer, afterMs: number): boolean {
+    return this.own.isLast(timer, afterMs);
+  }
+
   /** Runs what the world's time has made due. */
   runDue(): void {
     if (this.own.nowMs < this.nowMs) this.own.runUntil(this.nowMs);

@@ -370,10 +370,10 @@ describe("overlay walks on a cluster that flannel brought up", () => {
       "deliver C | W2dr→Cm | W1→C | p→8080 | 127",
     ]);
     // A pod to its own node: its own address, since the nodes' subnet is an exception.
-    const home = await follow(dsr, "pod/a", "10.0.0.11", 10_250);
-    expect(home.forward[0]).toBe("send A | Am→W1dr | A→W1 | p→10250 | 128");
+    const home = await follow(dsr, "pod/a", "10.0.0.11", 10_251);
+    expect(home.forward[0]).toBe("send A | Am→W1dr | A→W1 | p→10251 | 128");
     expect(home.walk.report.verdict).toBe("refused");
-    expect(home.reply.at(-1)).toBe("deliver A | W1dr→Am | W1→A | 10250→p | 128");
+    expect(home.reply.at(-1)).toBe("deliver A | W1dr→Am | W1→A | 10251→p | 128");
   });
 
   it("CP-S9 a Linux node itself asks with .0 of its range, and the answer comes back through the tunnel", async () => {

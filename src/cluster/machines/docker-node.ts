@@ -7,7 +7,8 @@ import type { Environment } from "#core/base/environment.ts";
 import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
 import type { DnsQuestion } from "#core/wire/dns/dns.ts";
 import { type NameAnswer, type NameSource, comparableName, makeAnswer } from "#control-plane/dns/answer.ts";
-import { type DockerDriver, DockerEngine, type DockerNetworkRequest } from "#programs/docker/engine.ts";
+import { DEFAULT_NAME, DockerEngine } from "#programs/docker/engine.ts";
+import { type DockerDriver, type DockerNetworkRequest, UNASKED } from "#programs/docker/network-request.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, FilePodSpec, NetworkDriver, PodNetworkSpec } from "../file/cluster-file.ts";
 import { DnsServer } from "../names/dns-server.ts";
@@ -61,18 +62,7 @@ function requestOf(file: ClusterFile, network: PodNetworkSpec, { spec }: Cluster
 }
 
 /** The network that Docker makes when it starts first, where nobody gives it a range (control-planes.md §8.1). */
-export const DEFAULT_NETWORK: DockerNetworkRequest = Object.freeze({
-  name: "nat",
-  driver: "nat",
-  subnet: undefined,
-  gateway: undefined,
-  adapter: undefined,
-  vlan: 0,
-  dnsServers: [],
-  dnsSuffix: "",
-  hasGatewayDns: true,
-  outboundNat: undefined,
-});
+export const DEFAULT_NETWORK: DockerNetworkRequest = Object.freeze({ ...UNASKED, name: DEFAULT_NAME });
 
 function requestsOf(file: ClusterFile, node: ClusterNode): readonly DockerNetworkRequest[] {
   const own = networksOf(file, node.spec).map((network) => requestOf(file, network, node));

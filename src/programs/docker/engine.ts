@@ -7,47 +7,39 @@
 import { defined } from "#core/base/assert.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { ValueOf } from "#core/base/shape.ts";
-import { type Ipv4, type Prefix, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
+import { type Ipv4, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import {
   type StoredHnsEndpoint,
+  type StoredHnsNetwork,
   createHnsEndpoint,
   createHnsNetwork,
   deleteHnsEndpoint,
+  deleteHnsNetwork,
   listHnsEndpoints,
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
+import { DOCKER_DRIVERS, DOCKER_OPTION, type DockerNetworkRequest, UNASKED } from "./network-request.ts";
 
-/** Drivers of networks that one engine makes by itself. `overlay` is Swarm's. */
-export type DockerDriver = "nat" | "transparent" | "l2bridge" | "l2tunnel";
+/** Of networks that were there before: `overlay` is Swarm's or a plugin's, `ics` that of the Default Switch. */
+const FOUND_DRIVERS: DockerNetworkDocument["Driver"][] = [...DOCKER_DRIVERS, "overlay", "ics"];
+type FoundDriver = DockerNetworkDocument["Driver"];
 
-const OPTION = "com.docker.network.windowsshim";
 /** What the address manager asks for where the user names no subnet. */
 const ANY_SUBNET = "0.0.0.0/0";
 const ANY_GATEWAY = "0.0.0.0";
 
-/** What `docker network create` is given. */
-export interface DockerNetworkRequest {
-  readonly name: string;
-  readonly driver: DockerDriver;
-  /** `--subnet`; undefined: HNS chooses one, or a DHCP server gives addresses. */
-  readonly subnet: Prefix | undefined;
-  /** `--gateway`. */
-  readonly gateway: Ipv4 | undefined;
-  /** `-o com.docker.network.windowsshim.interface`. */
-  readonly adapter: string | undefined;
-  /** `-o com.docker.network.windowsshim.vlanid`; 0: none. */
-  readonly vlan: number;
-  /** `-o …dnsservers` and `…dnssuffix`; empty: none. */
-  readonly dnsServers: readonly Ipv4[];
-  readonly dnsSuffix: string;
-  /** False: `-o …disable_gatewaydns=true`, containers do not ask the gateway. */
-  readonly hasGatewayDns: boolean;
-  /** `-o …enable_outboundnat=true` with its exceptions; undefined: endpoints have no OutBoundNAT. */
-  readonly outboundNat: readonly Prefix[] | undefined;
-}
+/** The name of the network that containers have who ask for none. */
+export const DEFAULT_NAME = "nat";
+
+/** In every engine, and in no HNS: the network of containers without one. */
+export const NO_NETWORK: {
+  readonly Name: "none";
+  readonly Driver: "null";
+  readonly Scope: "local";
+} = Object.freeze({ Name: "none", Driver: "null", Scope: "local" });
 
 /** What `docker run` is given. */
 export interface DockerContainerRequest {
@@ -72,7 +64,7 @@ export const DOCKER_NETWORK = {
     Id: "text",
     Created: "text",
     Scope: ["local"],
-    Driver: ["nat", "transparent", "l2bridge", "l2tunnel"],
+    Driver: ["nat", "transparent", "l2bridge", "l2tunnel", "overlay", "ics"],
     EnableIPv4: "boolean",
     EnableIPv6: "boolean",
     IPAM: {
@@ -108,6 +100,8 @@ interface DockerEndpoint {
 
 interface DockerNetwork {
   readonly request: DockerNetworkRequest;
+  readonly driver: FoundDriver;
+  readonly options: Readonly<Record<string, string>>;
   readonly id: string;
   readonly created: string;
   /** Another one when HNS had lost the network. */
@@ -119,15 +113,15 @@ interface DockerNetwork {
 function optionsOf(request: DockerNetworkRequest): Record<string, string> {
   const { adapter, vlan, dnsServers, dnsSuffix, hasGatewayDns, outboundNat } = request;
   return {
-    ...(dnsServers.length > 0 && { [`${OPTION}.dnsservers`]: dnsServers.map(formatIp).join(",") }),
-    ...(dnsSuffix !== "" && { [`${OPTION}.dnssuffix`]: dnsSuffix }),
-    ...(!hasGatewayDns && { [`${OPTION}.disable_gatewaydns`]: "true" }),
-    ...(adapter !== undefined && { [`${OPTION}.interface`]: adapter }),
-    ...(vlan !== 0 && { [`${OPTION}.vlanid`]: String(vlan) }),
-    ...(outboundNat !== undefined && { [`${OPTION}.enable_outboundnat`]: "true" }),
+    ...(dnsServers.length > 0 && { [`${DOCKER_OPTION}.dnsservers`]: dnsServers.map(formatIp).join(",") }),
+    ...(dnsSuffix !== "" && { [`${DOCKER_OPTION}.dnssuffix`]: dnsSuffix }),
+    ...(!hasGatewayDns && { [`${DOCKER_OPTION}.disable_gatewaydns`]: "true" }),
+    ...(adapter !== undefined && { [`${DOCKER_OPTION}.interface`]: adapter }),
+    ...(vlan !== 0 && { [`${DOCKER_OPTION}.vlanid`]: String(vlan) }),
+    ...(outboundNat !== undefined && { [`${DOCKER_OPTION}.enable_outboundnat`]: "true" }),
     ...(outboundNat !== undefined &&
       outboundNat.length > 0 && {
-        [`${OPTION}.outboundnat_exceptions`]: outboundNat.map(formatPrefix).join(","),
+        [`${DOCKER_OPTION}.outboundnat_exceptions`]: outboundNat.map(formatPrefix).join(","),
       }),
   };
 }
@@ -150,7 +144,16 @@ export class DockerEngine {
   /** `docker network create`. @throws HcnError what HNS refuses. */
   async createNetwork(client: HcnClient, request: DockerNetworkRequest, created: string): Promise<void> {
     const id = this.idOf(`network/${request.name}`);
-    const network: DockerNetwork = { request, id, created, hnsId: "", subnets: [], endpoints: new Map() };
+    const network: DockerNetwork = {
+      request,
+      driver: request.driver,
+      options: optionsOf(request),
+      id,
+      created,
+      hnsId: "",
+      subnets: [],
+      endpoints: new Map(),
+    };
     await makeInHns(client, network);
     this.networks.set(request.name, network);
   }
@@ -169,6 +172,39 @@ export class DockerEngine {
         if (VirtualNetwork === network.hnsId) await deleteHnsEndpoint(client, ID);
       if (!there.has(network.hnsId) && network.request.driver === "nat") await makeInHns(client, network);
     }
+  }
+
+  /**
+   * What an engine that starts finds in HNS and has not made (daemon/daemon_windows.go, initNetworkController): networks by
+   * their names there, and their endpoints, which are of no container that this engine knows. Docker calls the first one of
+   * driver nat `nat`, and takes endpoints away; here the names are all that is kept, and looking changes nothing.
+   * @throws HcnError.
+   */
+  async discover(client: HcnClient, created: string): Promise<void> {
+    const endpoints = await listHnsEndpoints(client);
+    const found = (await listHnsNetworks(client)).toSorted((a, b) => (a.ID < b.ID ? -1 : 1));
+    for (const { ID, Name: name = "", Type = "", Subnets = [] } of found) {
+      const driver = FOUND_DRIVERS.find((each) => each === Type.toLowerCase());
+      if (driver === undefined) continue;
+      const own = endpoints.filter(({ VirtualNetwork }) => VirtualNetwork === ID);
+      this.networks.set(name, {
+        request: { ...UNASKED, name },
+        driver,
+        options: { [`${DOCKER_OPTION}.networkname`]: name },
+        id: this.idOf(`hns/${ID}`),
+        created,
+        hnsId: ID,
+        subnets: subnetsOf(Subnets),
+        endpoints: new Map(own.map((endpoint) => [endpoint.ID, this.foundEndpoint(endpoint)])),
+      });
+    }
+  }
+
+  /** Takes a network away, with its endpoints. @throws HcnError. */
+  async removeNetwork(client: HcnClient, name: string): Promise<void> {
+    const network = defined(this.networks.get(name), `Docker has a network ${name}`);
+    await deleteHnsNetwork(client, network.hnsId);
+    this.networks.delete(name);
   }
 
   /**
@@ -196,7 +232,7 @@ export class DockerEngine {
       containerId: this.idOf(`container/${container.name}`),
       endpointId: this.idOf(`endpoint/${networkName}/${container.name}`),
       hnsId: made.ID,
-      mac: (made.MacAddress ?? "").replaceAll("-", ":").toLowerCase(),
+      mac: macText(made.MacAddress ?? ""),
       address: shownAddress(network.request, container, made),
     });
     return { hnsId: made.ID, address };
@@ -219,29 +255,55 @@ export class DockerEngine {
 
   /** `docker network inspect` of all networks. */
   inspect(): readonly DockerNetworkDocument[] {
-    return [...this.networks.values()].map(({ request, id, created, hnsId, subnets, endpoints }) => ({
-      Name: request.name,
-      Id: id,
-      Created: created,
-      Scope: "local",
-      Driver: request.driver,
-      EnableIPv4: true,
-      EnableIPv6: false,
-      IPAM: { Driver: "windows", Options: {}, Config: subnets },
-      Internal: false,
-      Attachable: false,
-      Ingress: false,
-      ConfigFrom: { Network: "" },
-      ConfigOnly: false,
-      Containers: Object.fromEntries(
-        [...endpoints.values()].map(({ name, containerId, endpointId, mac, address }) => [
-          containerId,
-          { Name: name, EndpointID: endpointId, MacAddress: mac, IPv4Address: address, IPv6Address: "" },
-        ]),
-      ),
-      Options: { [`${OPTION}.hnsid`]: hnsId, ...optionsOf(request) },
-      Labels: {},
-    }));
+    return [...this.networks.entries()].map(
+      ([Name, { driver, options, id, created, hnsId, subnets, endpoints }]) => ({
+        Name,
+        Id: id,
+        Created: created,
+        Scope: "local",
+        Driver: driver,
+        EnableIPv4: true,
+        EnableIPv6: false,
+        IPAM: { Driver: "windows", Options: {}, Config: subnets },
+        Internal: false,
+        Attachable: false,
+        Ingress: false,
+        ConfigFrom: { Network: "" },
+        ConfigOnly: false,
+        Containers: Object.fromEntries(
+          [...endpoints.values()].map(({ name, containerId, endpointId, mac, address }) => [
+            containerId,
+            { Name: name, EndpointID: endpointId, MacAddress: mac, IPv4Address: address, IPv6Address: "" },
+          ]),
+        ),
+        Options: { [`${DOCKER_OPTION}.hnsid`]: hnsId, ...options },
+        Labels: {},
+      }),
+    );
+  }
+
+  /** One without a sandbox of this engine: Docker writes its own id in the place of the container's. */
+  private foundEndpoint({
+    ID,
+    Name = "",
+    MacAddress = "",
+    IPAddress = "",
+    PrefixLength,
+  }: StoredHnsEndpoint): DockerEndpoint {
+    const endpointId = this.idOf(`hns/${ID}`);
+    return {
+      name: Name,
+      containerId: `ep-${endpointId}`,
+      endpointId,
+      hnsId: ID,
+      mac: macText(MacAddress),
+      address: IPAddress === "" ? "" : `${IPAddress}/${PrefixLength ?? 32}`,
+    };
+  }
+
+  /** The network of containers without one, as `docker network ls` lists it. */
+  noNetwork(): typeof NO_NETWORK & { readonly Id: string } {
+    return { ...NO_NETWORK, Id: this.idOf(`network/${NO_NETWORK.Name}`) };
   }
 
   /** 64 digits, as Docker's ids are; the same for the same name. */
@@ -268,13 +330,20 @@ async function makeInHns(client: HcnClient, network: DockerNetwork): Promise<voi
     ...(vlan !== 0 && { Policies: [{ Type: "VLAN", VLAN: vlan }] }),
   });
   network.hnsId = made.ID;
-  const subnets = (made.Subnets ?? []).map(
-    ({ AddressPrefix = ANY_SUBNET, GatewayAddress = ANY_GATEWAY }) => ({
-      Subnet: AddressPrefix,
-      Gateway: GatewayAddress,
-    }),
-  );
-  network.subnets = subnets.length > 0 ? subnets : [{ Subnet: ANY_SUBNET, Gateway: ANY_GATEWAY }];
+  network.subnets = subnetsOf(made.Subnets ?? []);
+}
+
+function subnetsOf(subnets: NonNullable<StoredHnsNetwork["Subnets"]>): DockerNetwork["subnets"] {
+  if (subnets.length === 0) return [{ Subnet: ANY_SUBNET, Gateway: ANY_GATEWAY }];
+  return subnets.map(({ AddressPrefix = ANY_SUBNET, GatewayAddress = ANY_GATEWAY }) => ({
+    Subnet: AddressPrefix,
+    Gateway: GatewayAddress,
+  }));
+}
+
+/** As Docker prints it. */
+function macText(mac: string): string {
+  return mac.replaceAll("-", ":").toLowerCase();
 }
 
 /** A published port is a NAT policy; the driver asks for one port of the host, on all of its addresses. */

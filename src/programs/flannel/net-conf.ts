@@ -77,6 +77,11 @@ export const LINUX_HOST_GW = {
   fields: { Type: { is: "text", text: "`host-gw`." } },
 } as const;
 
+/** The least VXLAN identifier that flanneld takes on Windows, and that of a network that names none. */
+export const WINDOWS_VNI_MIN = 4_096;
+/** Nodes publish the identifier in 16 bits. */
+export const WINDOWS_VNI_MAX = 65_535;
+
 export const WINDOWS_VXLAN = {
   text: "The backend vxlan on Windows.",
   fields: {

@@ -1,5 +1,6 @@
 /** Rules over flannel's net-conf for clusters with Windows nodes (control-planes.md §1.3). */
 import { type Prefix, prefixesOverlap } from "#core/net/ip.ts";
+import { WINDOWS_VNI_MAX, WINDOWS_VNI_MIN } from "#programs/flannel/net-conf.ts";
 import {
   formatRange,
   isCovered,
@@ -21,9 +22,6 @@ import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
 
-const VNI_MIN = 4_096;
-/** flanneld writes the VNI into 16 bits of a Node's annotation. */
-const VNI_MAX = 65_535;
 const PORT = 4_789;
 
 /** The same over `network` of a cluster file, which the cluster makes a net-conf of. */
@@ -62,7 +60,7 @@ function at(field: FieldView): RuleFinding["at"] {
 /** users.md G4. */
 function* lowVni(view: FlannelView): Iterable<RuleFinding> {
   const vni = vniOf(view);
-  if (typeof vni?.value !== "number" || vni.value >= VNI_MIN) return;
+  if (typeof vni?.value !== "number" || vni.value >= WINDOWS_VNI_MIN) return;
   yield {
     at: at(vni),
     message: `flanneld on Windows refuses the VNI ${vni.value}: Windows takes 4096 and more`,
@@ -75,8 +73,8 @@ const VNI_LOW = andOfClusters(windowsRule("flannel-vni-below-4096", lowVni), low
 /** windows-networking-documentation.md §8 says 4096 and nothing else; flanneld takes more. */
 function* otherVni(view: FlannelView): Iterable<RuleFinding> {
   const vni = vniOf(view);
-  if (typeof vni?.value !== "number" || vni.value <= VNI_MIN) return;
-  const isTooLarge = vni.value > VNI_MAX;
+  if (typeof vni?.value !== "number" || vni.value <= WINDOWS_VNI_MIN) return;
+  const isTooLarge = vni.value > WINDOWS_VNI_MAX;
   yield {
     at: at(vni),
     message: isTooLarge
@@ -89,14 +87,14 @@ function* otherVni(view: FlannelView): Iterable<RuleFinding> {
 /** One that does not fit is told of the cluster file itself (`cluster-file-vni-too-large`). */
 function* otherVniOfCluster(view: FlannelView): Iterable<RuleFinding> {
   const vni = vniOf(view)?.value;
-  if (typeof vni === "number" && vni <= VNI_MAX) yield* otherVni(view);
+  if (typeof vni === "number" && vni <= WINDOWS_VNI_MAX) yield* otherVni(view);
 }
 
 const VNI_OTHER = andOfClusters(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
 
 /** Go's json.Unmarshal takes no text for a number (flannel, pkg/backend/vxlan/vxlan_windows.go). */
 function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
-  const right = { VNI: VNI_MIN, Port: PORT };
+  const right = { VNI: WINDOWS_VNI_MIN, Port: PORT };
   for (const name of ["VNI", "Port"] as const) {
     const option = view.type === "vxlan" ? view.option(name) : undefined;
     const value = option?.value;

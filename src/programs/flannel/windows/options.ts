@@ -2,7 +2,7 @@
 import type { FlanneldDifferences } from "../differences.ts";
 import { readConfig } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
-import { WINDOWS_HOST_GW, WINDOWS_VXLAN } from "../net-conf.ts";
+import { WINDOWS_HOST_GW, WINDOWS_VNI_MAX, WINDOWS_VNI_MIN, WINDOWS_VXLAN } from "../net-conf.ts";
 import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 import { flannel } from "#data/words.js";
 
@@ -14,9 +14,6 @@ export interface WindowsVxlanOptions {
   readonly vni: number;
 }
 
-const VNI_MIN = 4_096;
-/** Nodes publish the VNI in 16 bits. */
-const VNI_MAX = 65_535;
 const VXLAN_PORT = 4_789;
 /** Five characters with a hyphen in the middle; what they are is not looked at. */
 const MAC_PREFIX = /^..-..$/s;
@@ -28,14 +25,18 @@ export function readWindowsVxlanOptions(
   { refusesBadConfiguration }: FlanneldDifferences,
 ): WindowsVxlanOptions {
   const given = readConfig(WINDOWS_VXLAN, config.backend, BACKEND_PLACE);
-  const { VNI: vni = VNI_MIN, Port: port = VXLAN_PORT, MacPrefix: macPrefix = DEFAULT_MAC_PREFIX } = given;
+  const {
+    VNI: vni = WINDOWS_VNI_MIN,
+    Port: port = VXLAN_PORT,
+    MacPrefix: macPrefix = DEFAULT_MAC_PREFIX,
+  } = given;
   const { Name: name = "" } = given;
-  if (vni < VNI_MIN)
-    throw new FlannelError("flannel-vni-below-4096", WORDS.vniBelowMinimum({ vni, vniMin: VNI_MIN }));
-  if (vni > VNI_MAX && refusesBadConfiguration)
+  if (vni < WINDOWS_VNI_MIN)
+    throw new FlannelError("flannel-vni-below-4096", WORDS.vniBelowMinimum({ vni, vniMin: WINDOWS_VNI_MIN }));
+  if (vni > WINDOWS_VNI_MAX && refusesBadConfiguration)
     throw new FlannelError(
       "flannel-vni-other-than-4096",
-      WORDS.vniTooLarge({ vni, vniMin: VNI_MIN, vniMax: VNI_MAX }),
+      WORDS.vniTooLarge({ vni, vniMin: WINDOWS_VNI_MIN, vniMax: WINDOWS_VNI_MAX }),
     );
   if (port !== VXLAN_PORT)
     throw new FlannelError(

@@ -22,6 +22,7 @@ import {
 } from "./overlay-network.ts";
 import { OverlaySetup } from "./overlay-setup.ts";
 import { RemoteSubnets } from "./remote-subnets.ts";
+import { WINDOWS_VNI_MIN } from "../net-conf.ts";
 import { type WindowsVxlanOptions, readWindowsVxlanOptions } from "./options.ts";
 import { flannel } from "#data/words.js";
 
@@ -34,7 +35,6 @@ export interface WindowsVxlanParts extends BackendParts {
 
 /** What VXLAN adds around a packet. */
 export const ENCAPSULATION_BYTES = 50;
-const VNI_MIN = 4_096;
 
 export type Phase = "checks" | "first-lease" | "network" | "second-lease" | "running";
 
@@ -222,7 +222,7 @@ export abstract class WindowsVxlanBackend implements Backend {
     }
     try {
       const { vni, mac } = parseVxlanData(attributes.backendData, VNI_BITS.windows);
-      if (vni < VNI_MIN)
+      if (vni < WINDOWS_VNI_MIN)
         throw new FlannelError("flannel-peer-lease-unusable", WORDS.peerVniBelowMinimum({ vni }));
       const providerAddress = attributes.publicIp === undefined ? "" : formatIp(attributes.publicIp);
       return { destinationPrefix: shown, vni, providerAddress, mac };
