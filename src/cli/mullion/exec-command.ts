@@ -22,6 +22,7 @@ const WORDS = commandLine();
 interface ExecOptions extends TargetOptions, EditionOptions {
   readonly list?: true;
   readonly trace?: true;
+  readonly simulated?: true;
   readonly output: TextFormat;
 }
 
@@ -43,6 +44,7 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
   addTargetOptions(command)
     .addOption(new Option("--list", "say which commands there are"))
     .addOption(new Option("--trace", "show the walks of the packets that it sends"))
+    .addOption(new Option("--simulated", WORDS.execSimulated))
     .addOption(outputOption())
     .addOption(editionOption())
     .addHelpText("after", `${WORDS.execExitCodes({ execExamples: EXEC_EXAMPLES })}\n`)
@@ -61,7 +63,15 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
         const target = clusterTarget(options);
         const asDocumented = editionAsked(options, target);
         return exec(
-          { target, asDocumented, from, command: words, output, isTraced: options.trace === true },
+          {
+            target,
+            asDocumented,
+            from,
+            command: words,
+            output,
+            isTraced: options.trace === true,
+            isSimulated: options.simulated === true,
+          },
           terminal,
         );
       }),

@@ -3,7 +3,7 @@ import type { ExecReport } from "#cluster/exec/exec-report.ts";
 import { formatWalks } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { formatDocument } from "./print-document.ts";
-import type { ExitCode, Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import type { ExecVerbRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
@@ -28,13 +28,19 @@ function walksOf({ walks = [], isCut }: ExecReport, terminal: Terminal): string 
   return `\n${formatWalks(walks, traceStyle(terminal))}${cut}`;
 }
 
-export async function exec(request: ExecVerbRequest, terminal: Terminal): Promise<ExitCode> {
-  const { target, asDocumented, from, command, output, isTraced } = request;
+export async function exec(request: ExecVerbRequest, terminal: Terminal): Promise<number> {
+  const { target, asDocumented, from, command, output, isTraced, isSimulated } = request;
   if (from === undefined) {
     terminal.stdout(await listCommands());
     return 0;
   }
   const client = await connectCluster(target, terminal, { asDocumented });
+  if (!isTraced && !isSimulated && output === "text" && target.files.length === 0) {
+    // Starts programs of this machine: what simulates starts without it.
+    const { execInRealPod } = await import("./cluster/shell.ts");
+    const exitCode = await execInRealPod(client, from, command);
+    if (exitCode !== undefined) return exitCode;
+  }
   const report = await client.exec({ from, command: [...command], ...(isTraced && { trace: true }) });
   if (output === "text") {
     terminal.stdout(report.stdout);

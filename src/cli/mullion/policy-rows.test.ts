@@ -1,11 +1,13 @@
 // What the policy engines of Windows do, by packets (control-planes.md §7.2); what they write is beside each engine.
 import { describe, expect, it } from "vitest";
 import type { ControlClient } from "#cluster/api/client.ts";
+import { addNamespaceEndpoint, listEndpoints, removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
 import {
   CALICO,
   type Engine,
   NPM,
   opened,
+  openedCluster,
   policy,
   policyCluster,
 } from "#test/support/policy/policy-cluster.ts";
@@ -182,6 +184,24 @@ spec: { nodeName: win-1, containers: [{ name: c, image: c, ports: [{ containerPo
     await open.passTime(10_000);
     expect(await arrives(open, `${CLIENT} tcp 8080`, "pod/default/late")).toBe(true);
     expect(await arrives(open, `${STRANGER} tcp 8080`, "pod/default/late")).toBe(false);
+  });
+});
+
+describe.each(BOTH)("$name and endpoints", (engine) => {
+  it("CP-P12: one that is detached gets no rules until it is attached and looked at again", async () => {
+    const { client, hnsOf } = await openedCluster(cluster(engine));
+    const hns = hnsOf("win-1");
+    const endpoints = await listEndpoints(hns);
+    const { ID: endpoint, HostComputeNamespace: namespace } = endpoints.find(
+      (each) => each.HostComputeNamespace !== undefined,
+    )!;
+    await removeNamespaceEndpoint(hns, namespace!, endpoint);
+    const inputs = [{ name: "p.yaml", text: policy(`{ ${OF_WEB}, ingress: [] }`) }];
+    await client.apply({ inputs });
+    await addNamespaceEndpoint(hns, namespace!, endpoint);
+    expect(await arrives(client, `${CLIENT} tcp 8080`, WEB)).toBe(true);
+    await client.passTime(10_000);
+    expect(await arrives(client, `${CLIENT} tcp 8080`, WEB)).toBe(false);
   });
 });
 

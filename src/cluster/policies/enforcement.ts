@@ -13,16 +13,18 @@ export interface NodeEnforcement {
 
 /** Frozen. */
 export interface Enforcement {
-  readonly engine: PolicyEngineName;
+  /** `ovn`: ACLs of OVN, which come with the network. */
+  readonly engine: PolicyEngineName | "ovn";
   /** By the node's name. */
   readonly nodes: Readonly<Record<string, NodeEnforcement>>;
 }
 
 /** How messages call an engine. */
-export const ENGINE_TITLES: Readonly<Record<PolicyEngineName, string>> = Object.freeze({
+export const ENGINE_TITLES: Readonly<Record<Enforcement["engine"], string>> = Object.freeze({
   calico: "Calico",
   "azure-npm": "Azure NPM",
   none: "no engine",
+  ovn: "OVN",
 });
 
 /** True where it is known what becomes of policies of a node's pods: an engine runs there, or none in the whole cluster. */

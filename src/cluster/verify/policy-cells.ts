@@ -15,7 +15,7 @@ const SPECIFICATION = "https://kubernetes.io/docs/concepts/services-networking/n
 
 const DENIED = "network-policy-denied";
 /** What a packet that an ACL stops is called. */
-const DROP_CODES: readonly KnowledgeCode[] = Object.freeze(["acl-rule-blocked"]);
+const DROP_CODES: readonly KnowledgeCode[] = Object.freeze(["acl-rule-blocked", "ovn-packet-dropped"]);
 
 /** Policies that decide about a flow, and the nodes whose engines should carry them out. */
 interface Concern {
@@ -59,6 +59,8 @@ function isSeenAsService(
   { source, target }: LimitedFlow,
 ): boolean {
   if (target.kind !== "service" || source.os !== "windows" || file.kubeProxy.enableDSR) return false;
+  // ACLs of what pods send come behind the load balancers (`apply-after-lb`).
+  if (file.network.plugin === "ovn-kubernetes") return false;
   if (verdict.outcome === "allowed") return verdict.rules.some(({ direction }) => direction === "egress");
   return verdict.outcome === "denied" && verdict.direction === "egress";
 }

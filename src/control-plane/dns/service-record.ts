@@ -95,7 +95,7 @@ export function serviceRecordOf(service: Service): ServiceRecord | undefined {
 
 /** The label of an endpoint without a host name: `10-244-1-5`, `fd00--5`. */
 function labelOfAddress(ip: Ip): string {
-  const label = formatIp(ip).replaceAll(/[.:]/g, "-");
+  const label = formatIp(ip).replaceAll(".", "-").replaceAll(":", "-");
   // CoreDNS: a label may not end with a dash.
   return label.endsWith("-") ? `${label}0` : label;
 }

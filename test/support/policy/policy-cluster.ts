@@ -2,6 +2,8 @@
 import { expect } from "vitest";
 import { inProcessClient } from "#cluster/api/app.ts";
 import type { ControlClient } from "#cluster/api/client.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import { SILENT_LOG } from "#core/base/log.ts";
 import { openSession } from "#cli/mullion/cluster/open-session.ts";
 
@@ -49,11 +51,24 @@ spec: ${spec}
 `;
 }
 
-export async function opened(...texts: readonly string[]): Promise<ControlClient> {
+export interface OpenedCluster {
+  readonly client: ControlClient;
+  /** The HNS of a node, for programs that are none of the cluster's own. */
+  readonly hnsOf: (node: string) => HcnClient;
+}
+
+export async function openedCluster(...texts: readonly string[]): Promise<OpenedCluster> {
   const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
   const { session, readManifests, verify, input } = await openSession(inputs);
   const identity = { name: "", version: "", pid: 1 };
-  return inProcessClient({ session, readManifests, verify, identity, input, log: SILENT_LOG });
+  const client = inProcessClient({ session, readManifests, verify, identity, input, log: SILENT_LOG });
+  const hnsOf = (name: string): HcnClient =>
+    hcnClientOf(session.cluster.nodes.find(({ spec }) => spec.name === name)!);
+  return { client, hnsOf };
+}
+
+export async function opened(...texts: readonly string[]): Promise<ControlClient> {
+  return (await openedCluster(...texts)).client;
 }
 
 export type Outcome = "passes" | "blocked";

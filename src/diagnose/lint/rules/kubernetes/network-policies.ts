@@ -1,8 +1,8 @@
 /** NetworkPolicies that select Windows pods. */
 import { isNamedAsEngine } from "#cluster/input/policy-engine-of-input.ts";
-import { type SubjectPod, subjectOfFurtherPolicy } from "#cluster/limits/further-policies.ts";
+import { type SubjectPod, subjectsOfFurtherPolicy } from "#cluster/limits/policy-subjects.ts";
 import type { Labels } from "#contracts/kubernetes/labels.ts";
-import { FURTHER_POLICY_TYPES, effectOfFurther } from "#control-plane/load/further-kinds.ts";
+import { FURTHER_POLICY_TYPES, effectOfFurther, specsOfFurther } from "#control-plane/load/further-kinds.ts";
 import type { Fields } from "#core/base/json.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip.ts";
@@ -94,21 +94,22 @@ const KIND_NOT_ENFORCED: LintRule = {
     const [apiVersion, kind] = [textAt(value, "apiVersion") ?? "", textAt(value, "kind") ?? ""];
     const isOfNamespace = effectOfFurther(apiVersion, kind) === "policy";
     const namespace = isOfNamespace ? (textAt(value, "metadata", "namespace") ?? "default") : "";
-    const spec = fieldsAt(value, "spec");
-    const subject = subjectOfFurtherPolicy({ apiVersion, kind, namespace, name: "", spec });
+    const specs = specsOfFurther(value);
+    const subjects = subjectsOfFurtherPolicy({ apiVersion, kind, namespace, specs });
+    const directions = new Set(subjects?.flatMap((subject) => subject.directions));
     const selected = context.allPods.filter(
       (pod) =>
-        (namespace === "" || pod.namespace === namespace) &&
-        (subject === undefined || subject.selects(asSubject(pod, context))),
+        subjects?.some((subject) => subject.selects(asSubject(pod, context))) ??
+        (namespace === "" || pod.namespace === namespace),
     );
     const count = selected.filter((pod) => context.isForWindows(pod)).length;
     const isForWindows = context.isKnownWindows && selected.length === 0;
-    if ((count === 0 && !isForWindows) || subject?.directions.length === 0) return;
+    if ((count === 0 && !isForWindows) || (subjects !== undefined && directions.size === 0)) return;
     const whom = count === 0 ? "pods" : plural(count, "pod");
     const message =
-      subject === undefined
+      subjects === undefined
         ? WORDS.policyKindMayBeAbout({ whom })
-        : WORDS.policyKindSelects({ whom, directions: subject.directions.join(" and ") });
+        : WORDS.policyKindSelects({ whom, directions: [...directions].join(" and ") });
     yield { at: { path: ["kind"] }, message };
   },
 };
