@@ -2,6 +2,7 @@
  * Kinds of other APIs that Mullion passes by although they could change a flow, by group. What is in no list here cannot
  * change one, as far as is known: definitions of custom resources, secrets, roles, certificates, budgets.
  */
+import { type Fields, isFields } from "#core/base/json.ts";
 
 /**
  * `policy`: it lets packets of pods of its namespace through or not; `cluster-policy`: those of any. `network`: it says
@@ -100,6 +101,13 @@ export function effectOfFurther(apiVersion: string, kind: string): FurtherEffect
   if (Object.hasOwn(kinds, kind)) return kinds[kind];
   const effect = kind.endsWith("List") ? effectOfFurther(apiVersion, kind.slice(0, -4)) : undefined;
   return effect === "policy" ? "cluster-policy" : effect;
+}
+
+/** The parts in which a policy says whom it is about: `spec`, or those of Cilium's list `specs`, or both. At least one. */
+export function specsOfFurther({ spec, specs }: Fields): readonly Fields[] {
+  const list = Array.isArray(specs) ? (specs as readonly unknown[]) : [];
+  const parts = spec === undefined && list.length > 0 ? list : [spec, ...list];
+  return Object.freeze(parts.map((each) => (isFields(each) ? each : {})));
 }
 
 /**

@@ -13,7 +13,7 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
-import { type FurtherEffect, effectOfFurther, isConfiguration } from "./further-kinds.ts";
+import { type FurtherEffect, effectOfFurther, isConfiguration, specsOfFurther } from "./further-kinds.ts";
 import {
   type FilePlace,
   type LoadedConfiguration,
@@ -352,9 +352,9 @@ class Loader {
     );
     const namespace = fallback === undefined ? "" : own === "" ? fallback : (own ?? fallback);
     const place = placeOfObject({ value, file, ...at });
-    const [apiVersion, spec] = [String(value["apiVersion"]), mappingOf(value["spec"])];
+    const [apiVersion, specs] = [String(value["apiVersion"]), specsOfFurther(value)];
     this.policies.push(
-      Object.freeze({ file, ...place, apiVersion, kind, namespace, name: name ?? "", spec }),
+      Object.freeze({ file, ...place, apiVersion, kind, namespace, name: name ?? "", specs }),
     );
   }
 

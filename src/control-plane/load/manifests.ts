@@ -68,8 +68,8 @@ export interface PassedPolicy extends FilePlace {
   /** Empty for one that belongs to no namespace. */
   readonly namespace: string;
   readonly name: string;
-  /** As it is written. */
-  readonly spec: Fields;
+  /** What it says, part by part, as it is written: at least one. */
+  readonly specs: readonly Fields[];
 }
 
 /** A document that says how a program of the network runs; no object of the cluster. */

@@ -26,6 +26,8 @@ export interface Clock {
   schedule(afterMs: number, task: Task): Timer;
   /** Forgets a timer; a timer that ran already is ignored. */
   cancel(timer: Timer): void;
+  /** True for a timer that will run `afterMs` from now, and after which nothing was scheduled: what joins it keeps its order. */
+  isLast(timer: Timer, afterMs: number): boolean;
 }
 
 /** Below this many, cancelled timers may wait for their time in the heap. */
@@ -57,6 +59,10 @@ export class VirtualClock implements Clock {
     this.cancelledCount++;
     // Most timers of a network are cancelled long before their time: they must not fill the heap until then.
     if (this.cancelledCount > CANCELLED_MIN && this.cancelledCount * 2 > this.heap.length) this.compact();
+  }
+
+  isLast({ task, atMs, sequence }: Timer, afterMs: number): boolean {
+    return task !== undefined && atMs === this.nowMs + afterMs && sequence === this.sequence - 1;
   }
 
   /** The time of the next task that will run; undefined when none is left. */

@@ -77,6 +77,8 @@ export const LIMITS = {
   apiRequestBytesMax: 104_857_600,
   /** Events of a running cluster that are remembered for listeners who come back. */
   apiEventsKeptMax: 4_096,
+  /** Characters of what a process of a real pod printed that are kept, the newest. */
+  workloadLogCharactersMax: 262_144,
   /** Streams of events that are open at a time. */
   apiEventStreamsMax: 64,
   /** Bytes of all files that one command line names, without those that are read as streams. */
@@ -132,6 +134,10 @@ export const LIMITS = {
   leaseLockWaitMs: 10_000,
   /** Bytes of one packet capture held in memory. */
   captureBytesMax: 268_435_456,
+  /** Bytes of a running capture that wait for who reads it. */
+  liveCaptureBytesMax: 33_554_432,
+  /** Places that one capture of a running cluster is of. */
+  capturePlacesMax: 32,
   /** Bytes of one comment or name in a packet capture; longer ones are cut. */
   captureTextBytesMax: 4_096,
   /** Bytes of one DNS message: what the length in front of it can say on TCP. */

@@ -41,6 +41,11 @@ export class RealClock implements Clock {
     this.waiting.delete(timer);
   }
 
+  /** Nothing of real time happens at one moment. */
+  isLast(): boolean {
+    return false;
+  }
+
   /** Forgets all timers. */
   stop(): void {
     for (const timer of this.waiting.keys()) this.cancel(timer);

@@ -147,6 +147,34 @@ export interface UnifiedFlowEvent extends EventBase {
   readonly transposition?: TranspositionWords;
 }
 
+/** A line of a packet's way through a pipeline of OVN. */
+export const LOGICAL_STEP = {
+  text: "A line of the packet's way through a pipeline of OVN.",
+  fields: {
+    kind: {
+      is: ["flow", "tracked", "made", "output"],
+      text: (): string => WORDS.logicalStepKind,
+    },
+    text: { is: "text", text: "As ovn-trace prints it." },
+  },
+  optional: {
+    uuid: { is: "text", text: "Of the row of Logical_Flow." },
+    stage: "text",
+    table: "integer",
+    priority: { is: "integer", text: "The highest number that matches wins." },
+    match: "text",
+    actions: { list: "text", text: "One each, as ovn-trace prints them." },
+    object: { is: "text", text: (): string => WORDS.logicalStepObject },
+  },
+} as const;
+export type LogicalStep = ValueOf<typeof LOGICAL_STEP>;
+
+/** A pipeline of a logical switch or router of OVN took the packet; the frame is that which came to it. */
+export interface PipelineEvent extends EventBase {
+  readonly kind: "pipeline";
+  readonly logical: readonly LogicalStep[];
+}
+
 /** A switch chose a port, or a cable carried the frame. */
 export interface ForwardEvent extends EventBase {
   readonly kind: "switch" | "wire";
@@ -170,6 +198,7 @@ export type TraceEvent =
   | TranslationEvent
   | LayerEvent
   | UnifiedFlowEvent
+  | PipelineEvent
   | ForwardEvent
   | DropEvent;
 

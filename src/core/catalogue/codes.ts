@@ -386,6 +386,7 @@ export const KNOWLEDGE_CODES = [
   "api-request-invalid",
   "api-request-too-large",
   "cluster-already-running",
+  "cluster-not-live",
   "cluster-not-private",
   "cluster-not-running",
   "cluster-start-failed",
@@ -460,6 +461,10 @@ export const KNOWLEDGE_CODES = [
   "calico-strict-affinity-off",
   "calico-vxlan-identifier-too-low",
   "eks-windows-addresses-off",
+  "hybrid-overlay-annotation-invalid",
+  "hybrid-overlay-annotation-missing",
+  "hybrid-overlay-network-not-made",
+  "hybrid-overlay-no-flow",
   "hybrid-overlay-port-unsupported",
   "hybrid-overlay-range-overlaps",
   // Lint.

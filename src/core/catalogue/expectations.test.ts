@@ -78,6 +78,7 @@ const SERVICE: Partial<FlowFacts> = {
 };
 const NODE_PORT: Partial<FlowFacts> = { ...SERVICE, flow: "outside-to-node-port", sourceOs: "outside" };
 const LINUX: Partial<FlowFacts> = { sourceOs: "linux", sourceBuild: 0, sourceRevision: 0 };
+const OVN: Partial<FlowFacts> = { setUp: "ovn", driver: "Transparent", outboundNat: "translates" };
 const ACS: Partial<FlowFacts> = { setUp: "acs-2017", driver: "Transparent", outboundNat: "none" };
 const WS2019: Partial<FlowFacts> = { sourceBuild: 17_763, targetBuild: 17_763 };
 
@@ -92,6 +93,11 @@ type Case = readonly [id: string, facts: Partial<FlowFacts>, expected: string];
 /** Read off the documents, row by row. */
 const CASES: readonly Case[] = [
   // control-planes.md §9: the set-up of 2017.
+  ["OVN-OUTSIDE", { ...OUTSIDE, ...OVN, protocol: "icmp" }, "works, sees client-node"],
+  ["OVN-NO-BACK-ENDS", { ...SERVICE, ...OVN, backEnds: 0 }, "service-without-endpoints"],
+  ["OVN-SERVICE-ICMP", { ...SERVICE, ...OVN, protocol: "icmp" }, "icmp-to-service-not-balanced"],
+  ["OVN-SERVICE", { ...SERVICE, ...OVN }, "works, sees any"],
+  ["OVN-OWN-NODEPORT", { ...NODE_PORT, ...OVN, flow: "node-to-own-node-port" }, "port-not-listening"],
   ["ACS-OUTSIDE", { ...OUTSIDE, ...ACS, protocol: "icmp" }, "works, sees client-node"],
   ["ACS-NAME-DOT", { ...SERVICE, ...ACS, flow: "pod-to-service-partial-name" }, "works, sees any"],
   ["ACS-NO-BACK-ENDS", { ...SERVICE, ...ACS, backEnds: 0 }, "service-without-back-ends"],
@@ -475,7 +481,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   isHostProcess: [true, false],
   hasName: [true, false],
   // Mostly not of 2017, whose rows look at few facts.
-  setUp: ["present", "present", "present", "acs-2017"],
+  setUp: ["present", "present", "present", "acs-2017", "ovn"],
   hasProxy: [true, false],
   isDsr: [true, false],
   losesPodsWithDsr: [true, false],

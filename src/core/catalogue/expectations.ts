@@ -99,8 +99,11 @@ export const FACTS = {
   isHostProcess: "boolean",
   /** The receiver has a name that the flow could use. */
   hasName: "boolean",
-  /** `acs-2017`: Windows nodes of before CNI, with two endpoints a pod and kube-proxy in its mode userspace. */
-  setUp: ["present", "acs-2017"],
+  /**
+   * `acs-2017`: Windows nodes of before CNI, with two endpoints a pod and kube-proxy in its mode userspace. `ovn`: OVN's logical
+   * flows in the switch of every node, and no kube-proxy.
+   */
+  setUp: ["present", "acs-2017", "ovn"],
   /** Something programs Services on the nodes. */
   hasProxy: "boolean",
   /** kube-proxy runs with `--enable-dsr`. */

@@ -171,6 +171,12 @@ function readSetting(text: string): QuirkSetting | undefined {
   return seed === undefined ? { rate: Number(rate) } : { rate: Number(rate), seed };
 }
 
+/** A setting as `parseQuirk` reads it. */
+export function formatQuirkSetting(setting: QuirkSetting): string {
+  if (typeof setting === "string") return setting;
+  return setting.seed === undefined ? String(setting.rate) : `${setting.rate}@${setting.seed}`;
+}
+
 /**
  * Reads `NAME`, `NAME=on`, `NAME=off`, `NAME=0.1` or `NAME=0.1@SEED`.
  * @returns the name and its setting, or what is wrong with the text.

@@ -21,16 +21,29 @@ export function bitsOf(family: IpFamily): 32 | 128 {
   return family === 4 ? 32 : 128;
 }
 
+const [DOT, ZERO, OCTET_MAX] = [46, 48, 255] as const;
+
 /** Parses dotted decimal. Leading zeros are refused, as Go's `netip` does, because readers disagree on them. */
 export function parseIpv4(text: string): Ipv4 | undefined {
-  const octets = text.split(".");
-  if (octets.length !== 4) return undefined;
-  let value = 0;
-  for (const octet of octets) {
-    if (!/^(0|[1-9]\d{0,2})$/.test(octet) || Number(octet) > 255) return undefined;
-    value = value * 256 + Number(octet);
+  let [value, octet, digits, dots] = [0, 0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === DOT) {
+      if (digits === 0 || dots === 3) return undefined;
+      value = value * 256 + octet;
+      octet = 0;
+      digits = 0;
+      dots++;
+      continue;
+    }
+    const digit = code - ZERO;
+    const isLeadingZero = digits > 0 && octet === 0;
+    if (digit < 0 || digit > 9 || isLeadingZero) return undefined;
+    octet = octet * 10 + digit;
+    digits++;
+    if (octet > OCTET_MAX) return undefined;
   }
-  return value as Ipv4;
+  return dots === 3 && digits > 0 ? ((value * 256 + octet) as Ipv4) : undefined;
 }
 
 /** The 16-bit groups of a part of an address; only its last part may end with dotted decimal. */
@@ -72,7 +85,7 @@ export function parseIp(text: string): Ip | undefined {
 }
 
 function formatIpv4(ip: Ipv4): string {
-  return [ip >>> 24, (ip >>> 16) & 255, (ip >>> 8) & 255, ip & 255].join(".");
+  return `${ip >>> 24}.${(ip >>> 16) & 255}.${(ip >>> 8) & 255}.${ip & 255}`;
 }
 
 /** RFC 5952: lower case, the longest run of two or more zero groups shortened, the first of equals; §5: IPv4-mapped ones mixed. */

@@ -18,3 +18,9 @@ export interface Device {
   /** Names the one that gets arriving frames. */
   attach(receiver: Receiver): void;
 }
+
+/** Sees the frames of a device as they pass, and leaves them as they are. */
+export interface FrameWatcher {
+  /** `out`: the device transmits it; `in`: it arrived. The frame holds for the call alone. */
+  watch(packet: Packet, direction: "in" | "out"): void;
+}

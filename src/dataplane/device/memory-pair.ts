@@ -1,7 +1,20 @@
 /** A cable in memory: two devices joined back to back, with a delay. */
-import type { Clock } from "#core/base/clock.ts";
+import type { Clock, Task } from "#core/base/clock.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { Device, Receiver } from "./device.ts";
+import { ArpRequests } from "./arp-requests.ts";
+import type { Device, FrameWatcher, Receiver } from "./device.ts";
+
+/**
+ * What becomes of ARP requests at a machine: `listens`, it has done nothing yet and takes each as a frame; a cable that they
+ * go on by; or undefined, they end there. In the last two cases the machine has counted them, and nothing else of it changes.
+ */
+export type Hearing = "listens" | MemoryDevice | undefined;
+
+/** Gets what arrives at the end of a cable. */
+export interface Listener extends Receiver {
+  /** Takes ARP requests to everybody that came over the cable `by` of the segment. Without it, each comes as a frame. */
+  hear?(requests: ArpRequests, by: Device): Hearing;
+}
 
 /** A frame under way on a cable. */
 class Delivery {
@@ -39,9 +52,11 @@ export class MemoryDevice implements Device {
   /** False when the cable is pulled: frames are lost silently, as on a cable. */
   isUp = true;
   private readonly clock: Clock;
-  private readonly delayMs: number;
+  readonly delayMs: number;
   private peer: MemoryDevice | undefined;
-  private receiver: Receiver | undefined;
+  private receiver: Listener | undefined;
+  /** Undefined: nobody watches, as mostly. */
+  private watchers: readonly FrameWatcher[] | undefined;
 
   constructor(clock: Clock, mtuBytes: number, delayMs: number) {
     this.clock = clock;
@@ -55,8 +70,23 @@ export class MemoryDevice implements Device {
     b.peer = a;
   }
 
-  attach(receiver: Receiver): void {
+  attach(receiver: Listener): void {
     this.receiver = receiver;
+  }
+
+  /** Shows a watcher all frames from now on. */
+  addWatcher(watcher: FrameWatcher): void {
+    this.watchers = [...(this.watchers ?? []), watcher];
+  }
+
+  /** One that does not watch is ignored. */
+  removeWatcher(watcher: FrameWatcher): void {
+    const others = this.watchers?.filter((each) => each !== watcher) ?? [];
+    this.watchers = others.length === 0 ? undefined : others;
+  }
+
+  get isWatched(): boolean {
+    return this.watchers !== undefined;
   }
 
   /** False: a frame that is transmitted is lost at once. */
@@ -64,8 +94,14 @@ export class MemoryDevice implements Device {
     return this.isUp && this.peer !== undefined;
   }
 
+  /** Where a frame arrives that is transmitted; undefined: it is lost. */
+  get farEnd(): MemoryDevice | undefined {
+    return this.isUp ? this.peer : undefined;
+  }
+
   transmit(packet: Packet): boolean {
     if (!this.isUp || this.peer === undefined) return false;
+    if (this.watchers !== undefined) for (const each of this.watchers) each.watch(packet, "out");
     this.clock.schedule(this.delayMs, new Delivery(this.peer, packet));
     return true;
   }
@@ -79,7 +115,61 @@ export class MemoryDevice implements Device {
   }
 
   deliver(packet: Packet): void {
-    if (this.isUp) this.receiver?.receive(packet);
+    if (!this.isUp) return;
+    if (this.watchers !== undefined) for (const each of this.watchers) each.watch(packet, "in");
+    this.receiver?.receive(packet);
+  }
+
+  /** Requests to everybody arrive. */
+  hear(requests: ArpRequests, by: Device): Hearing {
+    if (!this.isUp || this.receiver === undefined) return undefined;
+    // What is watched takes each request as a frame.
+    return this.isWatched || this.receiver.hear === undefined ? "listens" : this.receiver.hear(requests, by);
+  }
+}
+
+/** Where requests arrive. */
+interface Arrival {
+  readonly end: MemoryDevice;
+  /** The cable of the segment that leads there. */
+  readonly by: Device;
+}
+
+/** Requests under way on many cables of one length. */
+export class ArpFlood implements Task {
+  readonly requests: ArpRequests;
+  private readonly clock: Clock;
+  private readonly arrivals: readonly Arrival[];
+
+  private constructor(clock: Clock, requests: ArpRequests, arrivals: readonly Arrival[]) {
+    this.clock = clock;
+    this.requests = requests;
+    this.arrivals = arrivals;
+  }
+
+  /** Out of `cables`, which are equally long; none yet. */
+  static over(clock: Clock, cables: readonly MemoryDevice[]): ArpFlood {
+    const arrivals = cables.flatMap((by) => (by.farEnd === undefined ? [] : [{ end: by.farEnd, by }]));
+    return new ArpFlood(clock, new ArpRequests(), arrivals);
+  }
+
+  run(): void {
+    const { requests, clock } = this;
+    const listeners: Arrival[] = [];
+    const onward = new Map<number, Arrival[]>();
+    for (const arrival of this.arrivals) {
+      const next = arrival.end.hear(requests, arrival.by);
+      if (next === "listens") listeners.push(arrival);
+      else if (next?.farEnd !== undefined) {
+        const group = onward.get(next.delayMs) ?? [];
+        onward.set(next.delayMs, group);
+        group.push({ end: next.farEnd, by: arrival.by });
+      }
+    }
+    for (const { packet, by } of requests)
+      for (const listener of listeners) if (listener.by !== by) listener.end.deliver(packet.copy());
+    for (const [delayMs, arrivals] of onward)
+      clock.schedule(delayMs, new ArpFlood(clock, requests, arrivals));
   }
 }
 

@@ -99,6 +99,25 @@ describe("PcapngWriter", () => {
     expect(readPcapng(writer.bytes()).packets.map(({ frame }) => frame.length)).toEqual([100, 100, 20]);
   });
 
+  it("is taken in parts that are one capture together, and counts what did not fit in between", () => {
+    const writer = new PcapngWriter({ bytesMax: 300 });
+    const number = writer.addInterface({ name: "a" });
+    const parts = [1, 2, 3].map((second) => {
+      for (let i = 0; i < second; i++)
+        writer.writePacket({
+          interface: number,
+          timestampMs: second,
+          frame: new Uint8Array(150).fill(second),
+        });
+      return writer.take();
+    });
+    const { packets, lost } = readPcapng(Buffer.concat(parts));
+    expect(packets.map(({ frame }) => frame[0])).toEqual([1, 2, 3]);
+    // One of two, and two of three.
+    expect(lost).toBe(3);
+    expect(writer.take()).toEqual(new Uint8Array(0));
+  });
+
   it("cuts long comments between characters", () => {
     const writer = new PcapngWriter();
     const number = writer.addInterface({ name: "a" });

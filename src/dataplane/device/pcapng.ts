@@ -9,7 +9,7 @@ import { writeU16, writeU32 } from "#core/base/bytes.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { encodeUtf8 } from "#core/base/encodings.ts";
 
-const BLOCK = { section: 0x0a0d_0d0a, interface: 1, enhancedPacket: 6 } as const;
+const BLOCK = { section: 0x0a0d_0d0a, interface: 1, statistics: 5, enhancedPacket: 6 } as const;
 const OPTION = {
   end: 0,
   comment: 1,
@@ -17,6 +17,7 @@ const OPTION = {
   interfaceDescription: 3,
   packetFlags: 2,
   userApplication: 4,
+  droppedByInterface: 5,
   timestampResolution: 9,
 } as const;
 const BYTE_ORDER_MAGIC = 0x1a2b_3c4d;
@@ -77,6 +78,10 @@ function optionsLength(options: readonly BlockOption[]): number {
 export class PcapngWriter {
   /** Packets left out because the capture was full. */
   omittedCount = 0;
+  /** So many of them stand in statistics. */
+  private reportedCount = 0;
+  /** When the newest packet came. */
+  private newest = 0n;
   private readonly epochMs: number;
   private readonly bytesMax: number;
   private buffer: Uint8Array = new Uint8Array(FIRST_CAPACITY_BYTES);
@@ -140,6 +145,7 @@ export class PcapngWriter {
     }
     const at = this.startBlock(BLOCK.enhancedPacket, bodyBytes, options);
     const timestamp = this.nanoseconds(packet.timestampMs);
+    this.newest = timestamp;
     writeU32(this.buffer, at, packet.interface);
     writeU32(this.buffer, at + 4, Number(timestamp >> 32n));
     writeU32(this.buffer, at + 8, Number(timestamp & 0xffff_ffffn));
@@ -153,6 +159,29 @@ export class PcapngWriter {
   /** The capture so far: a complete file, in bytes of its own. */
   bytes(): Uint8Array {
     return this.buffer.slice(0, this.length);
+  }
+
+  /**
+   * The blocks since the last time, whole ones, for who writes them on; room for `bytesMax` bytes is there again. When
+   * packets were left out, their number stands behind those that were not.
+   */
+  take(): Uint8Array {
+    if (this.omittedCount > this.reportedCount) this.writeStatistics();
+    const taken = this.bytes();
+    this.length = 0;
+    return taken;
+  }
+
+  /** An interface statistics block, of the first interface. */
+  private writeStatistics(): void {
+    this.reportedCount = this.omittedCount;
+    const value = new Uint8Array(8);
+    writeU32(value, 4, this.omittedCount);
+    const options = [{ code: OPTION.droppedByInterface, value }];
+    const at = this.startBlock(BLOCK.statistics, 12, options);
+    writeU32(this.buffer, at + 4, Number(this.newest >> 32n));
+    writeU32(this.buffer, at + 8, Number(this.newest & 0xffff_ffffn));
+    this.writeOptions(options, at + 12);
   }
 
   private nanoseconds(timestampMs: number): bigint {

@@ -3,10 +3,12 @@
  * §7, without spanning tree). It looks at MAC addresses only; VLAN tags pass as they are.
  */
 import { assert } from "#core/base/assert.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import { MemoryDevice, memoryPair } from "../device/memory-pair.ts";
+import { type ArpRequests, type Asked, requestIn } from "../device/arp-requests.ts";
+import { ArpFlood, MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
@@ -92,6 +94,26 @@ class SegmentPort implements Receiver {
   }
 }
 
+/** ARP requests that are about to leave a switch. */
+class LeavingRequests implements Task {
+  private readonly owner: LearningSwitch;
+  private readonly flood: ArpFlood;
+
+  constructor(owner: LearningSwitch, flood: ArpFlood) {
+    this.owner = owner;
+    this.flood = flood;
+  }
+
+  get requests(): ArpRequests {
+    return this.flood.requests;
+  }
+
+  run(): void {
+    this.owner.endRequests(this);
+    this.flood.run();
+  }
+}
+
 export class LearningSwitch {
   readonly drops: DropCounters = new DropCounters();
   /** Asked about each frame; undefined: all go on as they are. */
@@ -101,6 +123,10 @@ export class LearningSwitch {
   private readonly ports = new Map<string, SegmentPort>();
   /** In the order in which the addresses were last seen. */
   private readonly macs = new Map<Mac, MacEntry>();
+  /** Which others may join. */
+  private leaving:
+    | { readonly flood: LeavingRequests; readonly delayMs: number; readonly timer: Timer }
+    | undefined;
 
   constructor(env: Environment, options: LearningSwitchOptions) {
     this.env = env;
@@ -111,6 +137,7 @@ export class LearningSwitch {
   addPort(name: string, device: Device, options: Pick<ConnectOptions, "isHairpin" | "onlyMac"> = {}): void {
     assert(!this.ports.has(name), `the switch has a port ${name} already`);
     this.ports.set(name, new SegmentPort(this, name, device, options));
+    this.leaving = undefined;
   }
 
   /** Plugs a new cable in. @returns its other end. */
@@ -129,7 +156,13 @@ export class LearningSwitch {
     if (port === undefined) return;
     port.isAttached = false;
     this.ports.delete(name);
+    this.leaving = undefined;
     for (const [mac, entry] of this.macs) if (entry.port === port) this.macs.delete(mac);
+  }
+
+  /** The switch's ends of the cables of its ports: each frame comes in by one of them. */
+  listDevices(): ReadonlyMap<string, Device> {
+    return new Map([...this.ports.values()].map(({ name, device }) => [name, device]));
   }
 
   /** Names of the ports, in the order in which they were plugged in. */
@@ -219,6 +252,8 @@ export class LearningSwitch {
   }
 
   private flood(from: SegmentPort, packet: Packet, destinationMac: Mac): void {
+    const asked = requestIn(packet);
+    if (asked !== undefined && this.askAll(from, packet, asked)) return;
     const others = [...this.ports.values()].filter((port) => port !== from || port.isHairpin);
     const why = isGroupMac(destinationMac) ? "" : `, since ${formatMac(destinationMac)} is unknown`;
     this.record(packet, from, `all other ports${why}`);
@@ -227,6 +262,30 @@ export class LearningSwitch {
       if (port.device instanceof MemoryDevice && port.device.isReady) cables.push(port.device);
       else this.transmit(port, packet.copy());
     MemoryDevice.transmitAll(cables, packet);
+  }
+
+  /**
+   * ARP requests of one moment leave together where nothing else happens between them: whoever hears them is asked once.
+   * @returns false where they cannot.
+   */
+  private askAll(from: SegmentPort, packet: Packet, asked: Asked): boolean {
+    const { clock } = this.env;
+    if (this.leaving === undefined || !clock.isLast(this.leaving.timer, this.leaving.delayMs)) {
+      const devices = [...this.ports.values()].map(({ device }) => device);
+      const cables = devices.filter((device) => device instanceof MemoryDevice);
+      const delayMs = cables[0]?.delayMs ?? 0;
+      const isPlain = cables.every((cable) => cable.isReady && cable.delayMs === delayMs);
+      if (!isPlain || cables.length < devices.length) return false;
+      const flood = new LeavingRequests(this, ArpFlood.over(clock, cables));
+      this.leaving = { flood, delayMs, timer: clock.schedule(delayMs, flood) };
+    }
+    this.leaving.flood.requests.add(asked, packet, from.isHairpin ? undefined : from.device);
+    return true;
+  }
+
+  /** Called when they have left. */
+  endRequests(flood: LeavingRequests): void {
+    if (this.leaving?.flood === flood) this.leaving = undefined;
   }
 
   private transmit(port: SegmentPort, packet: Packet): void {

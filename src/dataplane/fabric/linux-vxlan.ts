@@ -114,7 +114,7 @@ export class LinuxVxlan implements Device, UdpTunnel {
       compartment.drop(packet, "mac-not-local", `${name} has no node for ${formatMac(mac)}`);
       return true;
     }
-    const sourcePort = SOURCE_PORT_FIRST + (hashOf(packet) % SOURCE_PORTS);
+    const sourcePort = tunnelSourcePort(packet);
     // Without DF and with the system's TTL (dataplane.md §2.3).
     const ip = compartment.output.header(path, { isDontFragment: false });
     encapsulateVxlan(packet, { link: NO_LINK, ip, sourcePort, destinationPort: port, vni });
@@ -146,7 +146,12 @@ export class LinuxVxlan implements Device, UdpTunnel {
   }
 }
 
-/** Of the addresses and ports inside: all packets of a flow leave by one port. */
+/** The UDP port that a tunnel's packet leaves by: one for all packets of a flow. */
+export function tunnelSourcePort(packet: Packet): number {
+  return SOURCE_PORT_FIRST + (hashOf(packet) % SOURCE_PORTS);
+}
+
+/** Of the addresses and ports inside. */
 function hashOf(packet: Packet): number {
   const headers = new Headers();
   if (headers.parse(packet) !== undefined || headers.family === 0) return 0;

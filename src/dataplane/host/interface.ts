@@ -1,6 +1,8 @@
 /** A network interface of a compartment: a device with a MAC, addresses and neighbours. */
 import { readU8, writeU16, writeU48 } from "#core/base/bytes.ts";
-import type { Device, Receiver } from "../device/device.ts";
+import type { ArpRequests } from "../device/arp-requests.ts";
+import type { Device } from "../device/device.ts";
+import type { Hearing, Listener } from "../device/memory-pair.ts";
 import { type InterfaceAddress, type Ip, type Ipv6, lastIp, prefixOf } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { ETHERNET_HEADER_BYTES, EtherType } from "#core/wire/ethernet.ts";
@@ -28,7 +30,7 @@ export interface InterfaceOptions {
   readonly isDuplicateChecked?: boolean;
 }
 
-export class Interface implements Receiver, StackInterface {
+export class Interface implements Listener, StackInterface {
   readonly name: string;
   readonly mac: Mac;
   readonly device: Device;
@@ -116,6 +118,14 @@ export class Interface implements Receiver, StackInterface {
 
   receive(packet: Packet): void {
     if (this.isAttached) this.compartment.receive(this, packet);
+  }
+
+  /** Requests for others change nothing where their sender is not known; a conflict is not even counted. */
+  hear(requests: ArpRequests, by: Device): Hearing {
+    if (!this.isAttached) return undefined;
+    if (this.isProxyArp || requests.areFrom(this.neighbors.addresses(), by)) return "listens";
+    const own = this.compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
+    return requests.askFor(own, by) ? "listens" : undefined;
   }
 
   /** Writes the Ethernet header of an IP packet and hands the frame to the device. */

@@ -15,12 +15,19 @@ import {
   makeEnvironment,
   prefix,
 } from "#test/support/dataplane/stack-world.ts";
-import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
+import {
+  CLIENT_MAC,
+  type RoutedPair,
+  eventsOf,
+  listPorts,
+  makeRoutedPair,
+} from "#test/support/dataplane/routed-pair.ts";
 import { ArpView } from "#core/wire/arp.ts";
-import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "#core/wire/build-frame.ts";
+import { buildArpFrame, buildIcmpFrame, buildIpFrame, buildTcpFrame } from "#core/wire/build-frame.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { IcmpView } from "#core/wire/icmp.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { pushVlan } from "#core/wire/vlan.ts";
 import type { EchoOptions } from "./probes/echo-request.ts";
 import { Host } from "./host.ts";
@@ -792,5 +799,51 @@ describe("worlds", () => {
     };
     expect(run("a")).toEqual(run("a"));
     expect(run("a")).not.toEqual(run("b"));
+  });
+});
+
+describe("a super frame, which a sender left to a device to cut (dataplane.md §6.9)", () => {
+  /** 3 000 bytes with DF, in segments of 1 410. */
+  function superFrame(isDontFragment = true): Packet {
+    const link = { sourceMac: mac(CLIENT_MAC), destinationMac: mac("52-54-00-00-00-01") };
+    const addresses = { source: ip("10.0.1.10"), destination: ip(SERVER) };
+    const packet = buildTcpFrame({
+      link,
+      ip: { ...addresses, ttl: 64, identification: 7, isDontFragment },
+      tcp: { sourcePort: 5_000, destinationPort: 80, sequence: 1, acknowledgment: 1, flags: 0x10, window: 9 },
+      payload: new Uint8Array(3_000).fill(7),
+    });
+    packet.segmentBytes = 1_410;
+    return packet;
+  }
+
+  function forwarded(serverMtuBytes: number, packet: Packet): RoutedPair {
+    const pair = makeRoutedPair({ serverMtuBytes });
+    ping(pair, SERVER, {}, 100);
+    for (const { capture } of listPorts(pair)) capture.frames.length = 0;
+    pair.client.capture.transmit(packet);
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 10);
+    return pair;
+  }
+
+  it.each([true, false])("is cut by a router, DF %s, and not refused or fragmented", (isDontFragment) => {
+    const { routerToServer, routerToClient } = forwarded(1_500, superFrame(isDontFragment));
+    const df = isDontFragment ? " DF" : "";
+    expect(ipFrames(routerToServer.capture).map(describeIp)).toEqual([
+      `00-02→00-20 10.0.1.10→10.0.2.20 TTL 63 1450@0${df}`,
+      `00-02→00-20 10.0.1.10→10.0.2.20 TTL 63 1450@0${df}`,
+      `00-02→00-20 10.0.1.10→10.0.2.20 TTL 63 220@0${df}`,
+    ]);
+    expect(findWrongFrames(routerToServer.capture.frames)).toEqual([]);
+    expect(ipFrames(routerToClient.capture).map(({ frame }) => frame[23])).not.toContain(1);
+  });
+
+  it("whose segments do not fit is refused, with the MTU", () => {
+    const { routerToClient, routerToServer } = forwarded(1_400, superFrame());
+    expect(ipFrames(routerToServer.capture)).toEqual([]);
+    const [{ frame } = { frame: new Uint8Array() }] = ipFrames(routerToClient.capture);
+    const { type, code, mtuBytes } = IcmpView.parse(frame, 34) as IcmpView;
+    // RFC 792: destination unreachable, fragmentation needed and DF set.
+    expect([type, code, mtuBytes]).toEqual([3, 4, 1_400]);
   });
 });

@@ -2,6 +2,7 @@
  * What becomes of a frame on a switch. Rules decide and change nothing, neither the frame nor the tables that they read;
  * `virtual-switch.ts` carries decisions out.
  */
+import type { PipelineEvent } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
@@ -40,9 +41,21 @@ export type Decision = Delivery | Reply | Drop | Consumed;
 export interface SwitchExtension {
   /** As `Get-VMSwitchExtension` names it. */
   readonly name: string;
-  /** What becomes of a frame that came from behind `source`; undefined leaves it to the switch. `headers` are the frame's. */
-  decide(tables: SwitchTables, source: SwitchPort, packet: Packet, headers: Headers): Decision | undefined;
+  /**
+   * What becomes of a frame that came from behind `source`; undefined leaves it to the switch. `headers` are the frame's.
+   * `witness` hears what it met on its way; undefined where nobody follows it.
+   */
+  decide(
+    tables: SwitchTables,
+    source: SwitchPort,
+    packet: Packet,
+    headers: Headers,
+    witness: PipelineWitness | undefined,
+  ): Decision | undefined;
 }
+
+/** Hears of each pipeline that a followed frame came to, with the frame as it was there. */
+export type PipelineWitness = (pipeline: Pick<PipelineEvent, "text" | "logical">, frame: Uint8Array) => void;
 
 /** Sends `packet` out of `port`. Only packets that are followed have readers of the reason; the others cost no object. */
 export function toPort(port: SwitchPort, packet: Packet, reason: string): Delivery {

@@ -31,6 +31,14 @@ class Hub implements SwitchExtension {
   }
 }
 
+/** Sends two frames for one, one after the other. */
+class Twice extends Hub {
+  override decide(tables: SwitchTables, source: SwitchPort): Decision {
+    const first = super.decide(tables, source);
+    return first.kind === "to" ? { ...first, further: [first] } : first;
+  }
+}
+
 async function joined(): Promise<{
   world: DriverWorld;
   a: DriverPod;
@@ -67,4 +75,12 @@ it("an extension may forward in place of the switch, also in a fork", async () =
   const rows = world.walk(a.compartment, "icmp", "10.0.0.51");
   expect(rows.filter((row) => row.startsWith("deliver"))).toEqual(["deliver B | Am→Bm | A→B | icmp | 128"]);
   expect(rows).toContain("drop W1 | Am→Bm | A→B | icmp | 128");
+});
+
+it("an extension may send further frames behind the first", async () => {
+  const { world, a, virtualSwitch } = await joined();
+  virtualSwitch.extension = new Twice();
+  const rows = world.walk(a.compartment, "icmp", "10.0.0.51");
+  const delivered = rows.filter((row) => row.startsWith("deliver B"));
+  expect(delivered).toEqual(Array(2).fill("deliver B | Am→Bm | A→B | icmp | 128"));
 });

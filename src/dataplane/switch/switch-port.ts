@@ -85,6 +85,8 @@ export interface Delivery {
   readonly reason: string;
   /** What goes there in place of the frame that came, which is left as it is. */
   readonly frame: Packet | undefined;
+  /** Other frames that go out besides, in order: segments of a tunnel, copies that differ. */
+  readonly further?: readonly Delivery[];
 }
 
 /** A frame that waits at a port for its next hop, and the way that it was going. */
@@ -164,10 +166,10 @@ export class SwitchPort {
     });
   }
 
-  /** Counts a frame of `length` bytes that passed the port. */
-  count(direction: VfpDirection, length: number): void {
+  /** Counts frames, of `length` bytes together, that passed the port. */
+  count(direction: VfpDirection, length: number, frames = 1): void {
     const counters = this.counters[direction];
-    counters.packets++;
+    counters.packets += frames;
     counters.bytes += length;
   }
 

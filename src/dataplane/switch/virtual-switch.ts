@@ -16,10 +16,12 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
 import { popVlan, pushVlan } from "#core/wire/vlan.ts";
-import type { Device, Receiver } from "../device/device.ts";
+import type { ArpRequests } from "../device/arp-requests.ts";
+import type { Device } from "../device/device.ts";
+import { type Hearing, type Listener, MemoryDevice } from "../device/memory-pair.ts";
 import type { NextHopWaiter } from "../vfp/actions/next-hop.ts";
 import type { VfpDirection } from "../vfp/rule.ts";
-import { type Decision, type Drop, type Reply, drop } from "./decision.ts";
+import { type Decision, type Drop, type PipelineWitness, type Reply, drop } from "./decision.ts";
 import {
   PLAIN_FORWARDING,
   type TunnelHistory,
@@ -112,6 +114,35 @@ export class VirtualSwitch extends ProgrammedSwitch {
     else this.evaluate(passage);
   }
 
+  /**
+   * ARP requests came in at the uplink. They go to the host's vNIC as `handleFrame` sends them there, where nothing on the
+   * way looks at them.
+   */
+  hear(source: SwitchPort, requests: ArpRequests, by: Device): Hearing {
+    const { hostPort, ports } = this.tables;
+    const { device } = hostPort ?? source;
+    if (source.kind !== "external" || hostPort === undefined || !(device instanceof MemoryDevice))
+      return "listens";
+    const isPlainWay =
+      !this.isPlain &&
+      this.extension === undefined &&
+      this.env.clock.nowMs < this.nextSweepMs &&
+      device.isReady &&
+      !device.isWatched;
+    const isUntagged = source.vlan === 0 && hostPort.vlan === 0;
+    const isWireSound = source.wireFaults === undefined && !source.sendsToFabric;
+    const isForHost = source.virtualSubnets.length === 0 && hostPort.virtualSubnets.length === 0;
+    const isForPod = ports.some(
+      ({ deliversByAddress, ips }) => deliversByAddress && requests.askFor(ips, by),
+    );
+    if (!isPlainWay || !isUntagged || !isWireSound || !isForHost || isForPod) return "listens";
+    const { frames, bytes } = requests.reaching(by);
+    if (!hostPort.vfp.passOthers("in", frames)) return "listens";
+    source.count("out", bytes, frames);
+    hostPort.count("in", bytes, frames);
+    return device;
+  }
+
   /** A super frame is cut before outer headers go on; a rewrite takes it whole (dataplane.md §6.9). */
   private isCutFirst(source: SwitchPort, packet: Packet): boolean {
     if (!isSegmentable(packet.bytes, this.headers)) packet.segmentBytes = 0;
@@ -176,7 +207,13 @@ export class VirtualSwitch extends ProgrammedSwitch {
   private sendFrom(passage: Passage): void {
     const { port: source, packet } = passage;
     source.count("out", packet.length);
-    const decision = this.extension?.decide(this.tables, source, packet, this.headers);
+    const decision = this.extension?.decide(
+      this.tables,
+      source,
+      packet,
+      this.headers,
+      this.witnessOf(packet, this.extension.name),
+    );
     this.act(source, packet, decision ?? this.decide(passage));
   }
 
@@ -232,18 +269,18 @@ export class VirtualSwitch extends ProgrammedSwitch {
     }
   }
 
-  private send(packet: Packet, { ports, reason, frame }: Delivery): void {
+  private send(packet: Packet, { ports, reason, frame, further }: Delivery): void {
     const [only] = ports;
     if (ports.length === 1 && only !== undefined) {
       if (frame !== undefined) this.headers.parse(frame);
       this.deliver(only, frame ?? packet, reason);
-      return;
-    }
-    for (const port of ports) {
-      const copy = (frame ?? packet).copy();
-      this.headers.parse(copy);
-      this.deliver(port, copy, reason);
-    }
+    } else
+      for (const port of ports) {
+        const copy = (frame ?? packet).copy();
+        this.headers.parse(copy);
+        this.deliver(port, copy, reason);
+      }
+    if (further !== undefined) for (const other of further) this.send(packet, other);
   }
 
   private reply(source: SwitchPort, { vlan }: Packet, { frame, reason, isFromPort }: Reply): void {
@@ -382,6 +419,14 @@ export class VirtualSwitch extends ProgrammedSwitch {
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
+  /** Tells the recorder what a followed frame meets in the extension. */
+  private witnessOf({ tag }: Packet, place: string): PipelineWitness | undefined {
+    const { recorder, clock } = this.env;
+    if (tag === 0 || recorder === undefined) return undefined;
+    return (pipeline, frame) =>
+      recorder.record(tag, { kind: "pipeline", node: this.node, place, ...pipeline }, frame, clock.nowMs);
+  }
+
   private recordChoice(target: SwitchPort, packet: Packet, reason: string): void {
     if (packet.tag === 0) return;
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
@@ -401,7 +446,7 @@ function findTooLong({ mtuBytes }: Device, packet: Packet, { network }: Headers)
 }
 
 /** What happens at a port: a frame comes over its cable, a next hop is known, the time of a frame that waits is over. */
-class PortEvents implements Receiver, NextHopWaiter, Task {
+class PortEvents implements Listener, NextHopWaiter, Task {
   private readonly virtualSwitch: VirtualSwitch;
   private readonly port: SwitchPort;
 
@@ -412,6 +457,10 @@ class PortEvents implements Receiver, NextHopWaiter, Task {
 
   receive(packet: Packet): void {
     this.virtualSwitch.handleFrame(this.port, packet);
+  }
+
+  hear(requests: ArpRequests, by: Device): Hearing {
+    return this.virtualSwitch.hear(this.port, requests, by);
   }
 
   nextHopSettled(): void {

@@ -256,6 +256,14 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     return this.walkLayers(walk, isWhole);
   }
 
+  /** Passes frames that are not IP, as `process` does. @returns false where it would look at each; then nothing has changed. */
+  passOthers(direction: VfpDirection, frames: number): boolean {
+    if (!this.isEnabled) return true;
+    if (this.isBlocked || this.guardPost !== undefined) return false;
+    this.packets[direction] += frames;
+    return true;
+  }
+
   /**
    * Reads all frames of a burst that goes in `direction`, and what is kept of their flows, so that `processRead` waits for
    * none of it. Changes nothing. Until their turn comes, nobody else may change the frames.

@@ -1,4 +1,5 @@
 /** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports, forwarding of the rest. */
+import { segmentLength } from "#core/wire/segmentation.ts";
 import { defined } from "#core/base/assert.ts";
 import type { HookedStack } from "../hooked-stack.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
@@ -294,7 +295,13 @@ function forwardPacket(compartment: HookedStack, from: StackInterface, packet: P
   const route = compartment.output.routeFor(destination);
   // What connection tracking put together is cut as its sender cut it (net/ipv6/ip6_output.c, frag_max_size).
   const isCut = typeof destination === "bigint" && compartment.netfilter?.handled?.isReassembled === true;
-  const refusal = findForwardingRefusal(view, { router: compartment.name, from, route, isCut });
+  const refusal = findForwardingRefusal(view, {
+    router: compartment.name,
+    from,
+    route,
+    isCut,
+    lengthBytes: segmentLength(packet, view.totalLength),
+  });
   if (refusal !== undefined) {
     refuse(compartment, packet, refusal);
     return;

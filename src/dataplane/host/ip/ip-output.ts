@@ -1,5 +1,6 @@
 /** The sending side of IP: route, source address, next hop, fragmentation, and the way back to oneself. */
 import type { HookedStack } from "../hooked-stack.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { assert } from "#core/base/assert.ts";
 import type { Task } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -150,7 +151,8 @@ export class IpOutput {
   }
 
   /**
-   * Hands a packet whose headers are finished to the next hop, in fragments when it is too long.
+   * Hands a packet whose headers are finished to the next hop, in fragments when it is too long; a super frame in the segments
+   * that its sender left to a device to cut.
    * @returns false when it is too long and may not be fragmented.
    */
   emit(outgoing: OutgoingPacket, netInterface: StackInterface, nextHop: Ip, mtuBytes: number): boolean {
@@ -160,6 +162,11 @@ export class IpOutput {
       this.emitWhole(outgoing, netInterface, nextHop);
       return true;
     }
+    const segments = cutSuperFrame(packet);
+    if (segments !== undefined)
+      return segments.every((each) =>
+        this.emit({ ...outgoing, packet: each }, netInterface, nextHop, mtuBytes),
+      );
     if (view instanceof Ipv4View ? view.isDontFragment : outgoing.isWhole === true) return false;
     for (const fragment of this.fragment(packet, view, mtuBytes))
       this.emitWhole({ ...outgoing, packet: fragment }, netInterface, nextHop);

@@ -150,6 +150,11 @@ export class NeighborTable {
     return this.entries.get(ip)?.mac;
   }
 
+  /** Of whom it has an entry, in any state. */
+  addresses(): Iterable<Ip> {
+    return this.entries.keys();
+  }
+
   /** Forgets a neighbour; packets that wait for it are dropped. */
   remove(ip: Ip): void {
     const entry = this.entries.get(ip);

@@ -62,6 +62,8 @@ export interface Hop {
   readonly route: { readonly interface: Pick<Route["interface"], "name" | "mtuBytes"> } | undefined;
   /** It will be cut as its sender cut it, so its length does not matter. */
   readonly isCut: boolean;
+  /** Of a super frame: the length of what it is cut into; absent: that of the packet. */
+  readonly lengthBytes?: number;
 }
 
 /** What a TTL is called in the packet's family. */
@@ -71,8 +73,8 @@ export function nameOfLimit(ip: Ip): string {
 
 /** Of a packet that a router has to pass on (RFC 1812 §5.2, §5.3; RFC 8200 §3); undefined: it goes on. */
 export function findForwardingRefusal(view: IpView, hop: Hop): Refusal | undefined {
-  const { ttl, source, destination, totalLength } = view;
-  const { router, from, route, isCut } = hop;
+  const { ttl, source, destination } = view;
+  const { router, from, route, isCut, lengthBytes: totalLength = view.totalLength } = hop;
   if (isLinkLocal(source) || isLinkLocal(destination)) {
     // RFC 4291 §2.5.6. No ICMP error: both ends live on the link.
     const text = `${formatIp(source)} to ${formatIp(destination)}: link-local addresses end at ${from.name}`;
