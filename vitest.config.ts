@@ -99,7 +99,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/wine/**/*.wine.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 120_000,
-          hookTimeout: 180_000,
+          hookTimeout: 600_000,
           expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
           // What a program under Wine wrote is the only trace of why it failed.

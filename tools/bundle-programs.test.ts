@@ -25,3 +25,15 @@ it("leaves a part that is handed on as a whole as it was", () => {
 function main() { return Object.keys(node_http).length; }`;
   expect(run(code)).toEqual([["node:http"], 2]);
 });
+
+it("makes an object of a class of a part", () => {
+  const code = `let node_fs = require("node:fs");
+function main() { return new node_fs.Stats("a").given; }`;
+  class Stats {
+    readonly given: string;
+    constructor(given: string) {
+      this.given = given;
+    }
+  }
+  expect(runInNewContext(`${withLazyBuiltIns(code)}\nmain()`, { require: () => ({ Stats }) })).toBe("a");
+});

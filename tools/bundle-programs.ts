@@ -56,7 +56,7 @@ export function checkOfNode(name: string): string {
 const BUILT_IN = /^let (node_\w+) = require\("(node:[\w/]+)"\);$/gm;
 /** Such a part, otherwise than by a member of it. */
 const HANDED_ON = /(?<!^let )\b(node_\w+)\b(?!\.)/gm;
-const BUILT_IN_OR_USE = /^let (node_\w+) = require\("node:[\w/]+"\);$|\b(node_\w+)\./gm;
+const BUILT_IN_OR_USE = /^let (node_\w+) = require\("node:[\w/]+"\);$|\b(new )?(node_\w+)\./gm;
 
 /**
  * Parts of Node are loaded by the first use in place of the start: `node:readline` alone costs a plugin a quarter of the
@@ -66,10 +66,12 @@ const BUILT_IN_OR_USE = /^let (node_\w+) = require\("node:[\w/]+"\);$|\b(node_\w
 export function withLazyBuiltIns(code: string): string {
   const parts = new Map([...code.matchAll(BUILT_IN)].map(([, name = "", part = ""]) => [name, part]));
   for (const [, name = ""] of code.matchAll(HANDED_ON)) parts.delete(name);
-  return code.replace(BUILT_IN_OR_USE, (text: string, declared?: string, used?: string) => {
+  return code.replace(BUILT_IN_OR_USE, (text: string, declared?: string, made?: string, used?: string) => {
     const name = declared ?? used ?? "";
     const part = parts.get(name);
     if (part === undefined) return text;
+    // Without brackets `new` would take the call of the function, and not the class that it gives.
+    if (made !== undefined) return `new (${name}$()).`;
     if (declared === undefined) return `${name}$().`;
     return `var ${name}$part;\nfunction ${name}$() {\n\treturn ${name}$part ??= require("${part}");\n}`;
   });

@@ -4,8 +4,9 @@
  * printed as one verdict. Every file is linted as well: one that its `.source.txt` calls healthy or a reference must give
  * no error, one whose fault is known and visible must give a finding. What HNS printed is restored and has to come back
  * out with every field (`check-dumps.ts`); what vfpctrl printed is read and has to come back with every line. Configurations
- * of CNI run on a node of their own (`check-cni.ts`). Exit code 1 when a flow came out otherwise than documented, when lint
- * did, when a field or line was lost, when a configuration neither ran nor was refused by name, or when anything broke.
+ * of CNI run on a node of their own (`check-cni.ts`). What commands printed on Windows is held against the forms that
+ * `mullion exec` prints (`check-exec.ts`). Exit code 1 when a flow came out otherwise than documented, when lint
+ * did, when a field or line was lost, when a line has a form that exec does not print, when a configuration neither ran nor was refused by name, or when anything broke.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -19,6 +20,7 @@ import { decodeSource, lint } from "#diagnose/lint/mod.ts";
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
+import { type Forms, checkExecText, readForms } from "./check-exec.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { parseRules } from "#diagnose/vfp-text/parse-rules.ts";
 import { ruleListLines } from "#dataplane/vfp/listing/print-rules.ts";
@@ -99,6 +101,8 @@ function knownOf(path: string): {
   readonly isOfVfp: boolean;
   /** It is a configuration of CNI. */
   readonly isOfCni: boolean;
+  /** How it says what it is: `ipconfig in a pod`. */
+  readonly command: string;
 } {
   const source = path.replace(/\.[^.]+$/, ".source.txt");
   const text = existsSync(source) ? readFileSync(source, "utf8") : "";
@@ -110,6 +114,7 @@ function knownOf(path: string): {
     isOfHns: /^what:\s*(?:Get-Hns|hnsdiag)/im.test(text),
     isOfVfp: /^what:\s*vfpctrl \/(?:list-(?:layer|group|rule)|get-rule)/im.test(text),
     isOfCni: /^what:.*\bCNI con/im.test(text),
+    command: /^what:(.*)$/m.exec(text)?.[1] ?? "",
   };
 }
 
@@ -168,6 +173,21 @@ function checkVfpFile(path: string): number {
   return problems.length + lost.length;
 }
 
+/** The findings of one text of commands: lines of a form that `mullion exec` does not print. */
+function checkExecFile(path: string, forms: Forms): number {
+  const source = decodeSource(path, readFileSync(path));
+  if (source === undefined) return 0;
+  const verdicts = checkExecText(source.text, knownOf(path).command, forms);
+  if (verdicts.length === 0) return 0;
+  print(path);
+  for (const { command, same, leftOut, other } of verdicts) {
+    print(`  ${command}: ${same} lines of our forms`);
+    for (const line of leftOut) print(`    left out, ${line}`);
+    for (const line of other) print(`    OTHER ${line}`);
+  }
+  return verdicts.reduce((count, { other }) => count + other.length, 0);
+}
+
 /** Longer texts stand below the table. */
 const CELL_MAX = 40;
 
@@ -210,6 +230,9 @@ print("dumps of HNS");
 for (const path of others) findings += await checkHnsFile(path);
 print("texts of vfpctrl");
 for (const path of others) findings += checkVfpFile(path);
+print("outputs of commands");
+const forms = await readForms();
+for (const path of others) findings += checkExecFile(path, forms);
 print("configurations of CNI");
 findings += await checkCniFiles(others);
 print(

@@ -21,6 +21,7 @@ import { dumpSchema } from "#contracts/hcn/dumps.ts";
 import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/error-documents.ts";
 import { logFindingsSchema, logFolderFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
 import { doctorSchema } from "#diagnose/doctor/doctor.ts";
+import { doctorEventSchema } from "#diagnose/doctor/finding-history.ts";
 import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "./format-index.ts";
 import {
   REPORT_SHAPES,
@@ -105,6 +106,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
     { path: "schemas/log-folder-findings.v1alpha1.json", text: formatJson(logFolderFindingsSchema()) },
     { path: "schemas/doctor-report.v1alpha1.json", text: formatJson(doctorSchema()) },
+    { path: "schemas/doctor-event.v1alpha1.json", text: formatJson(doctorEventSchema()) },
     { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
     { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
     { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },

@@ -5,9 +5,9 @@
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { env } from "node:process";
+import { cacheFolder } from "./cache-folder.ts";
 
 /** The oldest that builds hcsshim: what `go` says in test/wine/go/go.mod. */
 const NEEDED: readonly [major: number, minor: number] = [1, 23];
@@ -26,11 +26,6 @@ export interface GoPlaces {
   readonly needed?: readonly [major: number, minor: number];
   readonly programs?: readonly string[];
   readonly cache?: string;
-}
-
-function cacheFolder(): string {
-  const cache = env["XDG_CACHE_HOME"] ?? "";
-  return join(cache === "" ? join(homedir(), ".cache") : cache, "mullion", "go");
 }
 
 /** `1.26.8`; undefined when there is no such program. */
@@ -91,7 +86,7 @@ function fetchWith(
 export function findGo({
   needed = NEEDED,
   programs = PROGRAMS,
-  cache = cacheFolder(),
+  cache = cacheFolder("go"),
 }: GoPlaces = {}): string {
   const found = programs.map((program) => ({ program, version: versionOf(program) }));
   for (const { program, version } of found) {

@@ -6,9 +6,9 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { env } from "node:process";
+import { cacheFolder } from "./cache-folder.ts";
 import { findGo } from "./go-toolchain.ts";
 
 /** What flannel's go.mod asks for. */
@@ -79,11 +79,6 @@ const RECIPES: Readonly<Record<BuiltProgram, Recipe>> = {
 
 export const BUILT_PROGRAMS: readonly BuiltProgram[] = Object.keys(RECIPES) as BuiltProgram[];
 
-function cacheFolder(): string {
-  const cache = env["XDG_CACHE_HOME"] ?? "";
-  return join(cache === "" ? join(homedir(), ".cache") : cache, "mullion", "live");
-}
-
 function moduleFolder({ module }: Recipe): string {
   return join(ROOT, "test", "live", "go", module);
 }
@@ -113,7 +108,7 @@ function pathOf(name: BuiltProgram): { readonly path: string; readonly version: 
     .update(texts.join("") + COMPILER_FLAGS)
     .digest("hex")
     .slice(0, 12);
-  return { path: join(cacheFolder(), `${recipe.module}-${version}-${digest}`, name), version };
+  return { path: join(cacheFolder("live"), `${recipe.module}-${version}-${digest}`, name), version };
 }
 
 /** The program in the folder that KUBEBUILDER_ASSETS names; undefined when it has none. */

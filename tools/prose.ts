@@ -28,9 +28,29 @@ export const FOREIGN_PROGRAMS: Readonly<Record<string, ForeignPrograms>> = {
     count: 4,
     reason: "what bash, zsh, fish and PowerShell run to complete a line: a function in the language of each",
   },
+  "src/cli/mullion/cluster/shell.ts": {
+    count: 1,
+    reason: "what sh does before a command has the name servers of a pod",
+  },
+  "src/cluster/live/sandbox.node.ts": {
+    count: 1,
+    reason: "what sh does to give a process a file system of its own",
+  },
   "src/cli/programs/launchers.ts": {
     count: 2,
     reason: "the files that start a program: one for sh, one for Node; what they say comes from data/words",
+  },
+  "src/programs/ovn/northd/router-flows.ts": {
+    count: 2,
+    reason: "matches and actions of logical flows, in the language of ovn-sb(5)",
+  },
+  "src/programs/ovn/northd/switch-flows.ts": {
+    count: 1,
+    reason: "actions of a logical flow, in the language of ovn-sb(5)",
+  },
+  "src/programs/ovn/northd/translation-flows.ts": {
+    count: 1,
+    reason: "actions of a logical flow, in the language of ovn-sb(5)",
   },
 };
 

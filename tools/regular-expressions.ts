@@ -1,16 +1,17 @@
 /**
  * Patterns that take longer than their text is long. `npm run patterns` asks recheck about every pattern of the program: each
  * literal, and each `new RegExp` whose text can be told from the source. What it finds must be mended, or stand in ALLOWED
- * with the reason why no text can be long there. Verdicts are kept in `node_modules/.cache`, by pattern.
+ * with the reason why no text can be long there. Verdicts are kept in `~/.cache/mullion/patterns`, by pattern.
  *
  * The checker runs as JavaScript in threads of this program: its own process, which it takes when it may choose, has no limit
  * of time for the search, proves some patterns in minutes that take JavaScript a second, and is not there on every system.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker, isMainThread, parentPort } from "node:worker_threads";
 import { parseAst } from "rolldown/parseAst";
+import { cacheFolder } from "./cache-folder.ts";
 import { type SourceFile, isTest, readFiles, readImportMap, resolveImport } from "./source-files.ts";
 
 export interface Pattern {
@@ -238,7 +239,13 @@ type Check = (source: string, flags: string, options: Readonly<Record<string, un
 
 /** By name: the types of the package are not needed, and what has it not installed reads so. */
 const CHECKER = "recheck";
-const CACHE = "node_modules/.cache/mullion/patterns.json";
+/** A verdict is of the pattern and of the checker's version alone, so all clones share it. */
+function cachePath(): string {
+  const { version } = JSON.parse(readFileSync(`node_modules/${CHECKER}/package.json`, "utf8")) as {
+    readonly version: string;
+  };
+  return join(cacheFolder("patterns"), `${CHECKER}-${version}.json`);
+}
 /** Of the proof: what it finds at all it finds soon. Then of the search for an attack. */
 const PROOF_MS = 3_000;
 const SEARCH_MS = 60_000;
@@ -252,7 +259,7 @@ const NO_VERDICT = "not judged in time";
 
 function readCache(): Map<string, string> {
   try {
-    return new Map(Object.entries(JSON.parse(readFileSync(CACHE, "utf8")) as Record<string, string>));
+    return new Map(Object.entries(JSON.parse(readFileSync(cachePath(), "utf8")) as Record<string, string>));
   } catch {
     return new Map();
   }
@@ -261,8 +268,9 @@ function readCache(): Map<string, string> {
 /** What was judged stays judged, also when the program is ended. */
 function writeCache(verdicts: ReadonlyMap<string, string>): void {
   const known = [...verdicts].filter(([, verdict]) => verdict !== NO_VERDICT);
-  mkdirSync(dirname(CACHE), { recursive: true });
-  writeFileSync(CACHE, JSON.stringify(Object.fromEntries(known)));
+  const path = cachePath();
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify(Object.fromEntries(known)));
 }
 
 /** Asks again, with more patience, when most of the time went to others: what is judged does not depend on them. */

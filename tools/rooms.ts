@@ -36,7 +36,7 @@ export const ROOMS: readonly Room[] = [
   { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "policy", "ovn", "azure", "docker"]] },
   { name: "hns", inside: [] },
   { name: "dataplane", inside: [["fabric"], ["ovs"], ["host"], ["switch"], ["vfp", "device"]] },
-  { name: "contracts", inside: [["hcn", "cni", "kubernetes"]] },
+  { name: "contracts", inside: [["hcn", "cni", "kubernetes", "ovsdb"]] },
   { name: "core", inside: [["catalogue"], ["wire"], ["net"], ["base"]] },
 ];
 

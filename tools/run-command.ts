@@ -15,6 +15,7 @@ import { resolve, trace } from "#cli/mullion/trace.ts";
 import type { Verbs } from "#cli/mullion/verbs.ts";
 import { doctor } from "#cli/mullion/doctor.ts";
 import { exec } from "#cli/mullion/exec.ts";
+import { list as listOvn, listFlows, show as showOvn } from "#cli/mullion/ovn/show.ts";
 import { trace as traceFlows } from "#cli/mullion/ovn/trace.ts";
 import { verify } from "#cli/mullion/verify.ts";
 import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
@@ -39,14 +40,19 @@ export const VERBS: Verbs = {
   demo,
   up: notHere,
   ui: notHere,
+  shell: notHere,
+  logs: notHere,
+  capture: notHere,
+  top: notHere,
   apply: notHere,
   delete: notHere,
   down: notHere,
   node: notHere,
   controlPlane: notHere,
   pass: notHere,
-  ovn: { trace: traceFlows },
+  ovn: { trace: traceFlows, show: showOvn, list: listOvn, listFlows },
   cni: { attach: notHere, gc: notHere, status: notHere, version: notHere },
+  docker: { create: notHere, list: notHere, inspect: notHere, remove: notHere },
   hns: {
     get: getHns,
     dump,

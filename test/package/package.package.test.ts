@@ -246,13 +246,20 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/hns.sock") as string]);
   });
 
+  it("doctor reads files in threads", () => {
+    const folder = join(installed, "examples", "broken-node", "collected");
+    const [one, two] = ["1", "2"].map((threads) => bin("mullion", ["doctor", folder, "--threads", threads]));
+    expect(two).toEqual(one);
+    expect([one?.status, one?.stdout]).toEqual([1, expect.stringMatching(/\S/) as string]);
+  });
+
   it("vfpctrl and pktmon, on a cluster file", () => {
     const file = join(installed, "examples", "two-windows-nodes", "cluster.yaml");
     const ports = bin("vfpctrl", ["/list-vmswitch-port", "--mullion-file", file]);
     expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
     const counters = bin("pktmon", ["counters", "--mullion-file", file]);
     expect([counters.status, counters.stderr]).toEqual([0, ""]);
-    const tools = ["flanneld", "hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"];
+    const tools = ["agnhost", "flanneld", "hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"];
     expect([...TOOLS].toSorted()).toEqual(tools);
   });
 

@@ -297,7 +297,14 @@ describe("lint and verify of a policy of another API", () => {
       "selects 1 pod on Windows for egress",
     ],
     ["NetworkPolicy", "crd.projectcalico.org/v1", "{ selector: has(quarantine) }", undefined],
-    ["CiliumNetworkPolicy", "cilium.io/v2", "{ endpointSelector: {} }", "may be about 1 pod on Windows"],
+    // Without a section of rules it denies nothing.
+    ["CiliumNetworkPolicy", "cilium.io/v2", "{ endpointSelector: {} }", undefined],
+    [
+      "CiliumNetworkPolicy",
+      "cilium.io/v2",
+      "{ endpointSelector: {}, ingress: [{}] }",
+      "selects 1 pod on Windows for ingress",
+    ],
     ["IPPool", "crd.projectcalico.org/v1", "{ cidr: 10.9.0.0/16 }", undefined],
   ])("%s of %s: %s", async (kind, apiVersion, spec, said) => {
     const text = object(apiVersion, kind).replace("spec: {}", `spec: ${spec}`);
@@ -313,7 +320,11 @@ describe("lint and verify of a policy of another API", () => {
   it.each([
     ["policy: antrea", "the pipeline of Antrea is missing here", "or write policy: calico"],
     ["policy: Antrea", "the pipeline of Antrea is missing here", "or write policy: calico"],
-    ["policy: ovn-kubernetes", "the ACLs of OVN-Kubernetes are missing here", "Leave policy out"],
+    [
+      "policy: ovn-kubernetes",
+      "the ACLs of OVN-Kubernetes come with network.plugin: ovn-kubernetes",
+      "Leave policy out",
+    ],
     ["policy: cilium", "Cilium has no part for Windows", "Write policy: none"],
     [
       "network: { plugin: antrea }",

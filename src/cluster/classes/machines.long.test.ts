@@ -10,6 +10,7 @@ import { comparedFields, isLeftOut } from "./left-out.ts";
 import { type Machine, Machines } from "./machine.ts";
 
 const NO_MEMORIES = { of: () => ({}), isUp: () => true, shared: [] };
+const SEED = Number(process.env["SEED"] ?? 0);
 const NAMES = Object.keys(NETWORKS) as readonly NetworkName[];
 
 /** Everything of a machine that may change, as the comparison meets it. */
@@ -107,11 +108,11 @@ describe("one deviation among many", () => {
   it.each(["L2Bridge", "Overlay"] as const)(
     "is found among twelve nodes, and nothing else is: %s",
     async (network) => {
-      const seeds = Array.from({ length: 250 }, (_, seed) => seed);
+      const seeds = Array.from({ length: 50 }, (_, step) => 5 * step + (SEED % 5));
       const { named, missed, falseAlarms } = await countDeviations(twinTexts(network, "healthy", 12), seeds);
       expect(missed).toEqual([]);
       expect(falseAlarms).toEqual([]);
-      expect(named).toBeGreaterThan(150);
+      expect(named).toBeGreaterThan(30);
     },
   );
 });

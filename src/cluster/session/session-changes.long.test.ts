@@ -5,6 +5,6 @@ const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 
 describe(`a running cluster that changes all the time, replay: SEED=${seed} npm run test:long -- cluster/`, () => {
   it("keeps nothing of what is gone", async () => {
-    await surviveChanges(seed, 300, 30);
+    await surviveChanges(seed, 120, 30);
   });
 });
