@@ -2,6 +2,7 @@
  * The gate through which all output of all programs goes: nothing else writes to standard output or standard error (a test
  * of tools/tidy.ts holds it). What steers a terminal is written so that it is seen: texts of JSON stay the same values.
  */
+import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { visibleText } from "#core/base/visible-text.ts";
 import { errorCode } from "#core/base/thrown.ts";
@@ -27,19 +28,33 @@ export function writeStatus(text: string): void {
 /**
  * Writes without Node's streams, which take milliseconds to make, and which Node for Windows cannot make of Wine's
  * pipes. What a pipe that does not block has no room for goes through the stream after all.
+ * @returns false when it cannot be written, which is then said on standard error.
  */
-export function writeOutputAtOnce(descriptor: Descriptor, text: string): void {
+export function writeOutputAtOnce(descriptor: Descriptor, text: string): boolean {
   let rest: Uint8Array = Buffer.from(visibleText(text));
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (error) {
-      // A caller that does not read any more is none of the plugin's business.
-      if (errorCode(error) !== "EAGAIN") return;
+      const code = errorCode(error);
+      if (code !== "EAGAIN") {
+        // A caller that does not read any more is none of the plugin's business.
+        if (code === "EPIPE") return true;
+        if (descriptor === STDOUT) writeOutputAtOnce(STDERR, `cannot write to standard output: ${code}\n`);
+        return false;
+      }
       streamOf(descriptor)
         .on("error", () => undefined)
         .write(rest);
-      return;
+      return true;
     }
   }
+  return true;
+}
+
+/** Writes bytes that are for a program, such as a capture. Resolves when the reader has room for more. */
+export async function writeOutputBytes(bytes: Uint8Array): Promise<void> {
+  const stream = streamOf(STDOUT);
+  if (stream.write(bytes)) return;
+  await once(stream, "drain");
 }

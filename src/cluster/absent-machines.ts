@@ -9,8 +9,8 @@ import { type Mac, isGroupMac } from "#core/net/mac.ts";
 import { ArpView } from "#core/wire/arp.ts";
 import { ETHERNET_HEADER_BYTES, EtherType } from "#core/wire/ethernet.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { Receiver } from "#dataplane/device/device.ts";
-import { MemoryDevice } from "#dataplane/device/memory-pair.ts";
+import type { ArpRequests } from "#dataplane/device/arp-requests.ts";
+import { type Hearing, type Listener, MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster, CopiedPart, Demand } from "./cluster.ts";
 
@@ -54,7 +54,7 @@ class Owners {
 }
 
 /** The far end of the cable of a machine that is not there. */
-class AbsentMachine implements Receiver {
+class AbsentMachine implements Listener {
   private readonly node: string;
   private readonly demand: Demand;
   private readonly owners: Owners;
@@ -69,6 +69,13 @@ class AbsentMachine implements Receiver {
     if (!this.isNeeded(packet)) return;
     this.demand.nodes.add(this.node);
     throw new MachineAbsent(this.node);
+  }
+
+  /** It would note the senders, and no more, where others are asked. */
+  hear(requests: ArpRequests): Hearing {
+    for (const ip of requests.targets())
+      if (this.owners.of(ip)?.includes(this.node) !== false) return "listens";
+    return undefined;
   }
 
   /** All but a question for the MAC of somebody else, of which it would note the sender. */

@@ -386,6 +386,26 @@ describe("routes of the cloud provider", () => {
     expect(ask(await openTestCluster(text(without)), "pod/a", "pod/c")[0]).toBe("azure-security-rule-denied");
   });
 
+  it("of flannel's host-gw are two: flanneld leads in the nodes, the controller in the cloud, and both are needed", async () => {
+    const flannel = (routes: string): string =>
+      text({ ...CLOUD, hasLinuxNode: true })
+        .replace("plugin: win-bridge", "plugin: flannel\n  backend: host-gw")
+        .replace(/  routes: cloud\n/, routes)
+        .replaceAll(/, address: 10\.244[.0-9]+/g, "");
+    const { cluster } = (await openSessionWorld(flannel("  routes: cloud\n"))).session;
+    expect(userRoutes(cluster)).toEqual(BOTH);
+    const routes = cluster.nodes[0]!.host.root.listRoutes();
+    expect(routes.map(({ prefix, nextHop }) => `${formatPrefix(prefix)} ${nextHop}`)).toContain(
+      `10.244.2.0/24 ${cluster.nodes[1]!.spec.address}`,
+    );
+    const [there, told] = ask(cluster, "pod/a", "pod/c");
+    expect(there).toBe("answered");
+    expect(told).toContain("route 10.244.2.0/24 win-2 of subnet nodes (User): VirtualAppliance 10.240.0.5");
+    // The gateway's MAC is Azure's for every address: where a route of a node leads does not count outside of it.
+    const without = await openSessionWorld(flannel(""));
+    expect(ask(without.session.cluster, "pod/a", "pod/c")[0]).toBe("azure-security-rule-denied");
+  });
+
   it("are not written while Azure throttles, for an hour: told of the nodes, nothing led wrongly, and then they are", async () => {
     const { subnetRules: _, ...open } = CLOUD;
     const world = await openSessionWorld(text({ ...open, throttledSeconds: 3_600 }));

@@ -6,7 +6,7 @@ import type { VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { fork } from "#core/base/fork.ts";
 import type { Recorder } from "#core/base/recorder.ts";
-import type { Receiver } from "#dataplane/device/device.ts";
+import type { FrameWatcher, Receiver } from "#dataplane/device/device.ts";
 import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
@@ -16,6 +16,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Host } from "#dataplane/host/host.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import type { OvsdbTables } from "#dataplane/ovs/ovsdb-tables.ts";
 import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { Enforcement } from "./policies/enforcement.ts";
@@ -67,6 +68,12 @@ export interface CopiedPart {
   standIns(cluster: Cluster): ReadonlyMap<object, object>;
 }
 
+/** Both databases of OVN as they are, for who prints them. Frozen. */
+export interface OvnTables {
+  readonly northbound: OvsdbTables;
+  readonly southbound: OvsdbTables;
+}
+
 export interface Cluster {
   /** As its nodes are now. */
   file: ClusterFile;
@@ -83,12 +90,14 @@ export interface Cluster {
   readonly demand: Demand;
   /** The nodes that copies hold; absent: all. */
   readonly part?: CopiedPart;
-  /** What takes frames out of the simulation, where the segment is real; in copies `NOWHERE` has its place. */
-  readonly outlets: Set<Receiver>;
+  /** What takes frames out of the simulation, where the segment is real, and who captures; in copies `NOWHERE` has its place. */
+  readonly outlets: Set<Receiver | FrameWatcher>;
   /** By order of creation. */
   readonly pods: ClusterPod[];
   /** Kubernetes' objects, as they were when the cluster last settled. */
   objects: ClusterObjects;
+  /** OVN's databases; absent with another plugin. Frozen. */
+  ovn?: OvnTables;
   /** Absent where nothing is said about an engine of NetworkPolicies. */
   enforcement?: Enforcement;
 }

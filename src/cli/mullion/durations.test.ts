@@ -46,6 +46,8 @@ const PLACES: Readonly<Record<string, readonly [words: string, field: readonly s
       1,
     ],
     "resolve --interval": ["resolve pod/a web --times 2 --interval TIME", ["intervalMs"]],
+    "top --interval": ["top --interval TIME", ["intervalMs"]],
+    "doctor --pause": ["doctor collected --watch --pause TIME", ["watchEveryMs"]],
     "bring-up --patience": ["bring-up -f c.yaml --patience TIME", ["patienceMs"], 1_000],
   };
 

@@ -27,6 +27,8 @@ const FLAGS = flagsOf(PROGRAM).filter(({ option }) => !option.hidden);
 const SEVERAL: Readonly<Record<string, readonly string[]>> = {
   // A card of a machine, and one with the length of its subnet.
   "--adapter": ["<name=address/length>", "<name=address>"],
+  // Behind doctor's flags stand the paths of files, so it takes the socket from the environment.
+  "--hns": ["[socket]", ""],
   // An object of HNS has a GUID, a fault a name.
   "--id": ["<guid>", "<name>"],
   // By name or id where a person creates; HNS' own id in a plan of faults.

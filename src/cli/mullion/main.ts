@@ -1,4 +1,5 @@
 /** The executable `mullion`. Verbs are loaded when they are chosen, so that a light one starts at once. */
+import { isMainThread } from "node:worker_threads";
 import { packageVersion } from "../installation.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
@@ -19,6 +20,10 @@ const VERBS: Verbs = {
   merge: async (...given) => (await import("./merge.ts")).merge(...given),
   up: async (...given) => (await import("./cluster/up.ts")).up(...given),
   ui: async (...given) => (await import("./web/ui.ts")).ui(...given),
+  shell: async (...given) => (await import("./cluster/shell.ts")).shell(...given),
+  logs: async (...given) => (await import("./cluster/shell.ts")).logs(...given),
+  capture: async (...given) => (await import("./cluster/capture.ts")).capture(...given),
+  top: async (...given) => (await import("./cluster/top.ts")).top(...given),
   apply: async (...given) => (await import("./cluster/apply.ts")).apply(...given),
   delete: async (...given) => (await import("./cluster/apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./cluster/down.ts")).down(...given),
@@ -55,8 +60,17 @@ const VERBS: Verbs = {
     remove: async (...given) => (await import("./programs/programs.ts")).realPrograms().remove(...given),
     run: async (...given) => (await import("./programs/programs.ts")).realPrograms().run(...given),
   },
+  docker: {
+    create: async (...given) => (await import("./docker/network.ts")).createNetwork(...given),
+    list: async (...given) => (await import("./docker/network.ts")).listNetworks(...given),
+    inspect: async (...given) => (await import("./docker/network.ts")).inspectNetworks(...given),
+    remove: async (...given) => (await import("./docker/network.ts")).removeNetworks(...given),
+  },
   ovn: {
     trace: async (...given) => (await import("./ovn/trace.ts")).trace(...given),
+    show: async (...given) => (await import("./ovn/show.ts")).show(...given),
+    list: async (...given) => (await import("./ovn/show.ts")).list(...given),
+    listFlows: async (...given) => (await import("./ovn/show.ts")).listFlows(...given),
   },
   vfp: {
     ports: async (...given) => (await import("./vfp/vfp.ts")).ports(...given),
@@ -81,4 +95,6 @@ async function main(): Promise<void> {
   });
 }
 
-void main();
+// A thread of this program reads files for doctor.
+if (isMainThread) void main();
+else void import("./doctor-readers.ts").then(({ serveReading }) => serveReading());

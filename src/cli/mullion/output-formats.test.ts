@@ -19,6 +19,7 @@ import { create } from "./hns/change.ts";
 import { check, repair } from "./hns/check.ts";
 import { fault } from "./hns/fault.ts";
 import { get as getHns } from "./hns/get.ts";
+import { list as listOvn } from "./ovn/show.ts";
 import { createProgram, runMullion } from "./program.ts";
 import { realPrograms } from "./programs/programs.ts";
 import { resolve } from "./trace.ts";
@@ -35,7 +36,11 @@ pods:
   - { name: b, node: win-1 }
 `;
 const BRING_UP = "examples/flannel-bring-up/cluster.yaml";
+const OVN = "examples/ovn-transparent/cluster.yaml";
+const OVN_OBJECTS = "examples/ovn-transparent/objects.yaml";
 const FILES = {
+  [OVN]: readFileSync(OVN, "utf8"),
+  [OVN_OBJECTS]: readFileSync(OVN_OBJECTS, "utf8"),
   "c.yaml": CLUSTER,
   "kp.log":
     "E1122 proxier.go:1 hcnCreateLoadBalancer failed: The specified port already exists. (0x803b0013)\n",
@@ -82,7 +87,11 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   "vfp ports": ["-f c.yaml"],
   "vfp show": ["pod/a -f c.yaml"],
   "vfp diff": ["pod/a pod/b -f c.yaml"],
+  "ovn nb list": [`ACL -f ${OVN}`],
+  "ovn sb list": [`Chassis -f ${OVN}`],
   programs: [""],
+  // Of a cluster that runs: workloads.live.test.ts.
+  top: [],
 };
 
 const runner = new InProcessRunner(new Map([["main", new ScriptedPlugin("main")]]), "linux");
@@ -91,6 +100,7 @@ const VERBS = allVerbs(async () => Promise.reject(new Error("this verb is not ru
   bringUp,
   cni: cniVerbs({ env: {}, platform: "linux", currentFolder: "/work", runner, ownPlugins: () => "/own" }),
   hns: { get: getHns, create, fault, check, repair },
+  ovn: { list: listOvn },
   resolve,
   programs: { list: realPrograms().list },
   vfp: { ports, show, diff },

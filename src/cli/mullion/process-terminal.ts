@@ -1,14 +1,14 @@
 /** The terminal of the real process. */
-import { STDERR, STDOUT, writeOutput, writeStatus } from "../output.ts";
-import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { STDERR, STDOUT, writeOutput, writeOutputBytes, writeStatus } from "../output.ts";
+import { close, closeSync, createReadStream, openSync, readSync, write } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { constants } from "node:os";
+import { availableParallelism, constants } from "node:os";
 import { join, resolve as absolutePath } from "node:path";
-import { writeNamedFile } from "#core/base/owner-only.node.ts";
-import { styleText } from "node:util";
+import { promisify, styleText } from "node:util";
+import { openNamedFile, writeNamedFile } from "#core/base/owner-only.node.ts";
 import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { type Terminal, textColumns } from "./terminal.ts";
+import { type ByteSink, type Terminal, textColumns } from "./terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Whoever is asked a second time after this ends at once. */
@@ -118,6 +118,20 @@ async function listFolder(path: string, isRecursive: boolean): Promise<readonly 
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
 }
 
+const writeTo = promisify(write);
+const closeFile = promisify(close);
+
+async function openFile(path: string): Promise<ByteSink> {
+  if (path === "-") return { write: writeOutputBytes, close: () => Promise.resolve() };
+  const file = openNamedFile(path);
+  return {
+    write: async (bytes) => {
+      for (let at = 0; at < bytes.length; ) at += (await writeTo(file, bytes, at)).bytesWritten;
+    },
+    close: () => closeFile(file),
+  };
+}
+
 type Style = Parameters<typeof styleText>[0];
 
 /** Colours appear only where the stream shows them; NO_COLOR and FORCE_COLOR are obeyed (node:util). */
@@ -135,6 +149,7 @@ export function processTerminal(): Terminal {
     status: writeStatus,
     columns: textColumns(process.stdout),
     isInteractive: process.stdout.isTTY,
+    threads: availableParallelism(),
     bold: (text) => style("bold", text),
     dim: (text) => style("dim", text),
     red: (text) => style("red", text),
@@ -148,6 +163,7 @@ export function processTerminal(): Terminal {
       path === "-" ? process.stdin : createReadStream(path, { highWaterMark: STREAM_PIECE_BYTES }),
     listFolder,
     writeFile: async (path, bytes) => writeNamedFile(path, bytes),
+    openFile,
     untilInterrupted(): Promise<void> {
       return new Promise((resolve) => {
         let firstAtMs: number | undefined;

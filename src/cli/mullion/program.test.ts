@@ -50,7 +50,7 @@ describe("help", () => {
     [[], /^Usage: mullion VERB/],
     [
       ["--help"],
-      /Verbs:\n {2}trace .*\n {2}resolve .*\n {2}exec .*\n {2}get .*\n {2}verify .*\n {2}up .*\n {2}ui .*\n {2}apply .*\n {2}delete .*\n {2}down /,
+      /Verbs:\n {2}trace .*\n {2}resolve .*\n {2}exec .*\n {2}get .*\n {2}verify .*\n {2}up .*\n {2}ui .*\n {2}shell .*\n {2}logs .*\n {2}capture .*\n {2}top .*\n {2}apply .*\n {2}delete .*\n {2}down /,
     ],
     [["help", "trace"], /^Usage: mullion trace \[options\] <from> <to>/],
     [["trace", "--help"], /Examples:\n {2}mullion trace -f examples/],

@@ -11,6 +11,7 @@ import { wrap } from "#core/base/text-layout.ts";
 import { reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addCompletion } from "./completion/completion-command.ts";
+import { addDocker } from "./docker/commands.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
 import { STACK_KINDS } from "#cluster/api/client.ts";
@@ -34,6 +35,7 @@ import { addDoctor } from "./doctor-command.ts";
 import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
+import { addCapture, addLogs, addShell, addTop } from "./cluster/live-commands.ts";
 import { addApply, addDelete, addDown, addUi, addUp } from "./cluster/running-commands.ts";
 import {
   PAGE_FORMATS,
@@ -482,8 +484,11 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "ovn" | "programs" | "vfp">> & {
+export type GivenVerbs = Partial<
+  Omit<Verbs, "cni" | "docker" | "hns" | "kube" | "ovn" | "programs" | "vfp">
+> & {
   readonly cni?: Partial<Verbs["cni"]>;
+  readonly docker?: Partial<Verbs["docker"]>;
   readonly hns?: Partial<Verbs["hns"]>;
   readonly kube?: Partial<Verbs["kube"]>;
   readonly programs?: Partial<Verbs["programs"]>;
@@ -517,6 +522,10 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);
   if (verbs.ui !== undefined) addUi(program, run, verbs.ui, terminal);
+  if (verbs.shell !== undefined) addShell(program, run, verbs.shell, terminal);
+  if (verbs.logs !== undefined) addLogs(program, run, verbs.logs, terminal);
+  if (verbs.capture !== undefined) addCapture(program, run, verbs.capture, terminal);
+  if (verbs.top !== undefined) addTop(program, run, verbs.top, terminal);
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
   if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);
@@ -530,6 +539,8 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.bringUp !== undefined) addBringUp(program, run, verbs.bringUp, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
+  if (verbs.docker !== undefined)
+    addDocker(program, { verbs: verbs.docker, exec: verbs.exec, run, terminal });
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
   if (verbs.kube !== undefined) addKube(program, run, verbs.kube, terminal);
   if (verbs.ovn !== undefined) addOvn(program, run, verbs.ovn, terminal);

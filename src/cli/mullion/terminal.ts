@@ -4,6 +4,13 @@ import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
 /** Exit codes: 0 success, 1 findings or a failed expectation, 2 bad usage or bad input, 130 stopped by Ctrl-C. */
 export type ExitCode = 0 | 1 | 2 | 130;
 
+/** Takes bytes as they come. */
+export interface ByteSink {
+  /** Resolves when more may come. Rejects with an error of the system. */
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface Terminal {
   /** Results. */
   stdout(text: string): void;
@@ -37,10 +44,14 @@ export interface Terminal {
   readStream(path: string): AsyncIterable<Uint8Array>;
   /** Paths of the files in a folder, sorted, with those of folders below when asked; undefined for what is none. */
   listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined>;
+  /** How many threads may read the files of the system; 1 where files are not the system's. */
+  readonly threads: number;
   /** Resolves when the user ends the program (Ctrl-C, a closed terminal, a polite kill); it then ends by itself. */
   untilInterrupted(): Promise<void>;
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
   readonly writeFile: (path: string, bytes: Uint8Array | string) => Promise<void>;
+  /** Begins a file, or standard output for `-`, that is written as its bytes come. Rejects with an error of the system. */
+  readonly openFile: (path: string) => Promise<ByteSink>;
 }
 
 const COLUMNS_MIN = 60;

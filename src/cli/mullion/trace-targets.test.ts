@@ -225,3 +225,15 @@ describe("a DNS server", () => {
     expect(short.resolution?.questions.at(-1)?.detail).toBe("NOERROR");
   });
 });
+
+describe("a node", () => {
+  // kubernetes.io/docs/reference/networking/ports-and-protocols: the kubelet's API is on TCP 10250 of each node.
+  it.each([
+    ["win-1", "10250", 0, /^Reply: TCP 10\.0\.0\.11:10250 /m],
+    ["linux-1", "10250", 0, /^Reply: TCP 10\.0\.0\.21:10250 /m],
+    ["win-1", "10251", 1, /refused|no socket|nothing listens/i],
+  ])("%s, TCP %s: the kubelet alone answers", async (node, port, code, said) => {
+    const answer = await run("pod/client", `node/${node}`, "--port", port);
+    expect([answer.code, answer.text]).toEqual([code, expect.stringMatching(said)]);
+  });
+});

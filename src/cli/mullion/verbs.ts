@@ -8,6 +8,7 @@ import type { FlanneldRelease } from "#programs/flannel/release.ts";
 import type { NodeChange } from "#cluster/life/node-change.ts";
 import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
+import type { DockerVerbs } from "./docker/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import type { KindSelection } from "./get/kinds.ts";
@@ -67,6 +68,8 @@ export interface ExecVerbRequest {
   /** Undefined: the commands are to be listed. */
   readonly from: string | undefined;
   readonly command: readonly string[];
+  /** In a pod that is real, too, the answer is that of Windows or Linux as Mullion simulates them. */
+  readonly isSimulated: boolean;
   /** The walks of its packets are wanted. */
   readonly isTraced: boolean;
   readonly output: TextFormat;
@@ -118,8 +121,18 @@ export interface DoctorRequest {
   readonly output: ReportFormat;
   /** Of a cluster whose objects are listed. */
   readonly kubeconfig: string | undefined;
+  /** The only node that is examined; undefined: all. */
+  readonly node: string | undefined;
+  /** Pods on the cluster's Windows nodes bring what commands print there: "plan" says what would be made, "do" makes it. */
+  readonly collect: "plan" | "do" | undefined;
+  /** The HNS of this machine is asked, too. */
+  readonly isHns: boolean;
+  /** How long to wait until the next look, in milliseconds; undefined: one look, and a report. */
+  readonly watchEveryMs: number | undefined;
   /** Addresses and names of the cluster are replaced. */
   readonly isRedacted: boolean;
+  /** How many threads read files; undefined: as many as pay. */
+  readonly threads: number | undefined;
   /** Name all files. */
   readonly isLong: boolean;
 }
@@ -169,10 +182,49 @@ export interface UpRequest {
   readonly live: LiveOptions | undefined;
 }
 
+export interface ShellRequest {
+  readonly running: RunningName;
+  /** Undefined: the machine on the segment between the nodes. */
+  readonly pod: string | undefined;
+  /** Empty: a shell. */
+  readonly command: readonly string[];
+}
+
+export interface LogsRequest {
+  readonly running: RunningName;
+  readonly pod: string;
+}
+
+export interface CaptureRequest {
+  readonly running: RunningName;
+  /** `pod/NS/NAME`, `node/NAME`, `port/ID`, `underlay`; none: the underlay. */
+  readonly places: readonly string[];
+  /** Of the file; `-`: standard output. */
+  readonly path: string;
+  /** It ends by itself after so many frames; undefined: never. */
+  readonly framesMax: number | undefined;
+}
+
+/** Whose rates `top` shows: of all switch ports, of uplinks, of pods. */
+export const TOP_SUBJECTS = ["ports", "nodes", "pods"] as const;
+
+export interface TopRequest {
+  readonly running: RunningName;
+  readonly what: (typeof TOP_SUBJECTS)[number];
+  readonly intervalMs: number;
+  /** Tables until it ends by itself; infinite: never. */
+  readonly times: number;
+  readonly output: TextFormat;
+}
+
 export interface UiRequest {
   /** None: the running cluster. */
   readonly inputs: InputPaths;
   readonly running: RunningName;
+  /** What doctor reads, or a report that it wrote; none: a cluster or an HNS. */
+  readonly reports: readonly string[];
+  /** The socket of an HNS; empty: where programs find it; undefined: none is meant. */
+  readonly hns: string | undefined;
   /** `127.0.0.1:0` */
   readonly listen: string;
   readonly opensBrowser: boolean;
@@ -254,10 +306,16 @@ export interface Verbs {
   doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode>;
   readonly trace: (request: TraceVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly resolve: (request: ResolveVerbRequest, terminal: Terminal) => Promise<ExitCode>;
-  readonly exec: (request: ExecVerbRequest, terminal: Terminal) => Promise<ExitCode>;
+  /** Answers the exit code of a program that ran in a pod that is real. */
+  readonly exec: (request: ExecVerbRequest, terminal: Terminal) => Promise<number>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly ui: (request: UiRequest, terminal: Terminal) => Promise<ExitCode>;
+  /** Answers the exit code of the command. */
+  readonly shell: (request: ShellRequest, terminal: Terminal) => Promise<number>;
+  readonly logs: (request: LogsRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly capture: (request: CaptureRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly top: (request: TopRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly delete: (request: DeleteRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
@@ -271,6 +329,7 @@ export interface Verbs {
   /** Answers the exit code of the Windows program. */
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
   readonly cni: CniVerbs;
+  readonly docker: DockerVerbs;
   readonly hns: HnsVerbs;
   readonly kube: KubeVerbs;
   readonly programs: ProgramsVerbs;

@@ -48,6 +48,15 @@ async function verifyInputs(
   );
 }
 
+/** The terminal, on which a side says which one it is. */
+function namedOn(terminal: Terminal, label: string): Terminal {
+  const own: Partial<Terminal> = {
+    status: (text) => terminal.status(text === "" ? "" : `${label}: ${text}`),
+  };
+  // Derived, not spread: a terminal may be of a class.
+  return Object.assign(Object.create(terminal) as Terminal, own);
+}
+
 /** Runs the verification of a target, on the first build that is named and as an edition that is named. */
 async function verifyTarget(
   target: ClusterTarget,
@@ -107,8 +116,13 @@ async function sidesOf(
   if (before.length > 0) {
     const { KeptResults: Known } = await import("#cluster/verify/kept/kept-results.ts");
     const known = new Known();
-    const { report, nothingKept } = await earlier(before, target.isRecursive, terminal, known);
-    const now = await verifyTarget(target, terminal, request, known);
+    const { report, nothingKept } = await earlier(
+      before,
+      target.isRecursive,
+      namedOn(terminal, "before"),
+      known,
+    );
+    const now = await verifyTarget(target, namedOn(terminal, "now"), request, known);
     return [
       { label: "before", report },
       { label: "now", report: now, nothingKept: target.files.length === 0 ? undefined : nothingKept },
@@ -117,7 +131,7 @@ async function sidesOf(
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const sides: ComparedSide[] = [];
   for (const { label, build } of profiles) {
-    const report = await verifyInputs(inputs, terminal, { build, asDocumented });
+    const report = await verifyInputs(inputs, namedOn(terminal, label), { build, asDocumented });
     sides.push({ label, report });
   }
   return sides;

@@ -217,6 +217,8 @@ describe("answers fit the published schema", () => {
     ["GET /vfp/port", undefined, 400, "Error", undefined],
     ["GET /vfp/port?name=nobody", undefined, 404, "Error", undefined],
     ["GET /vfp/counters", undefined, 200, "PacketCounterList", undefined],
+    ["GET /ovn/nb", undefined, 404, "Error", undefined],
+    ["GET /ovn/ic", undefined, 400, "Error", undefined],
     ["POST /apply", { inputs: INPUTS }, 200, "ApplyReport", "ApplyRequest"],
     ["POST /apply", { inputs: [{ name: "b", text: "!" }] }, 200, "ApplyReport", "ApplyRequest"],
     ["POST /delete", { references: [{ kind: "Pod", name: "a" }] }, 200, "DeleteReport", "DeleteRequest"],

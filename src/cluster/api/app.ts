@@ -10,7 +10,7 @@ import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
 import { EXEC_SCHEMA, type ExecReport } from "../exec/exec-report.ts";
-import { changesMachine, execute } from "../exec/exec.ts";
+import { changesMachine, execute, executeChange } from "../exec/exec.ts";
 import { RESOLUTION_SCHEMA, type ResolutionReport } from "../trace/resolve-report.ts";
 import { withBytes } from "../trace/build-trace.ts";
 import { resolveNames } from "../trace/resolve.ts";
@@ -19,6 +19,7 @@ import { countPackets } from "../views/packet-counters.ts";
 import { type Trace, tracePacket } from "../trace/trace.ts";
 import { pageOfTrace } from "../verify/page-of-trace.ts";
 import { viewServices } from "../views/service-view.ts";
+import { OVN_DATABASES, viewOvnDatabase } from "../views/ovn-view.ts";
 import { listNodePorts, viewNodePort } from "../views/vfp-ports.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import { VERIFY_SCHEMA } from "../verify/report.ts";
@@ -28,7 +29,10 @@ import type {
   DeleteAnswer,
   ErrorAnswer,
   ClusterHealth,
+  LiveAnswer,
+  LiveLogAnswer,
   NodeAnswer,
+  OvnDatabaseAnswer,
   PacketCounterList,
   ShutdownAnswer,
   TraceAnswer,
@@ -38,10 +42,11 @@ import type {
   VfpPortView,
 } from "./documents.ts";
 import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
+import { streamCapture } from "./capture-stream.ts";
 import { streamEvents } from "./event-stream.ts";
 import { HeldCluster, type HeldClusterOptions } from "./held-cluster.ts";
 import { KUBE_KIND_TABLE, findKubeKind } from "./kube-kinds.ts";
-import { listHns, listStacks, listObjects, summarizeCluster } from "./listings.ts";
+import { listHns, listStacks, listObjects, summarizeCluster, summarizePods } from "./listings.ts";
 import {
   refuseRequest,
   readApplyRequest,
@@ -57,6 +62,10 @@ import {
 import { apiOpenApi, apiSchema } from "./schema.ts";
 import { CONTROL_API_VERSION, ControlClient, HNS_KINDS, STACK_KINDS } from "./client.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
+import type { LiveView } from "../live/live-places.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const ACCEPTED = 202;
 const NOT_FOUND = 404;
@@ -189,7 +198,7 @@ async function exec(held: HeldCluster, body: unknown): Promise<ExecReport> {
     const isChange = await session.ask((cluster) => changesMachine(cluster, question));
     if (!isChange) return session.ask((cluster) => execute(forkCluster(cluster), question));
     await session.raise();
-    return execute(session.cluster, question);
+    return executeChange(session.cluster, question);
   });
 }
 
@@ -305,6 +314,45 @@ function addMachines(app: Hono, held: HeldCluster): void {
   });
 }
 
+function addOvn(app: Hono, held: HeldCluster): void {
+  app.get("/ovn/:name", async (context) => {
+    const text = context.req.param("name");
+    const name = OVN_DATABASES.find((each) => each === text);
+    if (name === undefined)
+      return refuseRequest(`OVN has no database ${JSON.stringify(text)}`, "It has: nb, sb.");
+    const answer = held.inTurn((session): Promise<OvnDatabaseAnswer> => {
+      const view = viewOvnDatabase(session.cluster, name);
+      return Promise.resolve({ apiVersion: DOCUMENT_VERSION, kind: "OvnDatabase", ...view });
+    });
+    return context.json(await answer);
+  });
+}
+
+/** What of the cluster is on this machine. */
+function addLive(app: Hono, held: HeldCluster): void {
+  const live = (): LiveView => {
+    if (held.live !== undefined) return held.live;
+    throw new ApiError(NOT_FOUND, "cluster-not-live", WORDS.clusterNotLive, WORDS.adviceClusterNotLive);
+  };
+  app.get("/live", (context) => {
+    const answer: LiveAnswer = { apiVersion: DOCUMENT_VERSION, kind: "Live", ...live().places };
+    return context.json(answer);
+  });
+  app.get("/live/log", (context) => {
+    const pod = context.req.query("pod") ?? "";
+    const text = live().logOf(pod);
+    if (text === undefined)
+      throw new ApiError(
+        NOT_FOUND,
+        "cluster-not-live",
+        WORDS.podWithoutProcess({ pod: JSON.stringify(pod) }),
+        WORDS.advicePodWithoutProcess,
+      );
+    const answer: LiveLogAnswer = { apiVersion: DOCUMENT_VERSION, kind: "LiveLog", pod, text };
+    return context.json(answer);
+  });
+}
+
 /** What only looks. */
 function addReading(app: Hono, held: HeldCluster): void {
   app.get("/health", (context) => context.json(health(held)));
@@ -315,6 +363,7 @@ function addReading(app: Hono, held: HeldCluster): void {
     return context.json(schema());
   });
   app.get("/cluster", (context) => context.json(summarizeCluster(held.session)));
+  app.get("/pods", (context) => context.json(summarizePods(held.session, context.req.query("node"))));
   app.get("/objects/:kind", (context) => {
     const kind = context.req.param("kind");
     const names = findKubeKind(kind);
@@ -325,7 +374,10 @@ function addReading(app: Hono, held: HeldCluster): void {
     return context.json(listObjects(held.session, names, context.req.query("namespace")));
   });
   addMachines(app, held);
+  addOvn(app, held);
+  addLive(app, held);
   app.get("/events", (context) => streamEvents(context, held));
+  app.get("/capture", async (context) => streamCapture(context, held));
 }
 
 /** What asks for work, or changes the cluster. */

@@ -2,6 +2,7 @@
 import type { NodeRequest } from "../life/node-change.ts";
 import type { ExecReport } from "../exec/exec-report.ts";
 import type { ResolutionReport } from "../trace/resolve-report.ts";
+import type { OvnDatabaseName } from "../views/ovn-view.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import type {
   ApplyAnswer,
@@ -12,9 +13,12 @@ import type {
   DeleteBody,
   ErrorAnswer,
   ClusterHealth,
+  LiveAnswer,
+  LiveLogAnswer,
   HnsList,
   NodeAnswer,
   ObjectList,
+  OvnDatabaseAnswer,
   PacketCounterList,
   ShutdownAnswer,
   ExecQuestion,
@@ -46,6 +50,7 @@ export const STACK_KINDS = [
   "effectiverules",
   "dockernetworks",
   "dhcpleases",
+  "quirks",
 ] as const;
 export type StackKind = (typeof STACK_KINDS)[number];
 
@@ -98,6 +103,23 @@ function query(fields: Readonly<Record<string, string | undefined>>): string {
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }
 
+/** What an answer that is no success says. */
+export function refusalOf(body: string): ReportedError | ApiError {
+  try {
+    const answer: unknown = JSON.parse(body);
+    if (isErrorAnswer(answer)) return new ReportedError(answer.error);
+  } catch {
+    // No JSON: it is not ours.
+  }
+  return foreign();
+}
+
+/** The path of a capture. `places` as `mullion capture` takes them; `nowMs`: since 1970. */
+export function capturePath(places: readonly string[], nowMs: number): string {
+  const at = places.map((place) => `at=${encodeURIComponent(place)}&`).join("");
+  return `/${CONTROL_API_VERSION}/capture?${at}now=${nowMs}`;
+}
+
 export class ControlClient {
   private readonly transport: Transport;
 
@@ -143,6 +165,21 @@ export class ControlClient {
 
   packetCounters(node?: string): Promise<PacketCounterList> {
     return this.get(`/vfp/counters${query({ node })}`);
+  }
+
+  /** A database of OVN. @throws ReportedError `unknown-object` for a cluster without it. */
+  ovn(name: OvnDatabaseName): Promise<OvnDatabaseAnswer> {
+    return this.get(`/ovn/${name}`);
+  }
+
+  /** What of the cluster is on this machine. @throws ReportedError `cluster-not-live` when nothing is. */
+  live(): Promise<LiveAnswer> {
+    return this.get("/live");
+  }
+
+  /** What the processes of a real pod printed last; the pod is `web` or `shop/web`. */
+  liveLog(pod: string): Promise<LiveLogAnswer> {
+    return this.get(`/live/log${query({ pod })}`);
   }
 
   apply(request: ApplyBody): Promise<ApplyAnswer> {

@@ -9,14 +9,17 @@ import {
   SESSION_PROBLEM,
   TIME_REPORT,
 } from "../session/session.ts";
+import { LIVE_PLACES } from "../live/live-places.ts";
 import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
 import { DHCP_LEASE_VIEW } from "../views/dhcp-views.ts";
+import { QUIRK_VIEW } from "../views/quirk-views.ts";
 import { DOCKER_NETWORK_VIEW } from "../views/docker-views.ts";
 import { EFFECTIVE_ROUTE_VIEW, EFFECTIVE_RULE_VIEW } from "../views/azure-views.ts";
 import { ADAPTER_VIEW, COMPARTMENT_VIEW, COMPUTE_SYSTEM_VIEW, ROUTE_VIEW } from "../views/stack-views.ts";
+import { OVN_DATABASE } from "../views/ovn-view.ts";
 import { NODE_PORT, PORT_VIEW } from "../views/vfp-ports.ts";
 import type { Leaf, ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
@@ -55,7 +58,13 @@ export const NODE_SUMMARY = {
     compat: ["upstream", "hardened"],
     pods: { is: "integer", text: "How many have their network." },
   },
-  optional: { build: { is: "text", text: "Windows: the profile, such as ws2022." } },
+  optional: {
+    build: { is: "text", text: "Windows: the profile, such as ws2022." },
+    standing: {
+      is: ["stopped", "left"],
+      text: (): string => WORDS.nodeSummaryStanding,
+    },
+  },
 } as const;
 
 export const CLUSTER_SUMMARY = {
@@ -72,8 +81,31 @@ export const CLUSTER_SUMMARY = {
       list: { text: "A host outside the cluster.", fields: { name: "text", address: "text" } },
     },
   },
+  optional: {
+    apiServer: { is: ["down"], text: "The API server has an outage. Absent: it is up." },
+    nodesAtRest: { is: "integer", text: "Nodes that come up when something asks for them. Absent: none." },
+  },
 } as const;
 export type ClusterSummary = ValueOf<typeof CLUSTER_SUMMARY>;
+
+export const POD_SUMMARY = {
+  text: "A pod in a few words.",
+  fields: {
+    namespace: "text",
+    name: "text",
+    node: { is: "text", text: "Empty: it has none." },
+    address: { is: "text", text: "Empty: it has none." },
+    phase: "text",
+  },
+  optional: { trouble: { is: "text", text: "Why it is not ready. Absent: it is." } },
+} as const;
+
+export const POD_SUMMARY_LIST = {
+  text: (): string => WORDS.podSummaryList,
+  document: "PodSummaryList",
+  fields: { items: { list: (): typeof POD_SUMMARY => POD_SUMMARY } },
+} as const;
+export type PodSummaryList = ValueOf<typeof POD_SUMMARY_LIST>;
 
 /** An object of Kubernetes has its own description. */
 export const KUBE_OBJECT: Leaf<KubeObject> = {
@@ -165,6 +197,12 @@ export const DHCP_LEASE_LIST = {
   fields: { items: { list: (): typeof DHCP_LEASE_VIEW => DHCP_LEASE_VIEW } },
 } as const;
 
+export const QUIRK_LIST = {
+  text: "The defects of Windows nodes.",
+  document: "QuirkList",
+  fields: { items: { list: (): typeof QUIRK_VIEW => QUIRK_VIEW } },
+} as const;
+
 /** What machines consist of below their pods, by the names of its kinds. */
 export interface StackLists {
   readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
@@ -175,6 +213,7 @@ export interface StackLists {
   readonly effectiverules: ValueOf<typeof EFFECTIVE_RULE_LIST>;
   readonly dockernetworks: ValueOf<typeof DOCKER_NETWORK_LIST>;
   readonly dhcpleases: ValueOf<typeof DHCP_LEASE_LIST>;
+  readonly quirks: ValueOf<typeof QUIRK_LIST>;
 }
 
 export const SERVICE_LIST = {
@@ -208,6 +247,29 @@ export const PACKET_COUNTER_LIST = {
   fields: { items: { list: (): typeof NODE_PACKET_COUNTERS => NODE_PACKET_COUNTERS } },
 } as const;
 export type PacketCounterList = ValueOf<typeof PACKET_COUNTER_LIST>;
+
+export const OVN_DATABASE_ANSWER = {
+  text: "A database of OVN.",
+  document: "OvnDatabase",
+  base: (): typeof OVN_DATABASE => OVN_DATABASE,
+  fields: {},
+} as const;
+export type OvnDatabaseAnswer = ValueOf<typeof OVN_DATABASE_ANSWER>;
+
+export const LIVE_ANSWER = {
+  text: "What of the cluster is on this machine.",
+  document: "Live",
+  base: (): typeof LIVE_PLACES => LIVE_PLACES,
+  fields: {},
+} as const;
+export type LiveAnswer = ValueOf<typeof LIVE_ANSWER>;
+
+export const LIVE_LOG_ANSWER = {
+  text: "What the processes of a real pod printed last.",
+  document: "LiveLog",
+  fields: { pod: "text", text: "text" },
+} as const;
+export type LiveLogAnswer = ValueOf<typeof LIVE_LOG_ANSWER>;
 
 export const APPLY_REQUEST = {
   text: "Manifests, as texts.",

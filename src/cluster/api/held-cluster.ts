@@ -10,6 +10,7 @@ import type {
   SessionEvent,
   SessionProblem,
 } from "../session/session.ts";
+import type { LiveView } from "../live/live-places.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Identity } from "./documents.ts";
@@ -135,6 +136,8 @@ export class HeldCluster {
   openStreams = 0;
   /** Called after each turn: what is due next may have changed. */
   afterTurn: (() => void) | undefined;
+  /** What of it is on this machine; undefined: it is simulated. */
+  live: LiveView | undefined;
   private remarks: InputRemarks;
   private readonly current: ClusterSession;
   private readonly turns: Turns = new Turns();

@@ -13,10 +13,19 @@ import type { Cluster } from "../cluster.ts";
 import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { ClusterSummary, HnsItem, HnsList, ObjectList, StackLists } from "./documents.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import type {
+  ClusterSummary,
+  HnsItem,
+  HnsList,
+  ObjectList,
+  PodSummaryList,
+  StackLists,
+} from "./documents.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { viewEffectiveRoutes, viewEffectiveRules } from "../views/azure-views.ts";
 import { viewDhcpLeases } from "../views/dhcp-views.ts";
+import { viewQuirks } from "../views/quirk-views.ts";
 import { viewDockerNetworks } from "../views/docker-views.ts";
 import type { HnsKind, StackKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
@@ -28,6 +37,8 @@ function formatVersion({ major, minor, patch }: KubernetesRelease): string {
 export function summarizeCluster(session: ClusterSession): ClusterSummary {
   const { cluster } = session;
   const { file } = cluster;
+  const pods = new Map<string, number>();
+  for (const { node } of cluster.pods) pods.set(node.spec.name, (pods.get(node.spec.name) ?? 0) + 1);
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "ClusterSummary",
@@ -42,11 +53,49 @@ export function summarizeCluster(session: ClusterSession): ClusterSummary {
       address: ip,
       podCIDR,
       compat,
-      pods: cluster.pods.filter((pod) => pod.node.spec.name === name).length,
+      pods: pods.get(name) ?? 0,
+      ...standingOf(session, name),
     })),
     pods: cluster.pods.length,
     outside: cluster.outside.map(({ name, ip }) => ({ name, address: formatIp(ip) })),
+    ...(session.hasApiServer ? {} : { apiServer: "down" as const }),
+    ...(session.nodesAtRest === 0 ? {} : { nodesAtRest: session.nodesAtRest }),
   };
+}
+
+function standingOf(
+  session: ClusterSession,
+  name: string,
+): Pick<ClusterSummary["nodes"][number], "standing"> {
+  const standing = session.standingOf(name);
+  return standing === "joined" ? {} : { standing };
+}
+
+function troubleOf({ status }: Pod): string | undefined {
+  const { phase = "Pending", conditions = [], containerStatuses = [] } = status ?? {};
+  if (conditions.some((each) => each.type === "Ready" && each.status === "True")) return undefined;
+  return (
+    containerStatuses.find((each) => each.state?.waiting?.reason !== undefined)?.state?.waiting?.reason ??
+    phase
+  );
+}
+
+/** All pods, or those of one node. */
+export function summarizePods(session: ClusterSession, node: string | undefined): PodSummaryList {
+  const pods = session.listObjects("Pod") as readonly Pod[];
+  const shown = node === undefined ? pods : pods.filter(({ spec }) => spec?.nodeName === node);
+  const items = shown.map((pod) => {
+    const trouble = troubleOf(pod);
+    return {
+      namespace: pod.metadata.namespace,
+      name: pod.metadata.name,
+      node: pod.spec?.nodeName ?? "",
+      address: pod.status?.podIP ?? "",
+      phase: pod.status?.phase ?? "Pending",
+      ...(trouble === undefined ? {} : { trouble }),
+    };
+  });
+  return { apiVersion: DOCUMENT_VERSION, kind: "PodSummaryList", items };
 }
 
 /** @throws RequestError when the namespace cannot be listed. */
@@ -134,5 +183,7 @@ export async function listStacks(
       return { apiVersion, kind: "DockerNetworkList", items: viewDockerNetworks(cluster, node) };
     case "dhcpleases":
       return { apiVersion, kind: "DhcpLeaseList", items: viewDhcpLeases(cluster, node) };
+    case "quirks":
+      return { apiVersion, kind: "QuirkList", items: viewQuirks(cluster, node) };
   }
 }

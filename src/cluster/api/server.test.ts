@@ -98,19 +98,23 @@ describe("the server", () => {
 
   it("lets an answer that is under way finish when it closes, and cuts one that does not", async () => {
     const later = async (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+    const health = Promise.withResolvers<void>();
+    const cluster = Promise.withResolvers<void>();
     const app = new Hono()
       .get("/v1alpha1/health", async (context) => {
+        health.resolve();
         await later(50);
         return context.json({ status: "ready" });
       })
       .get("/v1alpha1/cluster", async (context) => {
+        cluster.resolve();
         await later(60_000);
         return context.json({});
       });
     const server = await serve(app);
     const client = new ControlClient(socketTransport(place));
     const answers = Promise.allSettled([client.health(), client.cluster()]);
-    await later(20);
+    await Promise.all([health.promise, cluster.promise]);
     await server.close(200);
     expect(await answers).toMatchObject([
       { status: "fulfilled", value: { status: "ready" } },

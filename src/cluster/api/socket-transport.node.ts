@@ -1,7 +1,7 @@
 /** Carries requests to the control API of a running cluster. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { LIMITS } from "#core/base/limits.ts";
-import type { ControlRequest, ControlResponse, Transport } from "./client.ts";
+import { type ControlRequest, type ControlResponse, type Transport, refusalOf } from "./client.ts";
 import { ApiError } from "./error-details.ts";
 import type { ClusterPlace } from "./state-folder.node.ts";
 import { clusterLife } from "#data/words.js";
@@ -80,4 +80,22 @@ export function socketTransport(place: ClusterPlace, timeoutMs?: number): Transp
       });
       request.end(body);
     });
+}
+
+const OK = 200;
+
+/**
+ * Asks for what has no end, such as a capture: resolves when it begins. To end it, destroy it.
+ * @throws ReportedError with what the API says when it refuses; ApiError when it is none.
+ */
+export function openStream(place: ClusterPlace, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ socketPath: place.socket, host: "mullion", path });
+    request.on("error", (error) => reject(describeFailure(place, error)));
+    request.on("response", (response) => {
+      if (response.statusCode === OK) resolve(response);
+      else readBody(response, place).then((text) => reject(refusalOf(text)), reject);
+    });
+    request.end();
+  });
 }

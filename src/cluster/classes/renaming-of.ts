@@ -1,7 +1,9 @@
 /** The renaming between two nodes: what each calls its own is read from the input, and its pods go onto the other's pods. */
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { controllerOf, stoppedContainers } from "#contracts/kubernetes/pod.ts";
-import type { Ip, Prefix } from "#core/net/ip.ts";
+import { type Ip, type Prefix, hostPrefix } from "#core/net/ip.ts";
+import { hybridNodeOf } from "#programs/ovn/hybrid/annotations.ts";
+import { joinAddress } from "#programs/ovn/hybrid/linux-node.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
@@ -122,12 +124,22 @@ function pairsOf<T>(one: readonly T[], other: readonly T[]): Pairs<T> | undefine
   });
 }
 
+/** The address of a node of OVN on the join switch, which its Node's number gives. */
+function joinAddressOf({ file, objects }: Cluster, { spec, hns }: ClusterNode): Prefix | undefined {
+  if (file.network.routes !== "hybrid-overlay" || hns !== undefined) return undefined;
+  const node = objects.Node.find(({ metadata }) => metadata.name === spec.name);
+  const id = node === undefined ? undefined : hybridNodeOf(node).nodeId;
+  return id === undefined ? undefined : hostPrefix(joinAddress(id));
+}
+
 /** What a node has of each network: the same order for all. */
-export function rangesOf({ file }: Cluster, { spec }: ClusterNode): readonly (Prefix | undefined)[] {
+export function rangesOf(cluster: Cluster, node: ClusterNode): readonly (Prefix | undefined)[] {
+  const { file } = cluster;
+  const { spec } = node;
   const second = file.ipv6?.nodes[spec.name]?.podRange;
   const further = Object.values(file.ipv6?.further ?? {}).map((ranges) => ranges[spec.name]);
   const networks = [file.network, ...file.networks].map(({ ranges }) => ranges[spec.name]);
-  return [spec.podCIDR, second, ...further, ...networks];
+  return [spec.podCIDR, second, ...further, ...networks, joinAddressOf(cluster, node)];
 }
 
 function pairRanges(cluster: Cluster, one: ClusterNode, other: ClusterNode): Pairs<Prefix> | undefined {

@@ -1,4 +1,5 @@
 // What Azure refuses of a virtual network (control-planes.md §6.2 to §6.4, rows A1 and A2).
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseClusterFile } from "./parse-cluster-file.ts";
 
@@ -46,6 +47,28 @@ describe("service tags", () => {
     );
     const own = "{name: Internet, ranges: [203.0.113.0/24]}";
     expect(problemsOf(tagged(own, "Internet"))[0]).toContain(`"Internet" is there already`);
+  });
+});
+
+/** An example with the address of its second node changed; problems with their codes and fields. */
+function mutated(example: string, before: string, after: string): readonly string[] {
+  const file = `examples/${example}/cluster.yaml`;
+  const written = readFileSync(file, "utf8");
+  expect(written).toContain(`address: ${before}\n`);
+  const result = parseClusterFile(written.replace(`address: ${before}\n`, `address: ${after}\n`), file);
+  return "problems" in result ? result.problems.map(({ code, path }) => `${code} ${path}`) : [];
+}
+
+describe("CP-A1: one reserved address turns a green example red", () => {
+  const CASES = ["azure-l2bridge", "azure-l2tunnel", "cloud-routes-l2bridge"].flatMap((example) =>
+    ["10.240.0.0", "10.240.0.1", "10.240.0.2", "10.240.0.3", "10.240.255.255"].map((address) => ({
+      example,
+      address,
+    })),
+  );
+  it.each(CASES)("$example: a node with $address", ({ example, address }) => {
+    expect(mutated(example, "10.240.0.5", "10.240.0.9")).toEqual([]);
+    expect(mutated(example, "10.240.0.5", address)).toContain("cluster-file-invalid-value nodes[1].address");
   });
 });
 

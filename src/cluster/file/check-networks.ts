@@ -16,9 +16,11 @@ import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./descri
 import {
   ACS_POD_LEG,
   FLANNEL_VNI,
+  HYBRID_OVERLAY,
   driverTraits,
   hasDocker,
   hasOtherVni,
+  isMadeByDaemon,
   needsPodRoutes,
   shapesOf,
 } from "./driver-traits.ts";
@@ -49,6 +51,8 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
       "Write plugin: docker, or remove them.",
     );
   if (plugin.value === "acs-2017") checkAcs(network, reading);
+  if (plugin.value === "ovn-hybrid-overlay") checkHybridOverlay(network, reading);
+  checkOvn(network, reading);
   if (plugin.value === "docker" && driver === "Overlay") {
     const advice = "Write driver: NAT, Transparent or L2Bridge, or plugin: win-overlay.";
     reading.report("cluster-file-driver-mismatch", network.driver.place, WORDS.dockerOverlayIsSwarm, advice);
@@ -64,12 +68,54 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
 }
 
+/** What is fixed in hybrid-overlay-node (control-planes.md §4.1). */
+function checkHybridOverlay(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { driver, routes, vni, name } = network;
+  if (driver.value !== undefined && driver.value !== "Overlay") {
+    const message = `hybrid-overlay-node makes networks of driver Overlay, not ${driver.value}`;
+    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
+  }
+  if (routes.value !== undefined)
+    reading.reportValue(
+      routes.place,
+      "hybrid-overlay-node makes the ways between nodes",
+      "Leave the field out.",
+    );
+  if (vni.value !== undefined && vni.value !== HYBRID_OVERLAY.vni)
+    reading.reportValue(
+      vni.place,
+      `hybrid-overlay-node has no other VNI than ${HYBRID_OVERLAY.vni}`,
+      "Leave the field out.",
+    );
+  if (name.value !== undefined && name.value !== HYBRID_OVERLAY.name)
+    reading.reportValue(
+      name.place,
+      `hybrid-overlay-node calls its network ${HYBRID_OVERLAY.name}`,
+      "Leave the field out.",
+    );
+}
+
 /** What the scripts of 2017 decide by themselves. */
 function checkAcs({ driver, shape }: LocatedFields<NetworkFields>, reading: Reading): void {
   if (driver.value !== undefined && driver.value !== "Transparent")
     reading.report("cluster-file-driver-mismatch", driver.place, WORDS.acsDriver, "Leave the field out.");
   if (shape.value !== undefined && shape.value !== "own-subnet")
     reading.report("cluster-file-driver-mismatch", shape.place, WORDS.acsShape, "Leave the field out.");
+}
+
+/** OVN's flows are in the switch of a Transparent network, and every node has a subnet of its own (control-planes.md §4.5). */
+function checkOvn({ plugin, driver, encapsulation }: LocatedFields<NetworkFields>, reading: Reading): void {
+  const isOvn = plugin.value === "ovn-kubernetes";
+  if (!isOvn && encapsulation.value !== undefined)
+    reading.reportValue(
+      encapsulation.place,
+      "an encapsulation belongs to the plugin ovn-kubernetes",
+      "Remove it, or write plugin: ovn-kubernetes.",
+    );
+  if (isOvn && driver.value !== undefined && driver.value !== "Transparent") {
+    const message = WORDS.ovnDriver({ driver: driver.value });
+    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
+  }
 }
 
 /** A kubelet that knows CNI has another set-up, and one that does not has no other. */
@@ -118,9 +164,20 @@ function checkAcsCluster(
     reading.reportValue(raw.policy.place, WORDS.acsWithoutPolicies, "Write policy: none, or leave it out.");
 }
 
+/** Beside host-gw's routes in the nodes a cloud needs those of its own (control-planes.md §6.5); tunnels need none. */
+function checkFlannelRoutes(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { routes } = network;
+  if (routes.value === undefined) return;
+  const backend = backendOf(network);
+  if (routes.value !== "cloud")
+    reading.reportValue(routes.place, "flanneld makes the routes between nodes", WORDS.adviceFlannelRoutes);
+  else if (backend !== "host-gw")
+    reading.reportValue(routes.place, WORDS.cloudRoutesWithTunnels, WORDS.adviceCloudRoutesWithTunnels);
+}
+
 /** What flanneld decides by itself, and what only flannel has. */
 function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { plugin, backend, driver, routes, shape, vxlanPort } = network;
+  const { plugin, backend, driver, shape, vxlanPort } = network;
   if (plugin.value !== "flannel") {
     if (backend.value === undefined) return;
     reading.reportValue(
@@ -135,8 +192,7 @@ function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): 
     const message = `flannel's backend ${backendOf(network)} makes networks of driver ${wanted}, not ${driver.value}`;
     reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
   }
-  if (routes.value !== undefined)
-    reading.reportValue(routes.place, "flanneld makes the routes between nodes", "Leave the field out.");
+  checkFlannelRoutes(network, reading);
   if (shape.value !== undefined && shape.value !== "own-subnet")
     reading.reportValue(
       shape.place,
@@ -171,7 +227,8 @@ function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape,
   const { plugin, routes } = network;
   const needsRoutes = needsPodRoutes({ plugin: plugin.value ?? "hns", driver: driverOf(network) });
   const isAzure = plugin.value === "azure-vnet";
-  if (routes.value === undefined || routes.value === "none" || plugin.value === "flannel") return;
+  if (routes.value === undefined || routes.value === "none") return;
+  if (plugin.value === "flannel" || plugin.value === "ovn-hybrid-overlay") return;
   if (shape !== "own-subnet") {
     const advice = WORDS.adviceRoutesUnneeded;
     reading.reportValue(routes.place, `shape ${shape} has no routes between nodes`, advice);
@@ -410,7 +467,9 @@ function checkRanges(all: readonly Located[], cluster: ClusterFile, raw: RawClus
 /** What only newer versions of HNS can. */
 function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Reading): void {
   for (const { network, vxlanPort } of all) {
-    if (network.driver !== "Overlay" || network.vxlanPort === 4_789) continue;
+    // hybrid-overlay-node finds out itself, and ends.
+    if (network.driver !== "Overlay" || network.vxlanPort === 4_789 || isMadeByDaemon(cluster, network))
+      continue;
     const old = cluster.nodes.find(
       ({ name, build }) =>
         name in network.ranges && build !== undefined && !hasFeature(build.profile.hns, "VxlanPort"),
@@ -450,6 +509,23 @@ function checkVniOfEdition(all: readonly Located[], cluster: ClusterFile, readin
   });
   const advice = `Write vni: ${FLANNEL_VNI}, or run the nodes as their builds are.`;
   reading.report("flannel-vni-other-than-4096", own.vni, message, advice);
+}
+
+/** What of ovn-kubernetes is not here yet is refused by name, and not left out in silence. */
+function checkOvnCluster(
+  raw: RawCluster,
+  { network, networks, nodes, ipv6, policy }: ClusterFile,
+  reading: Reading,
+): void {
+  if (network.plugin !== "ovn-kubernetes") return;
+  const { plugin } = raw.network.value;
+  const advice = WORDS.adviceOvnCluster;
+  if (nodes.some(({ os }) => os === "linux"))
+    reading.reportValue(plugin.place, "Linux nodes are not yet chassis of OVN", advice);
+  if (ipv6 !== undefined || networks.length > 0)
+    reading.reportValue(plugin.place, "OVN has one network here, of IPv4 alone", advice);
+  if (policy.engine !== undefined)
+    reading.reportValue(raw.policy.place, "NetworkPolicies are ACLs of OVN", "Remove the field.");
 }
 
 function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
@@ -527,6 +603,7 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   checkKubelet(raw, cluster, reading);
   checkAcsCluster(raw, cluster, reading);
   checkNodes(raw, cluster, reading);
+  checkOvnCluster(raw, cluster, reading);
   checkNeighbours(all, cluster.network.plugin, reading);
   checkRanges(all, cluster, raw, reading);
   checkBuilds(all, cluster, reading);

@@ -16,7 +16,7 @@ export type NodeOs = "windows" | "linux";
 
 /**
  * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
- * makes the network, too; with docker its engine does, by calls of HNS v1, and a pod is one container. `acs-2017`: Docker's
+ * makes the network, too; with ovn-hybrid-overlay a program of ovn-kubernetes does, and win-overlay attaches pods; with docker its engine does, by calls of HNS v1, and a pod is one container. `acs-2017`: Docker's
  * engine for a kubelet of before CNI, which gives a container two endpoints (control-planes.md §9).
  */
 export type PodNetworkPlugin =
@@ -24,9 +24,14 @@ export type PodNetworkPlugin =
   | "win-overlay"
   | "azure-vnet"
   | "flannel"
+  | "ovn-hybrid-overlay"
   | "docker"
   | "acs-2017"
+  | "ovn-kubernetes"
   | "hns";
+
+/** How chassis of OVN carry frames to one another (control-planes.md §4.3). */
+export type OvnEncapsulation = "geneve" | "stt";
 
 /** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
 export type FlannelBackend = "vxlan" | "host-gw";
@@ -127,11 +132,11 @@ export interface PodNetworkSpec {
   readonly driver: NetworkDriver;
   readonly shape: NetworkShape;
   /**
-   * `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them. `fabric`: the network
+   * `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them; `hybrid-overlay`: hybrid-overlay-node does. `fabric`: the network
    * around the nodes leads to them, and is the gateway of pods on Windows nodes. `cloud`: the Routes controller of the cloud
-   * provider writes them into the route table of the nodes' subnet.
+   * provider writes them into the route table of the nodes' subnet; with flannel beside what flanneld sees to.
    */
-  readonly routes: "static" | "flannel" | "fabric" | "cloud" | "none";
+  readonly routes: "static" | "flannel" | "hybrid-overlay" | "fabric" | "cloud" | "none";
   readonly clusterCIDR: Prefix;
   readonly outboundNAT: OutboundNatSpec;
   /** Overlay: the VXLAN network identifier, and the UDP port of its tunnels. */
@@ -150,6 +155,8 @@ export interface NetworkSpec extends PodNetworkSpec {
   readonly plugin: PodNetworkPlugin;
   /** Of plugin flannel; undefined with the others. */
   readonly backend: FlannelBackend | undefined;
+  /** Of plugin ovn-kubernetes; undefined with the others. */
+  readonly encapsulation: OvnEncapsulation | undefined;
   readonly serviceCIDR: Prefix;
   readonly cni: CniSpec;
   readonly docker: DockerSpec;
@@ -304,6 +311,15 @@ export interface ExpectationSpec {
   readonly code: KnowledgeCode | undefined;
 }
 
+/** A process that runs in a pod which is real. */
+export interface WorkloadSpec {
+  readonly pod: string;
+  readonly namespace: string;
+  /** The program, as PATH finds it, and its arguments. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** What enforces NetworkPolicies on Windows nodes. */
 export type PolicyEngineName = "calico" | "azure-npm" | "none";
 
@@ -342,4 +358,6 @@ export interface ClusterFile {
   readonly manifests: readonly string[];
   /** What `mullion verify` expects besides what is documented. */
   readonly expectations: readonly ExpectationSpec[];
+  /** What runs in pods that are real; in others it is not asked for. */
+  readonly workloads: readonly WorkloadSpec[];
 }

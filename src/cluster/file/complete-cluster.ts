@@ -235,5 +235,11 @@ export function completeCluster(
       expect: value.expect.value,
       code: value.code.value,
     })),
+    workloads: raw.workloads.value.map(({ value }) => ({
+      pod: value.pod.value,
+      namespace: value.namespace.value,
+      command: valuesOf(value.command.value),
+      env: value.env.value,
+    })),
   };
 }

@@ -13,7 +13,7 @@ import type {
 } from "./cluster-file.ts";
 import { DEFAULTS, type NodeFields } from "./description.ts";
 import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
-import { driverTraits, hasDocker, needsPodRoutes, shapesOf } from "./driver-traits.ts";
+import { HYBRID_OVERLAY, driverTraits, hasDocker, needsPodRoutes, shapesOf } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { assignPodRanges, cutBlocks, requirePodRanges } from "./pod-ranges.ts";
 import type { Located, Reading } from "./reading.ts";
@@ -32,21 +32,28 @@ const OVERLAY_NAME = "vxlan0";
 const DOCKER_NAME = "nat";
 /** As acs-engine calls it (control-planes.md §9). */
 const ACS_NAME = "transparentNet";
+/** As it was made for OVN (control-planes.md §4.5). */
+const OVN_NAME = "external";
 
 /** flannel's backend; undefined with another plugin. */
 export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
   return plugin.value === "flannel" ? (backend.value ?? "vxlan") : undefined;
 }
 
+function isHybridOverlay({ plugin }: LocatedFields<NetworkFields>): boolean {
+  return plugin.value === "ovn-hybrid-overlay";
+}
+
 /** True when the plugin has networks of driver Overlay alone. */
 function isOverlayPlugin(raw: LocatedFields<NetworkFields>): boolean {
-  return raw.plugin.value === "win-overlay" || backendOf(raw) === "vxlan";
+  return raw.plugin.value === "win-overlay" || isHybridOverlay(raw) || backendOf(raw) === "vxlan";
 }
 
 /** The driver that the file names, or what the plugin and flannel's backend ask for. */
 export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
   if (raw.plugin.value === "docker") return raw.driver.value ?? "NAT";
   if (raw.plugin.value === "acs-2017") return "Transparent";
+  if (raw.plugin.value === "ovn-kubernetes") return raw.driver.value ?? "Transparent";
   return raw.driver.value ?? (isOverlayPlugin(raw) ? "Overlay" : "L2Bridge");
 }
 
@@ -54,6 +61,8 @@ function nameOf(raw: LocatedFields<NetworkFields>): string {
   if (raw.name.value !== undefined) return raw.name.value;
   if (raw.plugin.value === "docker") return DOCKER_NAME;
   if (raw.plugin.value === "acs-2017") return ACS_NAME;
+  if (isHybridOverlay(raw)) return HYBRID_OVERLAY.name;
+  if (raw.plugin.value === "ovn-kubernetes") return OVN_NAME;
   return isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME;
 }
 
@@ -96,6 +105,7 @@ function shapeOf(raw: LocatedFields<NetworkFields>): NetworkShape {
 
 /** Who leads to the pods of other nodes, where the file does not say. */
 function routesOf(plugin: PodNetworkPlugin, { azure }: FileUnderlay): NetworkBase["routes"] {
+  if (plugin === "ovn-hybrid-overlay") return "hybrid-overlay";
   if (plugin === "azure-vnet") return "fabric";
   return plugin === "acs-2017" && azure !== undefined ? "cloud" : "static";
 }
@@ -111,14 +121,19 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
   const backend = backendOf(raw);
   const plugin = raw.plugin.value ?? traits.plugin;
   const defaultRoutes =
-    shape === "own-subnet" && needsPodRoutes({ plugin, driver }) ? routesOf(plugin, underlay) : "none";
+    shape === "own-subnet" && (needsPodRoutes({ plugin, driver }) || isHybridOverlay(raw))
+      ? routesOf(plugin, underlay)
+      : "none";
   return {
     plugin,
     backend,
+    encapsulation: plugin === "ovn-kubernetes" ? (raw.encapsulation.value ?? "geneve") : undefined,
     name: nameOf(raw),
     driver,
     shape,
-    routes: backend === undefined ? (raw.routes.value ?? defaultRoutes) : "flannel",
+    // The Routes controller writes beside flanneld, which sees to the nodes themselves.
+    routes:
+      backend === undefined || raw.routes.value === "cloud" ? (raw.routes.value ?? defaultRoutes) : "flannel",
     clusterCIDR,
     serviceCIDR,
     outboundNAT: completeOutboundNat(
@@ -127,7 +142,7 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
       { clusterCIDR, serviceCIDR, underlay },
       plugin,
     ),
-    vni: raw.vni.value ?? DEFAULTS.vni,
+    vni: raw.vni.value ?? (isHybridOverlay(raw) ? HYBRID_OVERLAY.vni : DEFAULTS.vni),
     vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
     vlan: raw.vlan.value ?? 0,
     ipam: raw.ipam.value ?? "static",
@@ -176,7 +191,8 @@ export function completeFurtherNetwork(
   const { network, underlay } = context;
   const driver = raw.driver.value ?? network.driver;
   // flanneld knows its own network alone.
-  const routes = network.routes === "none" || network.routes === "cloud" ? "none" : "static";
+  const isAlone = network.routes === "cloud" || network.routes === "hybrid-overlay";
+  const routes = network.routes === "none" || isAlone ? "none" : "static";
   const wanted = raw.nodes.value?.map(({ value }) => value);
   const nodes = context.nodes.filter(({ name, os }) => os === "windows" && (wanted?.includes(name) ?? true));
   const clusterCIDR = raw.clusterCIDR.value ?? network.clusterCIDR;

@@ -7,6 +7,7 @@ import type {
   FlannelBackend,
   NetworkDriver,
   NetworkIpam,
+  OvnEncapsulation,
   PodNetworkPlugin,
   NetworkShape,
 } from "./cluster-file.ts";
@@ -50,6 +51,7 @@ export interface NetworkFields extends DriverFields {
   shape: NetworkShape | undefined;
   routes: "static" | "fabric" | "cloud" | "none" | undefined;
   backend: FlannelBackend | undefined;
+  encapsulation: OvnEncapsulation | undefined;
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
   serviceCIDR: Prefix;
@@ -105,7 +107,17 @@ const VXLAN_PORT_FIELD = optional(PORT, WORDS.networkVxlanPort, "4789");
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
     oneOf<PodNetworkPlugin>(
-      ["win-bridge", "win-overlay", "azure-vnet", "flannel", "docker", "acs-2017", "hns"],
+      [
+        "win-bridge",
+        "win-overlay",
+        "azure-vnet",
+        "flannel",
+        "ovn-hybrid-overlay",
+        "ovn-kubernetes",
+        "docker",
+        "acs-2017",
+        "hns",
+      ],
       {
         missing: { antrea: { message: WORDS.antreaNetworkMissing, advice: WORDS.adviceAntreaNetwork } },
       },
@@ -125,11 +137,20 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
     WORDS.networkRoutes,
     WORDS.networkRoutesDefault,
   ),
-  vni: optional(integer("a VXLAN network identifier", 1, VNI_MAX), WORDS.networkVni, "4096"),
+  vni: optional(
+    integer("a VXLAN network identifier", 1, VNI_MAX),
+    WORDS.networkVni,
+    "4096; 4097 with `ovn-hybrid-overlay`",
+  ),
   vxlanPort: VXLAN_PORT_FIELD,
   vlan: optional(integer("a VLAN", 1, VLAN_MAX), WORDS.networkVlan, "none: frames have no tag"),
   ipam: optional(oneOf<NetworkIpam>(["static", "dhcp"]), WORDS.networkIpam, "static"),
   backend: optional(oneOf<FlannelBackend>(["vxlan", "host-gw"]), WORDS.networkBackend, "vxlan"),
+  encapsulation: optional(
+    oneOf<OvnEncapsulation>(["geneve", "stt"]),
+    "Only with plugin `ovn-kubernetes`: how nodes carry frames to one another.",
+    "geneve",
+  ),
   clusterCIDR: optional(PREFIX, WORDS.networkClusterCIDR, WORDS.networkClusterCIDRDefault),
   nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, WORDS.networkNodeCIDRMaskSize),
   serviceCIDR: withDefault(

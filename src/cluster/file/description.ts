@@ -49,6 +49,7 @@ import {
   PREFIX,
   RELATIVE_PATH,
   WINDOWS_BUILD,
+  WORD,
   integer,
   jsonObject,
   kubernetesVersion,
@@ -84,6 +85,8 @@ const POLICIES_MAX = 4_096;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
 const EXPECTATIONS_MAX = 10_000;
+const WORKLOADS_MAX = 1_000;
+const COMMAND_WORDS_MAX = 1_024;
 const SEED_MAX = 0xffff_ffff;
 
 function ipv4(text: string): Ipv4 {
@@ -171,6 +174,12 @@ export interface ExpectationFields {
   expect: ExpectationSpec["expect"];
   code: KnowledgeCode | undefined;
 }
+interface WorkloadFields {
+  pod: string;
+  namespace: string;
+  command: readonly Located<string>[];
+  env: Readonly<Record<string, string>>;
+}
 export interface RootFields {
   apiVersion: typeof CLUSTER_FILE_VERSION;
   kind: typeof CLUSTER_FILE_KIND;
@@ -193,6 +202,7 @@ export interface RootFields {
   pods: readonly Located<LocatedFields<PodFields>>[];
   manifests: readonly Located<string>[];
   expectations: readonly Located<LocatedFields<ExpectationFields>>[];
+  workloads: readonly Located<LocatedFields<WorkloadFields>>[];
 }
 
 const METADATA = mapping<MetadataFields>("a mapping with a name", {
@@ -314,6 +324,13 @@ const EXPECTATION = mapping<ExpectationFields>("an expectation", {
   code: optional(CODE, WORDS.expectationCode, "any drop or refusal"),
 });
 
+const WORKLOAD = mapping<WorkloadFields>("a workload", {
+  pod: required(NAME, "The name of the pod that the process is in."),
+  namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
+  command: required(list(WORD, { countMin: 1, countMax: COMMAND_WORDS_MAX }), WORDS.workloadCommand),
+  env: withDefault(LABEL_TEXTS, Object.freeze({}), {}, WORDS.workloadEnv),
+});
+
 const POD = mapping<PodFields>("a pod", {
   name: required(NAME, "The pod's name, unique in its namespace."),
   namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
@@ -377,6 +394,7 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
     [],
     WORDS.clusterExpectations,
   ),
+  workloads: withDefault(list(WORKLOAD, { countMax: WORKLOADS_MAX }), [], [], WORDS.clusterWorkloads),
 });
 
 /** Values of optional fields, where the default depends on nothing else. */

@@ -8,6 +8,7 @@ import type {
   NetworkShape,
   NetworkSpec,
   PodNetworkPlugin,
+  PodNetworkSpec,
 } from "./cluster-file.ts";
 import { defined } from "#core/base/assert.ts";
 import { type Prefix, parsePrefix } from "#core/net/ip.ts";
@@ -111,7 +112,7 @@ export function shapesOf(
   driver: NetworkDriver,
 ): readonly NetworkShape[] {
   if (plugin === "docker" && driver === "L2Bridge") return ["node-subnet"];
-  return plugin === "acs-2017" ? ["own-subnet"] : TRAITS[driver].shapes;
+  return plugin === "acs-2017" || plugin === "ovn-kubernetes" ? ["own-subnet"] : TRAITS[driver].shapes;
 }
 
 /** `VIP_CIDR` of the scripts of 2017: what containers send into the network of pods; all else goes out by the NAT. */
@@ -127,9 +128,26 @@ export function isServedByProxy({ plugin, driver }: Pick<NetworkSpec, "plugin" |
   return plugin === "acs-2017" || TRAITS[driver].hasServices;
 }
 
+/** Services work in it: a kube-proxy serves it, or OVN's load balancers do. */
+export function hasServicesIn(network: Pick<NetworkSpec, "plugin" | "driver">): boolean {
+  return network.plugin === "ovn-kubernetes" || isServedByProxy(network);
+}
+
 /** Packets to pods of other nodes need a route that leads there. */
 export function needsPodRoutes({ plugin, driver }: Pick<NetworkSpec, "plugin" | "driver">): boolean {
   return plugin === "acs-2017" || TRAITS[driver].needsRoutes;
+}
+
+/** What hybrid-overlay-node of ovn-kubernetes has fixed (control-planes.md §4.1). */
+export const HYBRID_OVERLAY = { name: "OVNKubernetesHybridOverlayNetwork", vni: 4_097 } as const;
+
+/** A program on the nodes makes the network, and the ways to other nodes. */
+export function isMadeByDaemon(
+  file: Pick<ClusterFile, "network">,
+  network: PodNetworkSpec = file.network,
+): boolean {
+  const { plugin } = file.network;
+  return network === file.network && (plugin === "flannel" || plugin === "ovn-hybrid-overlay");
 }
 
 /** The only VXLAN network identifier that the Kubernetes page names for flannel (windows-networking-documentation.md §8). */

@@ -108,6 +108,25 @@ describe("is refused, with its place", () => {
 
   it.each([
     [
+      "a route table is missing",
+      "backend: host-gw, routes: cloud",
+      "the Routes controller writes into the route table of the nodes' subnet, and there is none",
+    ],
+    [
+      "tunnels need none",
+      "backend: vxlan, routes: cloud",
+      "flannel's backend vxlan wraps packets between nodes, and no route of a cloud sees the addresses of pods",
+    ],
+    ["flanneld makes them", "backend: host-gw, routes: static", "flanneld makes the routes between nodes"],
+  ])("routes beside flannel's: %s", (_, fields, message) => {
+    const problems = problemsOf(`${HEAD}network: {plugin: flannel, ${fields}}\n`);
+    expect(problems.map((each) => each.replace(/^\S+ /, ""))).toContain(
+      `cluster-file-invalid-value network.routes: ${message}`,
+    );
+  });
+
+  it.each([
+    [
       `${HEAD}network: {driver: Overlay, plugin: win-bridge}`,
       "7:36 cluster-file-driver-mismatch network.plugin: win-bridge attaches pods to L2Bridge networks, and this one has driver Overlay",
     ],

@@ -258,6 +258,17 @@ describe("single fields", () => {
       "6:78 invalid-value expectations[0].port: ICMP has no ports",
       /^Remove the field/,
     ],
+    ["workloads: [{pod: a, command: []}]", /^6:\d+ invalid-value workloads\[0\]\.command: /, /./],
+    [
+      "workloads: [{pod: a, command: [nc, 80]}]",
+      /^6:36 invalid-value workloads\[0\]\.command\[1\]: must be a word of a command, but is the number 80/,
+      /^Put it in quotes/,
+    ],
+    [
+      "workloads: [{pod: A, command: [nc]}]",
+      /^6:19 invalid-value workloads\[0\]\.pod: "A" is not a name/,
+      /./,
+    ],
     [
       "expectations: [{from: a b, to: pod/a, expect: works}]",
       /^6:23 invalid-value expectations\[0\]\.from: "a b" is not a pod, a node/,

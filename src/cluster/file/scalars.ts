@@ -239,6 +239,15 @@ export const PARTY: ValueShape<string> = textOf({
   advise: () => "Write pod/NAMESPACE/NAME, node/NAME, service/NAMESPACE/NAME, external or an address.",
 });
 
+/** A word of a command line. Lines of one are its own affair. */
+export const WORD: ValueShape<string> = textOf({
+  noun: "a word of a command",
+  pattern: "^[^\\u0000]*$",
+  lengthMax: 8_192,
+  parse: (text) => (text.includes("\0") ? undefined : text),
+  advise: () => "Write one argument, at most 8192 characters long, without a zero byte.",
+});
+
 /** A code of the catalogue. */
 export const CODE: ValueShape<KnowledgeCode> = textOf({
   noun: "a code of the catalogue",

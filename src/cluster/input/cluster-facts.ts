@@ -3,6 +3,7 @@ import { parseProfile } from "#core/catalogue/profiles.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import { equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { isMadeByDaemon } from "../file/driver-traits.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import type { WrittenFields } from "../file/parse-cluster-file.ts";
 import type { ClusterFact } from "../session/session.ts";
@@ -224,14 +225,15 @@ export function factsOfFile(
     static: "static, in each node",
     fabric: "by the network around the nodes",
     flannel: "by flanneld",
-    cloud: "by the Routes controller of the cloud provider",
+    "hybrid-overlay": "through VXLAN tunnels, by hybrid-overlay-node and br-ext",
+    cloud: `${network.plugin === "flannel" ? "by flanneld, and " : ""}by the Routes controller of the cloud provider`,
     none: "none",
   }[routes];
   return [
     fact("network plugin", network.plugin, at("network.plugin")),
     fact("network mode", backend ?? shape, at("network.backend", "network.shape")),
     fact("network driver", network.driver, at("network.driver", "network.backend")),
-    fact("routes", routesText, at("network.routes", ...(routes === "flannel" ? ["network.plugin"] : []))),
+    fact("routes", routesText, at("network.routes", ...(isMadeByDaemon(file) ? ["network.plugin"] : []))),
     ...(network.driver === "Overlay"
       ? [
           fact(

@@ -98,26 +98,39 @@ function iniValue(text: string, key: string): string | undefined {
   return new RegExp(`^[ \\t]*${key}[ \\t]*=[ \\t]*"?([^"\\n]*)"?`, "m").exec(text)?.[1];
 }
 
-const OVN: Teller = (_mode, { configs }, at) => {
+/** Windows nodes have ranges of their own where the hybrid overlay runs (control-planes.md §4.1). */
+const HYBRID_SUBNET = "k8s.ovn.org/hybrid-overlay-node-subnet";
+
+const OVN: Teller = (_mode, { nodes, configs }, at) => {
   const config = configs.find(({ text }) => /^[ \t]*\[hybridoverlay\]/m.test(text));
   const section = /\[hybridoverlay\]([^[]*)/.exec(config?.text ?? "")?.[1] ?? "";
   const port = Number(iniValue(section, "hybrid-overlay-vxlan-port") ?? 4_789);
-  return {
+  const vxlanPort = port === 4_789 ? {} : { vxlanPort: port };
+  const common = {
     plugin: "win-overlay (OVN-Kubernetes hybrid overlay)",
     mode: "hybrid overlay",
     isModeAssumed: false,
     driver: "Overlay",
-    routes: "through VXLAN tunnels to and from OVN",
     vxlan: { vni: "4097", port: String(port), at },
+    contradictions: [],
+  } as const;
+  if (nodes.some(({ annotations }) => annotations[HYBRID_SUBNET] !== undefined))
+    return {
+      ...common,
+      routes: WORDS.routesHybridOverlay,
+      fields: { driver: "Overlay", plugin: "ovn-hybrid-overlay", ...vxlanPort },
+    };
+  return {
+    ...common,
+    routes: "through VXLAN tunnels to and from OVN",
     fields: {
       driver: "Overlay",
       plugin: "hns",
       name: "OVNKubernetesHybridOverlayNetwork",
       vni: 4_097,
-      ...(port === 4_789 ? {} : { vxlanPort: port }),
+      ...vxlanPort,
     },
-    contradictions: [],
-    lack: notCarriedOut("OVN-Kubernetes' hybrid overlay", WORDS.lackOvnKubernetes, true),
+    lack: notCarriedOut("OVN-Kubernetes", WORDS.lackOvnKubernetes, true),
   };
 };
 

@@ -132,7 +132,7 @@ function limitsOf({ limits }: ClusterInput, asked: LimitedFlow): readonly string
 }
 
 describe("a network that is not carried out", () => {
-  const OTHERS = ["rke2-calico", "calico-network-policies", "eks-windows", "openshift-hybrid-overlay"];
+  const OTHERS = ["rke2-calico", "calico-network-policies", "eks-windows"];
 
   it.each(OTHERS)("%s: flows of pods are not judged", (name) => {
     const input = read(dumpOf(name));
@@ -150,6 +150,21 @@ describe("a network that is not carried out", () => {
     expect(limitsOf(input, flow("linux pod a", "linux pod a"))).toEqual([]);
     expect(limitsOf(input, flow("windows node a", "linux node b"))).toEqual([]);
     expect(limitsOf(input, flow("windows node a", "outside"))).toEqual([]);
+  });
+
+  it("OVN is carried out where Windows nodes have ranges of the hybrid overlay, and not without them", () => {
+    const whole = read(dumpOf("openshift-hybrid-overlay"));
+    expect(whole.file.network).toMatchObject({
+      plugin: "ovn-hybrid-overlay",
+      name: "OVNKubernetesHybridOverlayNetwork",
+      vni: 4_097,
+    });
+    expect(limitsOf(whole, flow("windows pod a", "linux pod b"))).toEqual([]);
+    const bare = read(
+      changed("openshift-hybrid-overlay", [/k8s\.ovn\.org\/hybrid-overlay-node-subnet/g, "example.com/x"]),
+    );
+    expect(limitsOf(bare, flow("windows pod a", "linux pod b"))).toEqual(["network-not-emulated"]);
+    expect(bare.file.network.plugin).toBe("hns");
   });
 
   it("says where it is seen", () => {

@@ -48,6 +48,15 @@ export const NODE_REQUEST = {
       optional: { podCIDR: { is: "text", text: "The range for its pods. Absent: the one that it had." } },
     },
     {
+      text: (): string => WORDS.nodeRequestSetQuirk,
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: {
+        do: ["set-quirk"],
+        quirk: { is: "text", text: "Its name: GET /stacks/quirks lists them." },
+        setting: { is: "text", text: (): string => WORDS.quirkSetting },
+      },
+    },
+    {
       text: "The machine's clock jumps. With flannel only.",
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: {

@@ -9,11 +9,12 @@ import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap }
 import { nodeObjects } from "../session/built-in-objects.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
-import type { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
+import { parseQuirk } from "#core/catalogue/quirks.ts";
 import { RequestError } from "../request-error.ts";
 import type { RunningPods } from "../pods/running-pods.ts";
 import type { ServiceProxies } from "../services/service-proxies.ts";
+import type { NetworkPrograms } from "./network-programs.ts";
 import type { NodeChange, NodeStanding } from "./node-change.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -67,8 +68,8 @@ export interface NodeLifecycleParts {
   readonly kubelets: ReadonlyMap<string, Kubelet>;
   readonly pods: RunningPods;
   readonly proxies: ServiceProxies;
-  /** Undefined with another network. */
-  readonly flannel: FlannelDaemons | undefined;
+  /** Whatever makes the networks of nodes anew; undefined where no program does. */
+  readonly network: NetworkPrograms | undefined;
   /** Lets everybody work until nothing changes any more. */
   readonly work: () => Promise<void>;
   readonly isApiUp: () => boolean;
@@ -120,8 +121,10 @@ export class NodeLifecycle {
       case "rejoin":
         this.require(name, "rejoin", ["left"]);
         return this.rejoin(node, change.podCIDR);
+      case "set-quirk":
+        return this.setQuirk(node, change);
       case "set-clock":
-        this.flannelOf("set-clock").moveClock(name, change.byMs);
+        this.networkOf("set-clock").moveClock(name, change.byMs);
         await this.parts.work();
         return `the machine's clock has moved by ${change.byMs} ms`;
     }
@@ -158,7 +161,7 @@ export class NodeLifecycle {
       );
     // What restarts the service alone needs nobody who makes the networks again.
     const isOwn = action === "reboot" || action === "stop" || action === "start";
-    if (action !== "restart-hns" && !(isOwn && this.hasDocker)) this.flannelOf(action);
+    if (action !== "restart-hns" && !(isOwn && this.hasDocker)) this.networkOf(action);
     const needsApi = action === "leave" || action === "rejoin";
     if (needsApi && !this.parts.isApiUp())
       throw new RequestError(
@@ -174,9 +177,9 @@ export class NodeLifecycle {
   }
 
   /** Networks that no program makes would be gone for good. */
-  private flannelOf(action: NodeChange["do"]): FlannelDaemons {
-    const { flannel } = this.parts;
-    if (flannel !== undefined) return flannel;
+  private networkOf(action: NodeChange["do"]): NetworkPrograms {
+    const { network } = this.parts;
+    if (network !== undefined) return network;
     throw new RequestError(
       "node-action-impossible",
       WORDS.actionNeedsProgramNetwork({ action }),
@@ -196,13 +199,13 @@ export class NodeLifecycle {
   private goDown(node: ClusterNode): void {
     const { pods, proxies, kubelets } = this.parts;
     const { name } = node.spec;
-    this.parts.flannel?.stopOn(name);
+    this.parts.network?.stopOn(name);
     proxies.stopOn(name);
     pods.stopOn(name);
     this.lose(name, () => true);
     node.uplink.isUp = false;
     node.hns?.reboot();
-    this.parts.flannel?.forgetKernelState(name);
+    this.parts.network?.forgetKernelState(name);
     kubelets.get(name)?.rebooted();
     const { root } = node.host;
     root.tcp.close();
@@ -237,10 +240,32 @@ export class NodeLifecycle {
 
   private async startPrograms(node: ClusterNode): Promise<void> {
     const { pods, proxies } = this.parts;
-    await this.parts.flannel?.startOn(node.spec.name);
+    await this.parts.network?.startOn(node.spec.name);
     await this.parts.kubelets.get(node.spec.name)?.startNetworks();
     await proxies.startOn(node);
     pods.startOn(node.spec.name);
+  }
+
+  /** The node's facts say it as well: they tell what can be expected of it, and which nodes are equal. */
+  private async setQuirk(
+    node: ClusterNode,
+    { quirk, setting }: Extract<NodeChange, { readonly do: "set-quirk" }>,
+  ): Promise<string> {
+    const { hns } = node;
+    if (hns === undefined)
+      throw new RequestError(
+        "node-action-impossible",
+        `node ${node.spec.name} has no defects of Windows: it runs Linux`,
+        WORDS.adviceHnsOnWindowsOnly,
+      );
+    const parsed = parseQuirk(`${quirk}=${setting}`);
+    if ("problem" in parsed)
+      throw new RequestError("api-request-invalid", parsed.problem, WORDS.adviceQuirkSetting);
+    hns.setQuirk(parsed.name, parsed.setting);
+    const quirks = Object.freeze({ ...node.spec.quirks, [parsed.name]: parsed.setting });
+    node.spec = Object.freeze({ ...node.spec, quirks });
+    await this.parts.work();
+    return `the defect ${parsed.name} is set: ${setting}`;
   }
 
   private async restartHns(node: ClusterNode, state: RestartState | undefined): Promise<string> {
@@ -266,7 +291,7 @@ export class NodeLifecycle {
   private async leave(node: ClusterNode): Promise<string> {
     const { kube, pods, proxies, work } = this.parts;
     const { name } = node.spec;
-    this.flannelOf("leave").stopOn(name);
+    this.networkOf("leave").stopOn(name);
     proxies.stopOn(name);
     if (kube.get("Node", "", name) !== undefined) kube.delete("Node", "", name);
     // The kubelet takes its pods away before it ends, as with a drain.

@@ -3,6 +3,7 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import type { OvnNodeParts } from "../ovn/ovn-node.ts";
 import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 
 /** What a pod starts with. */
@@ -21,6 +22,8 @@ export interface Kubelet {
    */
   addPod(pod: FilePodSpec, start?: PodStart): Promise<ClusterPod>;
   removePod(pod: ClusterPod): Promise<void>;
+  /** The node's part of ovn-kubernetes, with that plugin. */
+  readonly ovn?: OvnNodeParts | undefined;
   /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
   reserveSourceVip(): Promise<Ipv4 | undefined>;
   /** The node has joined again, with other ranges for its pods; it has none now. */

@@ -1,5 +1,6 @@
 /** A Linux node: one stack, a bridge for its pods, static routes to the pods of the others. */
 import type { Environment } from "#core/base/environment.ts";
+import type { Device } from "#dataplane/device/device.ts";
 import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { LinuxBridge } from "#dataplane/fabric/linux-bridge.ts";
@@ -37,11 +38,16 @@ const WORDS = clusterLife();
 const OVERLAY_MTU_BYTES = 1_450;
 /** As flannel's plugin has the bridge plugin make it. */
 const FLANNEL_BRIDGE = "cni0";
+/** The node's own port on OVN's switch of it. */
+const OVN_PORT = "ovn-k8s-mp0";
 /** Of kubenet. */
 const KUBENET_BRIDGE = "cbr0";
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
+/** With OVN the node itself has `.2`, and the port into the hybrid overlay `.3` (control-planes.md §4.1). */
+const OVN_NODE_OFFSET = 2;
+const OVN_FIRST_POD_OFFSET = 4;
 /** The gateway of pods that have no subnet. */
 const ROUTED_GATEWAY: Ip = defined(parseIpv4("169.254.1.1"), "an address");
 
@@ -53,6 +59,13 @@ function macOf(ip: Ip): Mac {
 /** What traces call the pod's cable to the bridge. */
 function cableOf(pod: FilePodSpec): string {
   return `veth ${pod.namespace}/${pod.name}`;
+}
+
+/** The bridge of the node's pods. */
+function bridgeNameOf({ plugin, name }: ClusterFile["network"]): string {
+  if (plugin === "flannel") return FLANNEL_BRIDGE;
+  if (plugin === "acs-2017") return KUBENET_BRIDGE;
+  return plugin === "ovn-hybrid-overlay" ? OVN_PORT : name;
 }
 
 /** Boots the node with its address and a default route; it forwards, as a Kubernetes node does. */
@@ -92,19 +105,21 @@ export class LinuxKubelet implements Kubelet {
     const isFlannel = file.network.plugin === "flannel";
     this.isRouted = node.spec.podAddresses !== undefined;
     this.gateway = this.isRouted ? ROUTED_GATEWAY : addressIn(podCIDR, BRIDGE_OFFSET);
+    const address = { ip: this.gateway, length: podCIDR.length };
+    const isOvn = file.network.plugin === "ovn-hybrid-overlay";
     this.bridge = new LinuxBridge(env, {
-      name: isFlannel
-        ? FLANNEL_BRIDGE
-        : file.network.plugin === "acs-2017"
-          ? KUBENET_BRIDGE
-          : file.network.name,
+      name: bridgeNameOf(file.network),
       compartment: node.host.root,
       mac: macOf(this.gateway),
-      ...(!this.isRouted && { address: { ip: this.gateway, length: podCIDR.length } }),
+      ...(!this.isRouted && {
+        address: isOvn ? { ...address, ip: addressIn(podCIDR, OVN_NODE_OFFSET) } : address,
+      }),
       ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
     this.file = file;
     this.bridge.interface.isProxyArp = this.isRouted;
+    // The node speaks with its own address, `.2`; the router's, `.1`, is what pods send to.
+    if (isOvn) node.host.root.addAddress(this.bridge.interface, address);
     const second = secondFamily(file, file.network, node.spec);
     if (second !== undefined)
       node.host.root.addAddress(this.bridge.interface, {
@@ -119,6 +134,16 @@ export class LinuxKubelet implements Kubelet {
       this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
     this.addresses = this.addressesOf(node.spec);
+  }
+
+  /** The node's own interface among its pods. */
+  get bridgeInterface(): Interface {
+    return this.bridge.interface;
+  }
+
+  /** A port for what joins the pods' switch to an overlay. @returns the other end of its cable. */
+  connectOverlay(name: string): Device {
+    return this.bridge.connect(name);
   }
 
   /** The bridge is the plugin's: nobody changes it before the next pod comes, or before the kernel goes. */
@@ -164,7 +189,11 @@ export class LinuxKubelet implements Kubelet {
 
   private addressesOf(spec: NodeSpec): PodAddresses {
     return new PodAddresses({
-      ranges: podAddressRanges(this.file.network, spec, FIRST_POD_OFFSET),
+      ranges: podAddressRanges(
+        this.file.network,
+        spec,
+        this.file.network.plugin === "ovn-hybrid-overlay" ? OVN_FIRST_POD_OFFSET : FIRST_POD_OFFSET,
+      ),
       kept: this.file.pods.flatMap((pod) => pod.address ?? []),
     });
   }

@@ -9,6 +9,7 @@ import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { flannelConfigurationList } from "../flannel/network-configuration.ts";
 import { endpointPolicies } from "../networks/network-document.ts";
+import { ovnConfigurationList } from "../ovn/ovn-node.ts";
 import { FIRST_POD_OFFSET, secondFamily } from "../networks/networks-of-node.ts";
 
 function endpointPolicy(value: JsonValue): JsonObject {
@@ -22,6 +23,7 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
   if (network.cni.conflist !== undefined) return withPolicies(network.cni.conflist, own);
   if (network.plugin === "flannel")
     return flannelConfigurationList(file, node, [...network.cni.policies, ...own]);
+  if (network.plugin === "ovn-kubernetes") return ovnConfigurationList();
   if (network.plugin === "azure-vnet")
     return azureConfigurationList(file, pod, endpointPolicies(file, network, node));
   const second = secondFamily(file, network, node);
@@ -30,7 +32,7 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
     name: network.name,
     plugins: [
       {
-        type: network.plugin === "win-overlay" ? "win-overlay" : "win-bridge",
+        type: network.driver === "Overlay" ? "win-overlay" : "win-bridge",
         apiVersion: 2,
         capabilities: { portMappings: true, dns: true },
         policies: [

@@ -7,6 +7,7 @@ import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
 import { VirtualNetwork } from "#dataplane/fabric/azure/virtual-network.ts";
 import { DenyRules, type FabricMachine } from "#dataplane/fabric/fabric-rules.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
 import { ROUTER_MAC, Underlay } from "#dataplane/fabric/underlay.ts";
 import { type Ipv4, lastIp } from "#core/net/ip.ts";
@@ -17,7 +18,7 @@ import type { AddressRange, ClusterFile, DhcpSpec, NodeSpec } from "../file/clus
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
-import { hasDocker } from "../file/driver-traits.ts";
+import { hasDocker, isMadeByDaemon } from "../file/driver-traits.ts";
 import { addForwarder } from "./acs-node.ts";
 import { DockerNode } from "./docker-node.ts";
 import { NodeFiles } from "../flannel/node-files.ts";
@@ -26,6 +27,8 @@ import { allNetworks } from "../networks/networks-of-node.ts";
 import { addFabricRoutes, addPodGateways } from "../networks/pod-gateways.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
+import { PodNetworks } from "#programs/ovn/kube/pod-networks.ts";
+import { makeManagementPort } from "../ovn/management-port.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
 import { type NodeEquipment, PodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
@@ -60,6 +63,15 @@ function serveDhcp({ underlay: spec }: ClusterFile, underlay: Underlay): void {
 
 function addressesIn({ first, last }: AddressRange): readonly Ipv4[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) as Ipv4);
+}
+
+/** Addresses of all pods, which OVN's controller gives out. */
+function podNetworksOf({ network, pods }: ClusterFile): PodNetworks | undefined {
+  if (network.plugin !== "ovn-kubernetes") return undefined;
+  return new PodNetworks(
+    network.clusterCIDR,
+    pods.flatMap(({ address }) => address ?? []),
+  );
 }
 
 /** Gives a node the end of its cable. */
@@ -124,6 +136,15 @@ export interface Machines {
   readonly files: ReadonlyMap<string, NodeFiles>;
 }
 
+/** The API of the kubelet, on all addresses (kubernetes.io/docs/reference/networking/ports-and-protocols). */
+const KUBELET_PORT = 10_250;
+
+/** Its server says which node it is, as built-in servers do, in place of the API. */
+function serveKubelet({ host, spec }: ClusterNode): void {
+  const failure = new IdentificationServer(host.root, spec.name).listenTcp(KUBELET_PORT);
+  assert(failure === undefined || failure === "port-in-use", "a node that boots has its ports");
+}
+
 async function bringUpNode(
   env: Environment,
   file: ClusterFile,
@@ -133,8 +154,11 @@ async function bringUpNode(
     readonly clock: VirtualClock;
     readonly podRoutes: PodRoutes;
     readonly dhcpServers: readonly DhcpServer[];
+    readonly ovn: PodNetworks | undefined;
   },
 ): Promise<Kubelet> {
+  // Hosts of Docker alone have no kubelet.
+  if (file.network.plugin !== "docker") serveKubelet(node);
   if (node.spec.os === "linux") {
     disk.podRoutes.addTo(node);
     addFabricRoutes(file, node);
@@ -143,6 +167,7 @@ async function bringUpNode(
   const docker = hasDocker(file.network.plugin) ? new DockerNode(env, file, node) : undefined;
   await (docker?.createNetworks(env, file) ?? makeNetworks(file, node));
   if (file.network.plugin === "acs-2017") addForwarder(env, file, node);
+  if (file.network.plugin === "ovn-kubernetes") await makeManagementPort(file, node);
   disk.podRoutes.addTo(node);
   addFabricRoutes(file, node);
   return new WindowsKubelet(file, node, disk, docker);
@@ -190,7 +215,8 @@ export async function raiseMachines(
   });
   const kubelets = new Map<string, Kubelet>();
   const files = new Map<string, NodeFiles>();
-  const common = { clock, podRoutes: new PodRoutes(file), dhcpServers: underlay.dhcpServers };
+  const { dhcpServers } = underlay;
+  const common = { clock, podRoutes: new PodRoutes(file), dhcpServers, ovn: podNetworksOf(file) };
   for (const node of nodes) {
     const disk = new NodeFiles(node.spec.os, node.spec.files);
     files.set(node.spec.name, disk);
@@ -198,7 +224,7 @@ export async function raiseMachines(
     progress?.nodeReady(node.spec);
   }
   for (const network of allNetworks(file))
-    if (network.driver === "Overlay" && network.routes !== "flannel") await joinOverlay(network, nodes);
+    if (network.driver === "Overlay" && !isMadeByDaemon(file, network)) await joinOverlay(network, nodes);
   return {
     cluster: {
       file,

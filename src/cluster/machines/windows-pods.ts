@@ -41,6 +41,8 @@ import type { DockerContainerRequest } from "#programs/docker/engine.ts";
 import { hasDocker } from "../file/driver-traits.ts";
 import { FurtherEndpoints } from "./further-endpoints.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
+import type { PodNetworks } from "#programs/ovn/kube/pod-networks.ts";
+import { OvnNodeParts } from "../ovn/ovn-node.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 import { startContainers, stopContainers } from "./pod-compute-systems.ts";
@@ -140,6 +142,8 @@ export class WindowsKubelet implements Kubelet {
   private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
   private readonly azure: AzureNode;
+  /** With plugin ovn-kubernetes. */
+  readonly ovn: OvnNodeParts | undefined;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
   private readonly further: FurtherEndpoints;
@@ -154,11 +158,14 @@ export class WindowsKubelet implements Kubelet {
       files,
       clock,
       dhcpServers,
+      ovn,
     }: {
       readonly files: NodeFiles;
       readonly clock: VirtualClock;
       /** Who may say why a pod gets no address. */
       readonly dhcpServers: readonly DhcpServer[];
+      /** Addresses of all pods, with plugin ovn-kubernetes. */
+      readonly ovn?: PodNetworks | undefined;
     },
     docker?: DockerNode,
   ) {
@@ -181,6 +188,8 @@ export class WindowsKubelet implements Kubelet {
     this.runner = runner;
     this.azure = azureNode(file, node, { client: this.client, delegate });
     for (const plugin of this.azure.plugins) plugins.set(plugin.name, plugin);
+    if (ovn !== undefined) this.ovn = new OvnNodeParts(this.client, file.network.name, node, ovn);
+    if (this.ovn !== undefined) plugins.set(this.ovn.plugin.name, this.ovn.plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = addressBooks(file, node.spec);
     this.further = new FurtherEndpoints(this.client, node);
@@ -356,12 +365,14 @@ export class WindowsKubelet implements Kubelet {
     }
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
+    this.ovn?.release(pod);
   }
 
   private async attachByPlugin(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     const { plugin, cni } = this.file.network;
     // CNS of a configuration that the user wrote is asked as it is.
     if (plugin === "azure-vnet" && cni.conflist === undefined) this.azure.restore(pod);
+    this.ovn?.annotate(pod);
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
     const ips = result.ips.map(({ address: each }) => each.ip);

@@ -13,6 +13,7 @@ import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
+import { isMadeByDaemon } from "../file/driver-traits.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { networkDocument } from "./network-document.ts";
 import { bridgeAddress, networksOf, rangeOn, secondFamily } from "./networks-of-node.ts";
@@ -22,11 +23,11 @@ interface OverlayPeer extends VxlanPeer {
   readonly member: ClusterNode;
 }
 
-/** All networks of the node but flanneld's and Docker's. @throws HcnError when HNS refuses one. */
+/** All networks of the node but those of daemons and Docker's. @throws HcnError when HNS refuses one. */
 export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promise<void> {
   const client = hcnClientOf(node);
   for (const network of networksOf(file, node.spec)) {
-    if (network.routes === "flannel") continue;
+    if (isMadeByDaemon(file, network)) continue;
     const created = await createNetwork(client, networkDocument(file, network, node.spec));
     await makeBridgeEndpoint(client, file, network, node, defined(created.ID, "a network has an id"));
   }

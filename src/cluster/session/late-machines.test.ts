@@ -82,6 +82,29 @@ describe("a machine comes up", () => {
     expect(programmed(session)).toEqual(["win-1", "win-2", "win-3"]);
   });
 
+  it("or none does where there is no room for all: a change is refused, a question goes on", async () => {
+    const asked: number[] = [];
+    const progress = {
+      nodeReady: () => undefined,
+      event: () => undefined,
+      beforeRest: (nodes: number) => {
+        asked.push(nodes);
+        throw new RangeError("no room");
+      },
+    };
+    const { session } = await openSession(inputOf({}), progress, "when asked");
+    expect(session.nodesAtRest).toBe(2);
+    const { nowMs } = session.cluster.clock;
+    await expect(session.passTime(1)).rejects.toThrow("no room");
+    await expect(session.raise()).rejects.toThrow("no room");
+    expect([session.nodesAtRest, session.cluster.clock.nowMs, asked]).toEqual([2, nowMs, [2, 2]]);
+    await session.raise("win-3");
+    expect([session.nodesAtRest, programmed(session)]).toEqual([1, ["win-1", "win-3"]]);
+    const request = { from: "pod/client", to: "pod/other", protocol: "icmp", port: undefined } as const;
+    const { report } = await session.ask((cluster) => tracePacket(cluster, request));
+    expect(report.verdict).toBe("answered");
+  });
+
   it("and is a fault when it answers otherwise than the one that stood for it", async () => {
     const { session } = await openSession(inputOf({}), undefined, "when asked");
     session.cluster.nodes[2]?.hns?.setQuirk("load-balancer-port-missing", "on");

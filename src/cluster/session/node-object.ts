@@ -82,7 +82,8 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
         kubeletVersion: version,
         kubeProxyVersion: version,
         containerRuntimeVersion: "containerd://2.0",
-        machineID: "",
+        // On Windows kubelet takes the machine's name; hybrid-overlay-node knows its own Node by it.
+        machineID: routes === "hybrid-overlay" ? spec.hostname : "",
         systemUUID: "",
         bootID: "",
       },

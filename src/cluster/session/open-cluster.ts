@@ -7,6 +7,8 @@ import type { Cluster } from "../cluster.ts";
 import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
+import { isMadeByDaemon } from "../file/driver-traits.ts";
+import { HybridOverlayDaemons } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
 import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
 import { servePorts } from "../pods/serve-ports.ts";
 
@@ -21,8 +23,8 @@ export const SETTLE_MS = 5_000;
 export async function openCluster(file: ClusterFile, progress?: OpenProgress): Promise<Cluster> {
   const { cluster, kubelets, files } = await raiseMachines(file, progress);
   const { plugin, routes } = file.network;
-  if (plugin === "flannel" || routes === "cloud") {
-    // flanneld's leases, and what the Routes controller looks at, are Nodes, whatever else runs.
+  if (isMadeByDaemon(file) || routes === "cloud") {
+    // flanneld's leases, annotations of ovn-kubernetes, and what the Routes controller looks at, are Nodes, whatever else runs.
     const kube = new MemoryKube(cluster.env.prng.derive("kubernetes"), {
       clusterCIDRs: [],
       serviceCIDRs: [],
@@ -30,6 +32,7 @@ export async function openCluster(file: ClusterFile, progress?: OpenProgress): P
     kube.apply(builtInObjects(file, []));
     const source = new MemoryKubeSource(kube);
     if (plugin === "flannel") await new FlannelDaemons(cluster, source, files).start();
+    if (routes === "hybrid-overlay") await new HybridOverlayDaemons(cluster, source, kubelets).start();
     if (routes === "cloud") await new CloudRoutes(cluster, source).start();
   }
   for (const spec of file.pods) {

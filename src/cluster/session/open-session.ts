@@ -19,6 +19,8 @@ export interface SessionInput {
 /** Told of each step of the bring-up. */
 export interface SessionProgress extends OpenProgress {
   event(event: SessionEvent): void;
+  /** Before so many nodes that wait come up because all do, whenever that is. What it throws keeps them waiting. */
+  readonly beforeRest?: (nodes: number) => void;
 }
 
 /** A running cluster, and what the control plane said about what it began with. */
@@ -38,7 +40,7 @@ export async function openSession(
   raising: Raising = "at the start",
 ): Promise<OpenedSession> {
   const machines = await raiseMachines(input.file, progress, undefined, input.flowsMax);
-  const session = new RunningCluster(machines, input.limits);
+  const session = new RunningCluster(machines, input.limits, progress?.beforeRest);
   const stop = progress === undefined ? undefined : session.subscribe((event) => progress.event(event));
   const report = await session.begin(input.objects, raising);
   stop?.();

@@ -16,6 +16,7 @@ import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies
 import { notesOfRead } from "../limits/unread-texts.ts";
 import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import { ApiServerMachines } from "../machines/api-server-machines.ts";
+import { OvnNetwork } from "../ovn/ovn-network.ts";
 import { PolicyEngines } from "../policies/policy-engines.ts";
 import { planApiServer } from "../services/api-server.ts";
 import type { ProgramMemories } from "../classes/machine.ts";
@@ -26,8 +27,9 @@ import { ClusterPart } from "../absent-machines.ts";
 import type { NodeSpec, PortSpec } from "../file/cluster-file.ts";
 import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
+import { HybridOverlayDaemons } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
-import type { NodeChange } from "../life/node-change.ts";
+import type { NodeChange, NodeStanding } from "../life/node-change.ts";
 import { NodeLifecycle } from "../life/node-lifecycle.ts";
 import { NameService } from "../names/name-service.ts";
 import type { FlowLimit } from "./flow-limit.ts";
@@ -62,7 +64,7 @@ import {
 import {
   type PodNote,
   clusterTroubles,
-  flannelNotes,
+  networkProgramNotes,
   machineNotes,
   nodesLeftOut,
   podNotes,
@@ -103,11 +105,15 @@ export class RunningCluster implements ClusterSession {
   private readonly ingress: IngressRouting;
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
+  /** Those of ovn-kubernetes' hybrid overlay; undefined with another network. */
+  private readonly hybridOverlay: HybridOverlayDaemons | undefined;
   /** The Routes controller of the cloud provider; undefined: nobody writes routes. */
   private readonly cloudRoutes: CloudRoutes | undefined;
   private readonly events: SessionEvents;
   private readonly life: NodeLifecycle;
   private readonly policies: PolicyEngines;
+  /** OVN's programs; undefined with another plugin. */
+  private readonly ovn: OvnNetwork | undefined;
   /** How machines come up; undefined: they are up. */
   private beginning: Raising | undefined;
   /** False during an outage of the API server. */
@@ -122,12 +128,19 @@ export class RunningCluster implements ClusterSession {
   private podsAtMs = 0;
   /** Undefined before `begin`. */
   private apiServers: ApiServerMachines | undefined;
+  /** Hears how many nodes are about to come up because all do; throws where there is no room for them. */
+  private readonly beforeRest: ((nodes: number) => void) | undefined;
   /** Notes that were told. */
   private reported: ReadonlySet<string> = new Set();
 
   /** Nothing runs before `begin`. */
-  constructor({ cluster, kubelets, files }: Machines, limits: readonly FlowLimit[] = []) {
+  constructor(
+    { cluster, kubelets, files }: Machines,
+    limits: readonly FlowLimit[] = [],
+    beforeRest?: (nodes: number) => void,
+  ) {
     this.inputLimits = limits;
+    this.beforeRest = beforeRest;
     const { file, env, clock } = cluster;
     this.cluster = cluster;
     this.kubelets = kubelets;
@@ -139,8 +152,12 @@ export class RunningCluster implements ClusterSession {
     this.names = new NameService(cluster, this.kube);
     this.proxies = new ServiceProxies(cluster, this.kube, kubelets);
     this.policies = new PolicyEngines(cluster);
+    if (file.network.plugin === "ovn-kubernetes")
+      this.ovn = new OvnNetwork(cluster, (node) => kubelets.get(node)?.ovn?.listPorts() ?? []);
     if (file.network.plugin === "flannel")
       this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
+    if (file.network.routes === "hybrid-overlay")
+      this.hybridOverlay = new HybridOverlayDaemons(cluster, new MemoryKubeSource(this.kube), kubelets);
     if (file.network.routes === "cloud")
       this.cloudRoutes = new CloudRoutes(cluster, new MemoryKubeSource(this.kube));
     this.ingress = new IngressRouting(cluster);
@@ -154,14 +171,14 @@ export class RunningCluster implements ClusterSession {
       isLeftWaiting: (pod) => this.kube.isLeftWaiting(pod),
       isNeeded: (pod) => this.names.isServer(pod),
     });
-    const { flannel, kube, pods, proxies } = this;
+    const { flannel, hybridOverlay, kube, pods, proxies } = this;
     this.life = new NodeLifecycle({
       cluster,
       kube,
       kubelets,
       pods,
       proxies,
-      flannel,
+      network: flannel ?? hybridOverlay,
       work: () => this.work(),
       isApiUp: () => this.isApiUp,
     });
@@ -184,10 +201,12 @@ export class RunningCluster implements ClusterSession {
     ]);
     this.names.follow();
     await this.flannel?.start();
+    await this.hybridOverlay?.start();
     await this.cloudRoutes?.start();
+    await this.ovn?.start();
     await this.proxies.start();
-    // Engines work on the HNS of every node.
-    this.beginning = this.policies.runs ? "at the start" : raising;
+    // Engines work on the HNS of every node, and OVN's flows are in every switch.
+    this.beginning = this.policies.runs || this.ovn !== undefined ? "at the start" : raising;
     this.podsAtMs = this.cluster.clock.nowMs;
     // Machines that say something when they boot say it before their pods are there, whenever those come.
     if (mayRest(file)) this.quieten();
@@ -270,10 +289,19 @@ export class RunningCluster implements ClusterSession {
     return this.reportOn(node, text);
   }
 
+  standingOf(node: string): NodeStanding {
+    return this.life.standingOf(node);
+  }
+
+  get hasApiServer(): boolean {
+    return this.isApiUp;
+  }
+
   async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
     await this.raiseAll();
     this.isApiUp = state === "up";
     this.flannel?.setApiReachable(this.isApiUp);
+    this.hybridOverlay?.setApiReachable(this.isApiUp);
     this.apiServers?.sync(this.isApiUp);
     if (this.isApiUp) this.life.apiIsBack();
     await this.settle();
@@ -315,19 +343,21 @@ export class RunningCluster implements ClusterSession {
 
   /** What the programs of the nodes remember, for whoever compares machines whole. */
   memories(): ProgramMemories {
-    const { kube, proxies, flannel, names, kubelets } = this;
+    const { kube, proxies, flannel, hybridOverlay, names, kubelets } = this;
     return {
       isUp: (node) => this.waiting([node]).length === 0,
       of: (node) => ({
         kubelet: kubelets.get(node),
         "kube-proxy": proxies.programOn(node),
         flanneld: flannel?.programOn(node),
+        ...(hybridOverlay === undefined ? {} : { "hybrid-overlay-node": hybridOverlay.programOn(node) }),
       }),
       shared: [
         [kube, "API server"],
         [names, "names"],
         [proxies, "kube-proxies"],
         ...(flannel === undefined ? [] : [[flannel, "flannel"] as const]),
+        ...(hybridOverlay === undefined ? [] : [[hybridOverlay, "hybrid overlay"] as const]),
         ...proxies.shared(),
         ...names.shared(),
         ...(flannel?.shared() ?? []),
@@ -368,6 +398,7 @@ export class RunningCluster implements ClusterSession {
     return clusterTroubles({
       leftOut: nodesLeftOut(this.kube, this.machines()),
       flannel: this.flannel?.listTroubles() ?? [],
+      hybridOverlay: this.hybridOverlay?.listTroubles() ?? [],
       cloudRoutes: this.cloudRoutes?.listTroubles() ?? [],
       services: this.serviceTroubles(),
       pods: this.pods.listOutcomes(),
@@ -407,7 +438,8 @@ export class RunningCluster implements ClusterSession {
     );
     return [
       ...machineNotes(kube, machines),
-      ...flannelNotes(this.flannel?.listTroubles() ?? [], kube),
+      ...networkProgramNotes("flanneld", this.flannel?.listTroubles() ?? [], kube),
+      ...networkProgramNotes("hybrid-overlay-node", this.hybridOverlay?.listTroubles() ?? [], kube),
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
@@ -521,6 +553,7 @@ export class RunningCluster implements ClusterSession {
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
       await this.flannel?.sync();
+      await this.hybridOverlay?.sync();
       await this.cloudRoutes?.sync();
       const { started, leftBehind } = await this.syncPods();
       for (const outcome of started) this.record(outcome);
@@ -560,6 +593,7 @@ export class RunningCluster implements ClusterSession {
     if (this.beginning === undefined) await this.proxies.sync(this.programming);
     else await this.programFirst(this.beginning);
     this.ingress.sync(objects);
+    await this.ovn?.sync(objects);
     await this.policies.sync(objects, (node) => this.life.standingOf(node) !== "stopped");
     const repairs = this.proxies.takeRepairs();
     if (repairs.length === 0) return;
@@ -592,9 +626,15 @@ export class RunningCluster implements ClusterSession {
   /** Machines that were left for later come up as they were when the cluster began; their history begins now. */
   private async raiseAll(nodes?: Iterable<string>): Promise<void> {
     const asked = nodes === undefined ? undefined : [...nodes];
+    const rest = asked === undefined ? this.nodesAtRest : 0;
+    if (rest > 0) this.beforeRest?.(rest);
     for (const node of this.pods.waiting(asked)) await this.raisePods(node);
     const waiting = this.proxies.waiting(asked);
     if (waiting.length > 0) await this.proxies.raise(waiting, this.programming);
+  }
+
+  get nodesAtRest(): number {
+    return new Set([...this.pods.waiting(), ...this.proxies.waiting()]).size;
   }
 
   /** Those of the nodes that are not up. */

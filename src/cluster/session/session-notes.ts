@@ -14,6 +14,7 @@ import { type Prefix, formatPrefix, parseIpv4, prefixContains } from "#core/net/
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
+import type { HybridOverlayTrouble } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
 import type { RouteTrouble } from "../networks/cloud-routes.ts";
 import { type PodOutcome, type PodRemark, WAITS } from "../pods/running-pods.ts";
 import type { ServiceTrouble } from "../services/service-proxies.ts";
@@ -26,6 +27,7 @@ const WORDS = clusterLife();
 export interface TroubleSources {
   readonly leftOut: readonly NodeLeftOut[];
   readonly flannel: readonly FlannelTrouble[];
+  readonly hybridOverlay: readonly HybridOverlayTrouble[];
   readonly cloudRoutes: readonly RouteTrouble[];
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
@@ -39,6 +41,7 @@ export interface TroubleSources {
 export function clusterTroubles({
   leftOut,
   flannel,
+  hybridOverlay,
   cloudRoutes,
   services,
   pods,
@@ -58,6 +61,7 @@ export function clusterTroubles({
       text,
     })),
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
+    ...hybridOverlay.map(({ node, finding }) => onNode(node, "hybrid-overlay-node", finding)),
     ...cloudRoutes.map((trouble) => ({ reference: `node/${trouble.node}`, ...trouble })),
     ...services
       .filter(({ name }) => name === "")
@@ -276,12 +280,16 @@ export function podNotes(
 }
 
 /** What keeps flanneld from its work on a node. */
-export function flannelNotes(troubles: readonly FlannelTrouble[], kube: MemoryKube): readonly FileProblem[] {
+export function networkProgramNotes(
+  program: string,
+  troubles: readonly FlannelTrouble[],
+  kube: MemoryKube,
+): readonly FileProblem[] {
   return troubles.map(({ node, finding: { code, message } }) => ({
     code,
     ...placeOf(kube, "Node", "", node),
     path: "",
-    message: `flanneld on ${node}: ${message}`,
+    message: `${program} on ${node}: ${message}`,
     advice: adviceOn(code),
   }));
 }

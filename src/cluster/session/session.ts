@@ -10,7 +10,7 @@ import { KUBE_KIND } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { REPAIR_KINDS, type ServicePortStatus } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
-import { NODE_STANDINGS, type NodeChange } from "../life/node-change.ts";
+import { NODE_STANDINGS, type NodeChange, type NodeStanding } from "../life/node-change.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
 import { type FlowLimit, LIMIT_REASON } from "./flow-limit.ts";
 import { reports } from "#data/words.js";
@@ -277,6 +277,8 @@ export interface ClusterSession {
   readonly cluster: Cluster;
   /** Brings machines up wholly that were left for later: those of a node, or all. */
   raise(node?: string): Promise<void>;
+  /** Nodes whose machines wait until something asks for them. */
+  readonly nodesAtRest: number;
   /**
    * Puts a question to the cluster, again and again until every machine that it needs is up. It asks copies
    * (`forkCluster`), which hold the machines that it touches, and changes nothing.
@@ -296,6 +298,10 @@ export interface ClusterSession {
   delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
   /** Lets something happen to a node; time settles. @throws RequestError for what the node cannot do now. */
   changeNode(node: string, change: NodeChange): Promise<NodeReport>;
+  /** Whether a node takes part. */
+  standingOf(node: string): NodeStanding;
+  /** False during an outage of the API server. */
+  readonly hasApiServer: boolean;
   /** Begins or ends an outage of the API server; time settles. */
   setApiServer(state: "up" | "down"): Promise<ControlPlaneReport>;
   /** Lets virtual time pass; kube-proxies and flanneld do what they do without being told. */

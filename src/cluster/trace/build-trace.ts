@@ -44,6 +44,8 @@ function detailsOf(event: TraceEvent): Partial<TraceStep> {
         ...(event.rule === undefined ? {} : { rule: event.rule }),
         ...(event.provenance === undefined ? {} : { provenance: event.provenance }),
       };
+    case "pipeline":
+      return { logical: event.logical };
     case "switch":
     case "wire":
       return {};

@@ -81,7 +81,7 @@ function codeOfAnswer({ forward, reply }: SeenPacket): KnowledgeCode | undefined
   return dropped ?? "no-answer";
 }
 
-function codeOf(seen: SeenPacket, isToEmptyService: boolean): KnowledgeCode | undefined {
+function codeOf(seen: SeenPacket, ofService: KnowledgeCode | undefined): KnowledgeCode | undefined {
   const { verdict, forward, reply } = seen;
   if (verdict === "answered") return undefined;
   if (verdict === "no-answer") return codeOfAnswer(seen);
@@ -89,8 +89,9 @@ function codeOf(seen: SeenPacket, isToEmptyService: boolean): KnowledgeCode | un
   const service = forward.steps.find((step) => step.code !== undefined && SERVICE_CODES.includes(step.code));
   const isAstray = forward.end !== "delivered" && STRAY_CODES.includes(dropped);
   if (isAstray && service !== undefined) return service.code;
-  if (isAstray && isToEmptyService) return "service-without-back-ends";
-  return dropped;
+  // A segment that knows no way floods, and the last who hears it may only say that it is not for him.
+  const isFlooded = ofService === "icmp-to-service-not-balanced" && dropped === "mac-not-local";
+  return (isAstray || isFlooded) && ofService !== undefined ? ofService : dropped;
 }
 
 function podsWithAddress({ pods }: Cluster, address: string | undefined): readonly ClusterPod[] {
@@ -116,20 +117,26 @@ function strayBackEnd(cluster: Cluster, to: TraceEnd, forward: TraceLeg): Cluste
 }
 
 /**
- * True for the ClusterIP of a Service without a ready back end: no node has a load balancer for it, and where pods send
- * past the host's stack no rule of the node says so.
+ * Why a packet to a ClusterIP was not translated where no rule of its node says so: no node has a load balancer for a Service
+ * without a ready back end, and those of OVN know no ICMP.
  */
-function isEmptyService({ objects }: Cluster, { to, protocol }: FollowedAttempt): boolean {
+function codeOfService(
+  { file, objects }: Cluster,
+  { to, protocol }: FollowedAttempt,
+): KnowledgeCode | undefined {
   const asked = formatIp(to.ip);
   const service = objects.Service.find(
     ({ spec }) => spec?.clusterIP === asked || spec?.clusterIPs?.includes(asked) === true,
   );
-  if (service === undefined || protocol === "icmp") return false;
+  if (service === undefined) return undefined;
+  if (protocol === "icmp")
+    return file.network.plugin === "ovn-kubernetes" ? "icmp-to-service-not-balanced" : undefined;
   const { namespace, name } = service.metadata;
   const slices = objects.EndpointSlice.filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`);
-  return slices.every(({ endpoints = [] }) =>
+  const isEmpty = slices.every(({ endpoints = [] }) =>
     endpoints.every(({ conditions }) => conditions?.ready === false),
   );
+  return isEmpty ? "service-without-back-ends" : undefined;
 }
 
 /** Two virtual networks never exchange a packet (windows-networking-documentation.md §2). */
@@ -185,7 +192,7 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
       }),
     };
   }
-  const code = codeOf(seen, isEmptyService(cluster, attempt));
+  const code = codeOf(seen, codeOfService(cluster, attempt));
   const guard = code === "neighbor-unresolved" ? nodeWithMacGuard(cluster, attempt) : undefined;
   return guard === undefined
     ? { code }

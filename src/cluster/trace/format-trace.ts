@@ -23,6 +23,7 @@ const WORDS = clusterLife();
 const LAYER_WIDTH = 27;
 export const INDENT: string = " ".repeat(5);
 const DETAIL = `${INDENT}${" ".repeat(4)}`;
+const FLOW_DETAIL = `${DETAIL}${" ".repeat(4)}`;
 
 const TRANSPOSITION_PARTS: readonly (readonly [keyof TranspositionWords, string])[] = [
   ["encap", "Encap"],
@@ -153,6 +154,16 @@ function dropLines(step: TraceStep, style: TraceStyle): string[] {
   return [...lines, ...detailLines(step, style)];
 }
 
+/** What the pipeline was given, and then each flow that decided something, as readers of ovn-trace know them. */
+function pipelineLines(step: TraceStep, style: TraceStyle): string[] {
+  const flows = (step.logical ?? []).flatMap(({ text, actions = [], object }) => [
+    ...block(text, DETAIL, style),
+    ...(object === undefined ? [] : block(`# ${object}`, FLOW_DETAIL, style)),
+    ...actions.flatMap((line) => block(line, FLOW_DETAIL, style)),
+  ]);
+  return [...block(step.text, INDENT, style), ...detailLines(step, style), ...flows];
+}
+
 function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
   switch (step.kind) {
     case "drop":
@@ -161,6 +172,8 @@ function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
       return layerLines(step, style);
     case "unified-flow":
       return unifiedFlowLines(step, style);
+    case "pipeline":
+      return pipelineLines(step, style);
     case "switch":
       return [...block(`→ ${step.place}, ${step.text}`, INDENT, style), ...detailLines(step, style)];
     case "forward":

@@ -1,5 +1,5 @@
 /** What a trace says: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
-import { PROVENANCE, RULE_REFERENCE, TRANSPOSITION_WORDS } from "#core/base/recorder.ts";
+import { LOGICAL_STEP, PROVENANCE, RULE_REFERENCE, TRANSPOSITION_WORDS } from "#core/base/recorder.ts";
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { FIELD_CHANGE } from "#core/wire/text/fields.ts";
@@ -37,7 +37,18 @@ export const TRACE_STEP = {
     atMs: { is: "number", text: "Milliseconds since the packet was sent." },
     node: "text",
     place: { is: "text", text: "The part of the node." },
-    kind: ["send", "forward", "deliver", "translate", "layer", "unified-flow", "switch", "wire", "drop"],
+    kind: [
+      "send",
+      "forward",
+      "deliver",
+      "translate",
+      "layer",
+      "unified-flow",
+      "pipeline",
+      "switch",
+      "wire",
+      "drop",
+    ],
     text: "text",
     changes: { list: (): typeof FIELD_CHANGE => FIELD_CHANGE, text: "In the order of the frame." },
     frame: { is: "text", text: "The frame after the step, as one line." },
@@ -55,6 +66,7 @@ export const TRACE_STEP = {
       is: (): typeof TRANSPOSITION_WORDS => TRANSPOSITION_WORDS,
       text: (): string => WORDS.traceStepTransposition,
     },
+    logical: { list: (): typeof LOGICAL_STEP => LOGICAL_STEP, text: (): string => WORDS.traceStepLogical },
     hook: { is: "text", text: "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING." },
     provenance: {
       is: (): typeof PROVENANCE => PROVENANCE,

@@ -134,6 +134,8 @@ function areAnswersTranslated(
   asked: string,
 ): boolean {
   if (target.kind !== "pod" || target.balancedPorts.has(asked)) return false;
+  // OVN knows connections: answers are not translated on their own (ovn-northd(8)).
+  if (model.setUp === "ovn") return false;
   const arrival = arrivalAddress(model, source, target);
   return arrival !== target.node.address && outboundNatOf(model, target, arrival) === "translates";
 }

@@ -18,7 +18,7 @@ import type {
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
 import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
-import { driverTraits, hasOtherVni, isServedByProxy, needsPodRoutes } from "../file/driver-traits.ts";
+import { driverTraits, hasOtherVni, hasServicesIn, needsPodRoutes } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { isApiService } from "../services/api-server.ts";
@@ -197,7 +197,8 @@ function readNetwork(cluster: Cluster, network: PodNetworkSpec, family: IpFamily
     ),
     hasOtherVni: network === cluster.file.network && hasOtherVni(cluster.file),
     isVirtual: driverTraits(network.driver).isIsolated,
-    hasStaticRoutes: network.routes !== "none",
+    // Each node's own port leads to the pods of all nodes (control-planes.md §4.5, "Management port").
+    hasStaticRoutes: network.routes !== "none" || cluster.file.network.plugin === "ovn-kubernetes",
     ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
   };
 }
@@ -229,6 +230,13 @@ function readOutboundNat(cluster: Cluster): {
 } {
   const { network } = cluster.file;
   if (network.cni.conflist === undefined) {
+    // The gateway router translates what leaves the cluster (control-planes.md §4.2, "GR NAT").
+    if (network.plugin === "ovn-kubernetes")
+      return {
+        hasOutboundNat: true,
+        natExceptions: [network.clusterCIDR, network.serviceCIDR],
+        hasLoopbackDsr: true,
+      };
     const own = natOf(network.outboundNAT);
     if (network.plugin !== "flannel") return own;
     // flannel adds its network for win-bridge (cni.md §3.3), and behind a tunnel nothing is translated: ENCAP comes before
@@ -282,8 +290,12 @@ function withBalancedPorts(
 /** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
 function isDnsReachable({ file }: Cluster): boolean {
   const { network, kubeProxy } = file;
-  const isReached = network.routes !== "none" || network.shape !== "own-subnet" || !needsPodRoutes(network);
-  return kubeProxy.enabled && isServedByProxy(network) && isReached;
+  const isReached =
+    network.routes !== "none" ||
+    network.plugin === "ovn-kubernetes" ||
+    network.shape !== "own-subnet" ||
+    !needsPodRoutes(network);
+  return kubeProxy.enabled && hasServicesIn(network) && isReached;
 }
 
 const ALL_ALIKE: LimitKinds = Object.freeze({ kindOf: () => "" });
@@ -355,13 +367,18 @@ export function readModel(
     tableRanges: second === undefined ? rangesOfTables(file.underlay) : [],
     clusterRange: (second ?? file.network).clusterCIDR,
     denials: second === undefined ? file.underlay.deny : [],
-    setUp: file.network.plugin === "acs-2017" ? "acs-2017" : "present",
-    hasProxy: file.kubeProxy.enabled && isServedByProxy(file.network),
+    setUp: setUpOf(file),
+    hasProxy: file.kubeProxy.enabled && hasServicesIn(file.network),
     isDsr: file.kubeProxy.enableDSR,
     asDocumented: file.asDocumented ?? "no",
     dnsZone: isNamed ? view.dnsZone : undefined,
     dns: isNamed && view.dnsZone !== undefined ? readDns(dnsService) : undefined,
   };
+}
+
+function setUpOf({ network: { plugin } }: Cluster["file"]): VerifyModel["setUp"] {
+  if (plugin === "acs-2017") return "acs-2017";
+  return plugin === "ovn-kubernetes" ? "ovn" : "present";
 }
 
 /** Service `kubernetes` is asked where the input brings it: of one that every cluster gets, nothing is to be found out. */

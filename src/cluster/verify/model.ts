@@ -187,7 +187,7 @@ export interface VerifyModel {
   /** Packets that the fabric's rules drop. */
   readonly denials: readonly { readonly from: Prefix; readonly to: Prefix }[];
   /** See `FlowFacts.setUp`. */
-  readonly setUp: "present" | "acs-2017";
+  readonly setUp: "present" | "acs-2017" | "ovn";
   readonly hasProxy: boolean;
   readonly isDsr: boolean;
   /** See `FlowFacts.asDocumented`. */

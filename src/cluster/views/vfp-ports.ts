@@ -2,6 +2,7 @@
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { ValueOf } from "#core/base/shape.ts";
+import type { Device } from "#dataplane/device/device.ts";
 import { listPort } from "#dataplane/vfp/listing/list-port.ts";
 import { LISTED_PORT, LISTED_SWITCH_PORT } from "#dataplane/vfp/listing/listing.ts";
 import { listSwitchPort } from "#dataplane/switch/list-switch-port.ts";
@@ -97,16 +98,27 @@ function namesOf(cluster: Cluster, { node, port }: FoundPort): readonly string[]
   ].map((name) => name.toLowerCase());
 }
 
-/**
- * One port with its layers, groups, rules, flows and counters.
- * @throws RequestError when no port, or more than one, is called so.
- */
-export function viewNodePort(cluster: Cluster, name: string, node?: string): PortView {
+/** @throws RequestError when no port, or more than one, is called so. */
+function findPort(cluster: Cluster, name: string, node?: string): FoundPort {
   const all = selectWindowsNodes(cluster, node).flatMap(portsOf);
   const wanted = name.toLowerCase();
   const found = all.filter((each) => namesOf(cluster, each).includes(wanted));
   const [only] = found;
   if (only === undefined || found.length > 1) throw notOne(name, all, found, cluster);
+  return only;
+}
+
+/** The switch's end of the cable of the port that is called so. @throws RequestError as `viewNodePort`. */
+export function deviceOfPort(cluster: Cluster, name: string): Device {
+  return findPort(cluster, name).port.device;
+}
+
+/**
+ * One port with its layers, groups, rules, flows and counters.
+ * @throws RequestError when no port, or more than one, is called so.
+ */
+export function viewNodePort(cluster: Cluster, name: string, node?: string): PortView {
+  const only = findPort(cluster, name, node);
   return {
     port: describePort(only),
     nodeAddress: formatIp(only.node.spec.address),

@@ -1,7 +1,7 @@
 /**
  * A cluster in the background: the process that holds it is `mullion up --foreground` itself, started apart from the
  * terminal. Inputs go to its standard input; progress and faults come back over a channel. As long as it is not up,
- * either of the two ends when the other does.
+ * either of the two ends when the other does; one that is held for its parent alone (`startBeside`) always does.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, renameSync, rmSync } from "node:fs";
@@ -29,6 +29,13 @@ import type { Terminal } from "../terminal.ts";
 interface Held {
   readonly place: ClusterPlace;
   readonly live: LiveOptions | undefined;
+}
+
+/** What the holding process gets on its standard input. */
+interface Handed {
+  readonly inputs: readonly InputText[];
+  /** It ends when its parent does, or lets go of it. */
+  readonly endsWithParent: boolean;
 }
 
 /** What the holding process tells the one that started it. */
@@ -135,16 +142,14 @@ function watchSignals(): { readonly signal: Promise<NodeJS.Signals>; readonly st
   };
 }
 
-/**
- * Starts a process that holds the cluster, and waits until it is up. A signal that comes before ends both and leaves
- * nothing behind.
- * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends silently.
- */
-export async function startInBackground(
-  wanted: Held,
-  inputs: readonly InputText[],
-  report: ReportProgress,
-): Promise<StartedCluster> {
+interface Starting {
+  readonly place: ClusterPlace;
+  readonly child: ChildProcess;
+  readonly log: string;
+}
+
+/** Starts the process that holds the cluster, and hands the inputs to it. */
+function startHolder(wanted: Held, { inputs, endsWithParent }: Handed): Starting {
   const { place } = wanted;
   // The holder opens a long file again, and cannot read standard input a second time.
   if (inputs.some((each) => isLong(each) && !(each.chunks instanceof FileChunks))) {
@@ -153,11 +158,19 @@ export async function startInBackground(
   }
   ensureFolder(place, process.env);
   const log = logOfParent(place, process.pid);
-  const watch = watchSignals();
   const child = spawnHolder(wanted, log);
   // A holder that ends early is told by its exit.
   child.stdin?.on("error", () => undefined);
-  child.stdin?.end(JSON.stringify(inputs));
+  child.stdin?.end(JSON.stringify({ inputs, endsWithParent } satisfies Handed));
+  return { place, child, log };
+}
+
+/**
+ * Waits until the cluster is up. A signal that comes before ends both and leaves nothing behind.
+ * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends silently.
+ */
+async function untilUp({ place, child, log }: Starting, report: ReportProgress): Promise<StartedCluster> {
+  const watch = watchSignals();
   const ready = untilReady(child, report);
   try {
     const outcome = await Promise.race([ready, watch.signal]);
@@ -177,9 +190,52 @@ export async function startInBackground(
     throw error;
   } finally {
     watch.stop();
+  }
+}
+
+/** Starts a process that holds the cluster, waits until it is up, and leaves it. @throws as `untilUp`. */
+export async function startInBackground(
+  wanted: Held,
+  inputs: readonly InputText[],
+  report: ReportProgress,
+): Promise<StartedCluster> {
+  const starting = startHolder(wanted, { inputs, endsWithParent: false });
+  try {
+    return await untilUp(starting, report);
+  } finally {
+    const { child } = starting;
     if (child.connected) child.disconnect();
     child.unref();
   }
+}
+
+/** A cluster in a process beside this one, which goes on hearing and answering while that one works. */
+export interface ClusterBeside {
+  /** Resolves when it is up. @throws as `startInBackground`. */
+  readonly isUp: Promise<StartedCluster>;
+  /** Resolves when its process has ended. */
+  readonly ended: Promise<void>;
+  /** Ends it, and waits for that. */
+  readonly end: () => Promise<void>;
+}
+
+/** Starts a process that holds the cluster as long as this one lives. */
+export function startBeside(
+  wanted: Held,
+  inputs: readonly InputText[],
+  report: ReportProgress,
+): ClusterBeside {
+  const starting = startHolder(wanted, { inputs, endsWithParent: true });
+  const { child } = starting;
+  const ended = untilExit(child);
+  return {
+    isUp: untilUp(starting, report),
+    ended,
+    end: async () => {
+      if (child.connected) child.disconnect();
+      await ended;
+    },
+  };
 }
 
 function cleanUp(log: string): void {
@@ -187,12 +243,13 @@ function cleanUp(log: string): void {
   removeFolderIfEmpty(process.env);
 }
 
-async function readStandardInput(terminal: Terminal): Promise<readonly InputText[]> {
+async function readStandardInput(terminal: Terminal): Promise<Handed> {
   // Written by this program itself, and bounded by the one who read the files.
-  const inputs = JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as readonly InputText[];
-  return inputs.map((each) =>
+  const handed = JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as Handed;
+  const inputs = handed.inputs.map((each) =>
     isLong(each) ? { ...each, chunks: new FileChunks((each.chunks as unknown as FileChunks).path) } : each,
   );
+  return { ...handed, inputs };
 }
 
 /** Sends a message to the parent; false when there is nobody any more who listens. */
@@ -211,21 +268,26 @@ export async function holdForParent({ place, live }: Held, terminal: Terminal): 
     process.exit(1);
   };
   process.once("disconnect", orphaned);
+  const left = Promise.withResolvers<void>();
   try {
+    const { inputs, endsWithParent } = await readStandardInput(terminal);
     await holdCluster({
       place,
-      inputs: await readStandardInput(terminal),
+      inputs,
       report: (text, done, total) => void post({ type: "progress", text, done, total }),
       onReady: async (started) => {
         process.off("disconnect", orphaned);
+        if (endsWithParent) process.once("disconnect", left.resolve);
         const isHeard = await post({ type: "ready", started });
         if (!isHeard) cleanUp(log);
         return isHeard;
       },
-      untilInterrupted: () => terminal.untilInterrupted(),
+      untilInterrupted: () => Promise.race([terminal.untilInterrupted(), left.promise]),
       log: processLog(),
       live,
     });
+    // Who listens to the channel keeps this process alive.
+    process.off("disconnect", left.resolve);
   } catch (error) {
     process.off("disconnect", orphaned);
     await post({ type: "failed", error: describeError(error) });

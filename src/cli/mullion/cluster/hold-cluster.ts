@@ -8,16 +8,31 @@ import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/a
 import type { Cluster } from "#cluster/cluster.ts";
 import type { Log } from "#core/base/log.ts";
 import type { InputRemarks, InputText } from "#cluster/session/session.ts";
-import { LiveCluster, type LiveOptions, type LivePlaces } from "#cluster/live/live-cluster.node.ts";
-import { type ReportProgress, openSession } from "./open-session.ts";
-import { packageVersion } from "../../installation.ts";
+import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.ts";
+import type { LivePlaces } from "#cluster/live/live-places.ts";
+import type { BuiltInServer } from "#cluster/live/workloads.node.ts";
+import { checkRoom } from "./memory-check.ts";
+import { type ClusterSize, type ReportProgress, openSession } from "./open-session.ts";
+import { packageRoot, packageVersion } from "../../installation.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;
 
 /** Makes the segment real, where that is asked for. The cluster ends when it cannot. */
-function openLive(held: HeldCluster, { live, log }: HoldOptions): LiveCluster | undefined {
-  return live === undefined ? undefined : LiveCluster.open(held, live, log);
+async function openLive(held: HeldCluster, { live, log }: HoldOptions): Promise<LiveCluster | undefined> {
+  return live === undefined ? undefined : LiveCluster.open(held, { ...live, server: builtInServer() }, log);
+}
+
+/** Where the package and its Node are for a process of a pod. */
+const OWN = { package: "/opt/mullion", node: "/opt/node" } as const;
+
+/** `agnhost netexec`, which the package has with it. */
+function builtInServer(): BuiltInServer {
+  const mounts = [
+    { from: packageRoot(), to: OWN.package },
+    { from: process.execPath, to: OWN.node },
+  ];
+  return { command: [OWN.node, ...process.execArgv, `${OWN.package}/bin/start.cjs`, "agnhost"], mounts };
 }
 
 /** A cluster that is up, as its starter hears of it. */
@@ -48,9 +63,20 @@ export interface HoldOptions {
  */
 export async function holdCluster(options: HoldOptions): Promise<void> {
   const { place, inputs, report, onReady, untilInterrupted, log } = options;
-  const { session, readManifests, verify, problems, notes, input } = await openSession(inputs, {
-    progress: report,
-  });
+  let size: ClusterSize | undefined;
+  const { session, readManifests, verify, problems, notes, input } = await openSession(
+    inputs,
+    {
+      begins: (found) => void (size = found),
+      progress: report,
+      beforeRest: (nodes) => {
+        if (size !== undefined) checkRoom(size, nodes);
+      },
+    },
+    {},
+    // Frames of a real machine do not wait for a node to come up.
+    options.live === undefined ? "by size" : "at the start",
+  );
   const ended = Promise.withResolvers<void>();
   const identity = { name: place.name, version: packageVersion(), pid: process.pid };
   const held = new HeldCluster({
@@ -67,7 +93,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   const server = await listen(held, place);
   let live: LiveCluster | undefined;
   try {
-    live = openLive(held, options);
+    live = await openLive(held, options);
     const isWanted = await onReady({
       summary: summarizeCluster(session),
       problems,

@@ -1,6 +1,6 @@
 // What a raised cluster keeps, against what was measured after a collection: dumps of `large-dump.ts`, L2Bridge, Node 24.
 import { expect, it } from "vitest";
-import { COPY_SHARE, bytesOf } from "./memory-check.ts";
+import { COPY_SHARE, bytesOf, checkRoom } from "./memory-check.ts";
 
 /** Room that is left free, so that Node need not clear up all the time. */
 const FREE_SHARE = 0.07;
@@ -18,3 +18,11 @@ it.each([
     expect(raised / measured).toBeLessThan(1.15);
   },
 );
+
+it("nodes that wait come up where there is room for them, and else stay", () => {
+  const size = { nodes: 1_000, pods: 50_000, services: 2_000 };
+  expect(() => checkRoom(size, 10)).not.toThrow();
+  expect(() => checkRoom({ ...size, pods: 500_000 }, 1_000)).toThrow(
+    /the 1000 that wait would take about \d+ MiB of memory/,
+  );
+});

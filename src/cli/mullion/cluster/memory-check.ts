@@ -48,6 +48,20 @@ export function warnOfMemory(size: ClusterSize, advice: string, terminal: Termin
 }
 
 /**
+ * Of a cluster that is up but for some of its nodes: whether there is room for them, before the first of them comes up.
+ * @throws Failure when there is not.
+ */
+export function checkRoom(size: ClusterSize, nodes: number): void {
+  const [needed, limit] = [bytesOf({ ...size, nodes }), heapLimit()];
+  if (needed < limit) return;
+  throw new Failure(
+    "memory-nearly-full",
+    WORDS.noRoomForNodes({ nodes, neededMebibytes: mebibytes(needed), limitMebibytes: mebibytes(limit) }),
+    WORDS.adviceNoRoomForNodes,
+  );
+}
+
+/**
  * Says that the memory will not do, before Node ends the process without a word.
  * @param advice what to do then.
  * @param more share of what is used that will come on top.

@@ -2,6 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import type { NodeChange } from "#cluster/life/node-change.ts";
 import { RESTART_STATES, type RestartState } from "#hns/failures/faults/fault.ts";
+import { formatQuirkSetting, parseQuirk } from "#core/catalogue/quirks.ts";
 import { DURATION_FORMS, readDuration } from "#core/base/duration.ts";
 import { parseDuration } from "../duration.ts";
 import {
@@ -89,6 +90,42 @@ function changeOf(name: NodeChange["do"], options: NodeOptions): NodeChange {
   return { do: name as "reboot" | "stop" | "start" | "leave" };
 }
 
+/** `set-quirk NODE NAME=SETTING…`: one defect after the other. */
+function addSetQuirk(parent: Command, run: Run, node: Verbs["node"], terminal: Terminal): void {
+  addNameOptions(
+    parent
+      .command("set-quirk")
+      .summary("turn defects of a Windows node on and off")
+      .description(WORDS.nodeSetQuirkDescription)
+      .addArgument(new Argument("<node>", "name of the node"))
+      .addArgument(new Argument("<name=setting...>", "defects and their settings")),
+  )
+    .addHelpText(
+      "after",
+      examples(
+        "mullion get quirks --node win-1",
+        "mullion node set-quirk win-1 overlay-nodeport-ws2022=off",
+        "mullion node set-quirk win-1 outbound-nat-rules-missing=0.5@7",
+      ),
+    )
+    .action((name: string, texts: readonly string[], options: NameOptions) =>
+      run(async () => {
+        const changes = texts.map((text) => {
+          const parsed = parseQuirk(text);
+          if ("problem" in parsed) throw usage(parsed.problem, WORDS.adviceQuirks);
+          return {
+            do: "set-quirk" as const,
+            quirk: parsed.name,
+            setting: formatQuirkSetting(parsed.setting),
+          };
+        });
+        for (const change of changes)
+          await node({ running: runningName(options), nodes: [name], change }, terminal);
+        return 0;
+      }),
+    );
+}
+
 export function addNode(program: Command, run: Run, node: Verbs["node"], terminal: Terminal): void {
   const parent = program
     .command("node")
@@ -122,6 +159,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
         }),
       );
   }
+  addSetQuirk(parent, run, node, terminal);
   addNameOptions(
     parent
       .command("set-clock")

@@ -44,6 +44,18 @@ export interface ClusterSize {
 export interface OpenReport {
   readonly begins?: (size: ClusterSize) => void;
   readonly progress?: ReportProgress;
+  /** Before so many nodes that wait come up because all do; what it throws keeps them waiting. */
+  readonly beforeRest?: (nodes: number) => void;
+}
+
+/**
+ * Pods, counted once for each node: what kube-proxies of a cluster program grows with it. Up to here a cluster that stays
+ * up has all its machines at once (docs/decisions/0013-machines-on-demand.md).
+ */
+const AT_THE_START_MAX = 300_000;
+
+function raisingBySize({ nodes, pods }: ClusterSize): Raising {
+  return nodes * pods > AT_THE_START_MAX ? "when asked" : "at the start";
 }
 
 /** A cluster that is up, and what the user should know of its input. */
@@ -150,15 +162,16 @@ function flowsInMemory(): number {
  */
 export async function openSession(
   inputs: readonly InputText[],
-  { begins, progress }: OpenReport = {},
+  { begins, progress, beforeRest }: OpenReport = {},
   overrides: FileOverrides = {},
-  raising: Raising = "at the start",
+  raising: Raising | "by size" = "at the start",
 ): Promise<OpenedCluster> {
   const read = readInput(inputs, overrides);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems, assumed, facts, limits } = read.input;
   const contradictions = read.input.contradictions.map(toSessionProblem);
-  begins?.(sizeOf(file, objects));
+  const size = sizeOf(file, objects);
+  begins?.(size);
   let nodes = 0;
   const { session, report: begun } = await openCluster(
     { file, objects, limits, flowsMax: flowsInMemory() },
@@ -170,8 +183,9 @@ export async function openSession(
       event: (event) => {
         if (event.type === "progress") progress?.(event.text, event.done, event.total);
       },
+      ...(beforeRest === undefined ? {} : { beforeRest }),
     },
-    raising,
+    raising === "by size" ? raisingBySize(size) : raising,
   );
   const refused = [...problems, ...begun.problems].map(toSessionProblem);
   const said = {

@@ -83,6 +83,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
 }
 
 interface UiOptions extends TargetOptions {
+  readonly hns?: string | true;
   readonly listen: string;
   readonly open: boolean;
 }
@@ -93,6 +94,8 @@ export function addUi(program: Command, run: Run, ui: Verbs["ui"], terminal: Ter
     .summary("show a cluster in a browser")
     .description(WORDS.uiDescription);
   addNameOptions(addFileOptions(command, WORDS.fileOption))
+    .addArgument(new Argument("[path...]", WORDS.uiPath))
+    .option("--hns [socket]", WORDS.uiHns)
     .option("--listen <address>", "where the pages are; port 0 takes a free one", "127.0.0.1:0")
     .option("--no-open", "open no browser")
     .addHelpText(
@@ -100,14 +103,20 @@ export function addUi(program: Command, run: Run, ui: Verbs["ui"], terminal: Ter
       examples(
         "mullion ui",
         `mullion ui -f ${EXAMPLE}`,
+        "mullion ui collected/",
+        "mullion ui --hns /tmp/hns.sock",
         "mullion ui -f cluster.yaml --listen 127.0.0.1:8080 --no-open",
       ),
     )
-    .action((options: UiOptions) =>
+    .action((reports: readonly string[], options: UiOptions) =>
       run(() => {
         const { listen, open } = options;
         const target = { inputs: inputPaths(options), running: runningName(options) };
-        return ui({ ...target, listen, opensBrowser: open }, terminal);
+        const hns = options.hns === true ? "" : options.hns;
+        const isCluster = target.inputs.files.length > 0 || options.name !== undefined;
+        if ([reports.length > 0, hns !== undefined, isCluster].filter(Boolean).length > 1)
+          throw usage(WORDS.uiOneSubject, "Leave all but one of them out.");
+        return ui({ ...target, reports, hns, listen, opensBrowser: open }, terminal);
       }),
     );
 }

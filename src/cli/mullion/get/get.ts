@@ -13,6 +13,7 @@ import {
   computeSystems,
   effectiveRoutes,
   dhcpLeases,
+  quirks,
   dockerNetworks,
   effectiveRules,
   routes,
@@ -131,6 +132,8 @@ async function listStack(
       return select(dockerNetworks((await client.stacks(kind, node)).items), objects);
     case "dhcpleases":
       return select(dhcpLeases((await client.stacks(kind, node)).items), objects);
+    case "quirks":
+      return select(quirks((await client.stacks(kind, node)).items), objects);
   }
 }
 

@@ -30,6 +30,7 @@ const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
   effectiverules: ["effectiverules", "effectiverule"],
   dockernetworks: ["dockernetworks", "dockernetwork"],
   dhcpleases: ["dhcpleases", "dhcplease"],
+  quirks: ["quirks", "quirk"],
 };
 
 /** The names that help texts show. */

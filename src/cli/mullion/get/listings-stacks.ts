@@ -8,6 +8,8 @@ import type {
 import type { DhcpLeaseView } from "#cluster/views/dhcp-views.ts";
 import type { DockerNetworkView } from "#cluster/views/docker-views.ts";
 import type { EffectiveRouteView, EffectiveRuleView } from "#cluster/views/azure-views.ts";
+import type { QuirkView } from "#cluster/views/quirk-views.ts";
+import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 import type { Column, Listing } from "../table.ts";
 
 function join(texts: readonly string[]): string {
@@ -190,6 +192,24 @@ export function dhcpLeases(rows: readonly DhcpLeaseView[]): Listing<DhcpLeaseVie
       NODE,
       { title: "STATE", text: ({ state }) => state },
       { title: "EXPIRES", text: ({ expires = "" }) => expires },
+    ],
+  };
+}
+
+export function quirks(rows: readonly QuirkView[]): Listing<QuirkView> {
+  return {
+    singular: "quirk",
+    plural: "defects",
+    rows,
+    name: ({ name }) => name,
+    data: (row) => row,
+    columns: [
+      NODE,
+      { title: "NAME", text: ({ name }) => name },
+      { title: "SETTING", text: ({ setting }) => setting },
+      { title: "BUILD HAS IT", text: ({ concernsBuild }) => (concernsBuild ? "yes" : "no") },
+      { title: "TITLE", isWide: true, text: ({ name }) => QUIRK_TEXTS[name].title },
+      { title: "EXPLAINED BY", isWide: true, text: ({ explanation }) => explanation },
     ],
   };
 }

@@ -10,7 +10,7 @@ import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { type HnsFaultAction, type HnsFaultRequest, asFaultFailure } from "./fault-request.ts";
 import type { FaultStatus, HnsFault } from "#hns/failures/faults/fault.ts";
-import { QUIRKS, type QuirkSetting } from "#core/catalogue/quirks.ts";
+import { QUIRKS, formatQuirkSetting } from "#core/catalogue/quirks.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -41,18 +41,13 @@ export function faultListing(rows: readonly FaultStatus[]): Listing<FaultStatus>
   };
 }
 
-function describeSetting(setting: QuirkSetting): string {
-  if (typeof setting === "string") return setting;
-  return setting.seed === undefined ? String(setting.rate) : `${setting.rate}@${setting.seed}`;
-}
-
 export function quirkListing(rows: readonly QuirkStatus[]): Listing<QuirkStatus> {
   return {
     singular: "defect",
     plural: "defects",
     columns: [
       { title: "NAME", text: ({ name }) => name },
-      { title: "SETTING", text: ({ setting }) => describeSetting(setting) },
+      { title: "SETTING", text: ({ setting }) => formatQuirkSetting(setting) },
       { title: "BUILD HAS IT", text: ({ concernsBuild }) => (concernsBuild ? "yes" : "no") },
       { title: "ACTS", text: ({ name }) => (QUIRK_TEXTS[name].notActedOn === undefined ? "yes" : "no") },
       { title: "TITLE", isWide: true, text: ({ name }) => QUIRK_TEXTS[name].title },

@@ -12,7 +12,10 @@ import type {
   VerifySender,
 } from "../model.ts";
 
-/** Where every pod and node answers in the copy that is verified, besides its own ports. */
+/**
+ * Where every pod and node answers in the copy that is verified, besides its own ports. On a node TCP is the kubelet's, which is
+ * there without a copy as well.
+ */
 export const VERIFY_PORT = 10_250;
 
 /** Up to here classes with policies of their own are paired with each other. */

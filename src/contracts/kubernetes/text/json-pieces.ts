@@ -192,8 +192,7 @@ export function skipBlanks(text: string, start: number): number {
 function* listPieces(text: string, list: number, end: number, places: Places): Generator<Piece> {
   let index = 0;
   for (let at = skipBlanks(text, list + 1); at < end; at = skipBlanks(text, at)) {
-    const isOpening = bracket(text.charCodeAt(at)) === 1;
-    const behind = Math.min(isOpening ? skipValue(text, at) : skipScalar(text, at), end);
+    const behind = Math.min(skipJsonValue(text, at), end);
     yield {
       format: "json",
       text: text.slice(at, behind),
@@ -212,6 +211,11 @@ export function skipScalar(text: string, start: number): number {
     if (unit === 44 || unit === 93 || unit === 125 || unit <= 32) return Math.max(at, start + 1);
   }
   return text.length;
+}
+
+/** The offset behind the value that begins at `start`. */
+export function skipJsonValue(text: string, start: number): number {
+  return bracket(text.charCodeAt(start)) === 1 ? skipValue(text, start) : skipScalar(text, start);
 }
 
 /** The pieces of a JSON text: what stands around the items of a list comes before its items. */

@@ -20,6 +20,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { offsetsInJson } from "./json-offsets.ts";
 import { isNestedDeeper } from "./json-pieces.ts";
 import type { Piece } from "./piece.ts";
 import { PlainYamlReader } from "./plain-yaml.ts";
@@ -305,8 +306,9 @@ export function offsetsOf(
   paths: readonly (FieldPath | undefined)[],
   reader: PlainYamlReader = new PlainYamlReader(false),
 ): readonly number[] {
-  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : reader.offsets(text, paths);
-  return plain ?? offsetsInAnyYaml(text, paths);
+  if (text.length > LIMITS.manifestDocumentCharactersMax) return offsetsInAnyYaml(text, paths);
+  const inJson = /^\s*[[{]/.test(text) ? offsetsInJson(text, paths) : undefined;
+  return inJson ?? reader.offsets(text, paths) ?? offsetsInAnyYaml(text, paths);
 }
 
 /** The same by the library alone. */

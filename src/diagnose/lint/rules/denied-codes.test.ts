@@ -22,6 +22,7 @@ const WITHOUT_RULE: Readonly<Partial<Record<KnowledgeCode, string>>> = {
     "It needs to be known that the host outside has no way back; lint checks the list itself.",
   "outbound-nat-on-answers": "It depends on who asks whom; lint checks the list of exceptions itself.",
   "pod-networks-isolated": "Two virtual networks are apart because the user wants them to be.",
+  "port-not-listening": "On OVN it is the node's own NodePort, which no file asks for; other nodes reach it.",
   "service-back-end-in-other-network": "Which network kube-proxy serves is seen when the nodes run.",
   "service-without-usable-endpoints":
     "With preserve-destination a node passes on to its own pods; where those are is seen when the cluster runs.",

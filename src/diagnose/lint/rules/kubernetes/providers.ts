@@ -1,5 +1,7 @@
 /** Settings of network providers: Calico, OVN-Kubernetes, EKS. */
+import { isFields } from "#core/base/json.ts";
 import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
+import { unreadableAnnotations } from "#programs/ovn/hybrid/annotations.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
@@ -145,6 +147,19 @@ const HYBRID_RANGE: LintRule = {
   },
 };
 
+/** Annotations that the nodes and the control plane of ovn-kubernetes read from one another. */
+const HYBRID_ANNOTATION: LintRule = {
+  code: "hybrid-overlay-annotation-invalid",
+  applies: ["kubernetes"],
+  objects: ["Node"],
+  *check({ value }): Iterable<RuleFinding> {
+    const annotations = valueAt(value, "metadata", "annotations");
+    if (!isFields(annotations)) return;
+    for (const { annotation, message } of unreadableAnnotations(annotations))
+      yield { at: { path: ["metadata", "annotations", annotation] }, message };
+  },
+};
+
 const EKS: LintRule = {
   code: "eks-windows-addresses-off",
   applies: ["kubernetes"],
@@ -167,5 +182,6 @@ export const PROVIDER_RULES: readonly LintRule[] = [
   CALICO_IDENTIFIER,
   HYBRID_PORT,
   HYBRID_RANGE,
+  HYBRID_ANNOTATION,
   EKS,
 ];
