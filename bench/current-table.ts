@@ -405,6 +405,17 @@ const GOALS: readonly Goal[] = [
     row: "C, DLL under Wine",
     most: 1.5,
   },
+  ...(
+    [
+      ["what the first page loads, compressed", "all that the first page loads", "KiB", 293],
+      ["first paint, 1 000 nodes, 50 000 pods", "first paint", "s", 1],
+      ["a node is found among them", "finding a node", "s", 0.1],
+      ["the page's own work of it", "finding a node, its own work", "s", 0.1],
+      ["from them to the packet walk", "to Packet walk", "s", 0.1],
+      ["the page's own work of it", "to Packet walk, its own work", "s", 0.1],
+      ["and back", "back to Cluster", "s", 0.1],
+    ] as const
+  ).map(([label, row, unit, most]): Goal => ({ label, bench: "pages", table: "Pages", row, unit, most })),
 ];
 
 function numberOf(value: number, unit: Figure["unit"]): string {

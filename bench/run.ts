@@ -31,6 +31,7 @@ const BENCHMARKS = [
   "network-policies",
   "hns-objects",
   "shim-calls",
+  "pages",
 ];
 const README = "bench/README.md";
 const KEPT = "out/bench.json";

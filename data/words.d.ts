@@ -120,6 +120,9 @@ export interface ClusterFields {
   readonly clusterPods: string;
   readonly clusterManifests: string;
   readonly clusterExpectations: string;
+  readonly clusterWorkloads: string;
+  readonly workloadCommand: string;
+  readonly workloadEnv: string;
   readonly clusterPolicy: string;
   readonly clusterPolicyDefault: string;
   readonly antreaEngineMissing: string;
@@ -185,6 +188,9 @@ export interface ClusterFile {
   readonly secondsNoun: string;
   readonly adviceOneClusterPerFile: string;
   readonly cloudRoutesWithoutTable: string;
+  readonly cloudRoutesWithTunnels: string;
+  readonly adviceCloudRoutesWithTunnels: string;
+  readonly adviceFlannelRoutes: string;
   readonly adviceCloudRoutes: string;
   readonly denyBesideAzure: string;
   readonly dockerOverlayIsSwarm: string;
@@ -213,6 +219,8 @@ export interface ClusterFile {
   readonly advicePodRouteGateway: string;
   readonly podDefaultRoutes: string;
   readonly advicePodDefaultRoutes: string;
+  readonly ovnDriver: Template<"driver">;
+  readonly adviceOvnCluster: string;
 }
 export function clusterFile(): ClusterFile;
 
@@ -225,6 +233,7 @@ export interface ClusterInput {
   readonly lackEksVpcCni: string;
   readonly routesVpc: string;
   readonly lackOvnKubernetes: string;
+  readonly routesHybridOverlay: string;
   readonly lackAntrea: string;
   readonly lackCilium: string;
   readonly adviceKubectlDescribe: Template<"wholeObjects">;
@@ -295,6 +304,7 @@ export interface ClusterLife {
   readonly containerPortConflict: Template<"first" | "second" | "protocol" | "port">;
   readonly podCIDRInvalid: Template<"shown">;
   readonly actionNeedsProgramNetwork: Template<"action">;
+  readonly adviceQuirkSetting: string;
   readonly adviceHnsOnWindowsOnly: string;
   readonly nodeHasLeft: string;
   readonly imageBuildMismatch: Template<"image" | "builds" | "build">;
@@ -374,6 +384,8 @@ export interface ClusterLife {
   readonly noDockerNetworks: string;
   readonly adviceDockerNetworks: string;
   readonly noDhcpServer: string;
+  readonly noOvn: string;
+  readonly adviceOvn: string;
   readonly dhcpRangesFull: Template<"servers">;
   readonly nodeWithoutPodCIDR: Template<"range">;
   readonly acsHostPorts: Template<"ports">;
@@ -391,6 +403,14 @@ export interface ClusterLife {
   readonly adviceLiveBridge: Template<"bridge">;
   readonly adviceLiveAddLinuxNode: string;
   readonly adviceLivePods: string;
+  readonly clusterNotLive: string;
+  readonly adviceClusterNotLive: string;
+  readonly podWithoutProcess: Template<"pod">;
+  readonly advicePodWithoutProcess: string;
+  readonly podIsSimulated: Template<"pod">;
+  readonly advicePodIsSimulated: Template<"pod">;
+  readonly adviceCapturePlaces: string;
+  readonly captureIsNone: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -435,6 +455,8 @@ export interface CommandLine {
   readonly fileOption: string;
   readonly fileConflictsWithRunning: string;
   readonly adviceFileOrRunning: string;
+  readonly nodeSetQuirkDescription: string;
+  readonly adviceQuirks: string;
   readonly setClockTimeInvalid: Template<"text">;
   readonly nodeRebootDescription: string;
   readonly nodeRestartHnsDescription: string;
@@ -446,6 +468,9 @@ export interface CommandLine {
   readonly timePassDescription: string;
   readonly upDescription: string;
   readonly uiDescription: string;
+  readonly uiPath: string;
+  readonly uiHns: string;
+  readonly uiOneSubject: string;
   readonly adviceListenAddress: string;
   readonly upName: string;
   readonly upLive: string;
@@ -469,6 +494,7 @@ export interface CommandLine {
   readonly cniStatusDescription: string;
   readonly execSummary: string;
   readonly execDescription: string;
+  readonly execSimulated: string;
   readonly execExitCodes: Template<"execExamples">;
   readonly adviceExecArguments: string;
   readonly explainExitCodes: string;
@@ -498,8 +524,31 @@ export interface CommandLine {
   readonly vfpDiffDescription: string;
   readonly vfpSummary: string;
   readonly vfpDescription: string;
+  readonly dockerSummary: string;
+  readonly dockerDescription: string;
+  readonly dockerCreateSummary: string;
+  readonly dockerCreateDescription: string;
+  readonly dockerNetworkName: string;
+  readonly dockerNetworkNames: string;
+  readonly dockerSubnet: string;
+  readonly dockerGateway: string;
+  readonly dockerOpt: string;
+  readonly dockerNode: string;
+  readonly dockerClusterName: string;
+  readonly dockerListSummary: string;
+  readonly dockerListDescription: string;
+  readonly dockerInspectSummary: string;
+  readonly dockerRemoveSummary: string;
+  readonly adviceDockerOption: string;
   readonly ovnSummary: string;
   readonly ovnDescription: string;
+  readonly ovnFiles: string;
+  readonly ovnShowSummary: string;
+  readonly ovnShowDescription: string;
+  readonly ovnListSummary: string;
+  readonly ovnListDescription: string;
+  readonly ovnFlowsSummary: string;
+  readonly ovnFlowsDescription: string;
   readonly ovnTraceSummary: string;
   readonly ovnTraceDescription: string;
   readonly ovnTraceExitCodes: string;
@@ -511,6 +560,15 @@ export interface CommandLine {
   readonly wineTraceCalls: string;
   readonly completionHelp: string;
   readonly completionDescription: string;
+  readonly shellSummary: string;
+  readonly shellDescription: string;
+  readonly shellPod: string;
+  readonly logsDescription: string;
+  readonly captureSummary: string;
+  readonly captureDescription: string;
+  readonly capturePlace: string;
+  readonly captureFile: string;
+  readonly topDescription: string;
 }
 export function commandLine(): CommandLine;
 
@@ -536,6 +594,9 @@ export interface Commands {
   readonly adviceMoreMemory: string;
   readonly memoryEstimateExceeded: Template<"nodes" | "pods" | "neededMebibytes" | "limitMebibytes" | "moreMemory">;
   readonly memoryNearlyFull: Template<"when" | "usedMebibytes" | "limitMebibytes">;
+  readonly noRoomForNodes: Template<"nodes" | "neededMebibytes" | "limitMebibytes">;
+  readonly adviceNoRoomForNodes: string;
+  readonly nodesAtRest: Template<"nodes">;
   readonly beforeClusterCopy: string;
   readonly demoNeedsTwoPods: string;
   readonly demoOwnFiles: string;
@@ -567,6 +628,8 @@ export interface Commands {
   readonly adviceHnsRepair: Template<"folder">;
   readonly adviceOvnFile: string;
   readonly adviceOvnMicroflow: string;
+  readonly adviceOvnServer: string;
+  readonly adviceOvnOtherDatabase: string;
   readonly ovnListNote: string;
   readonly vfpFileMissing: Template<"name">;
   readonly adviceVfpFile: string;
@@ -595,6 +658,13 @@ export interface Commands {
   readonly uiWrongToken: string;
   readonly adviceUiAddress: string;
   readonly adviceUiInputs: string;
+  readonly uiReportInvalid: Template<"file" | "field">;
+  readonly adviceUiReport: string;
+  readonly uiBuilds: string;
+  readonly liveProcessOver: Template<"command" | "pod" | "reason">;
+  readonly adviceNoShell: string;
+  readonly adviceCaptureToScreen: string;
+  readonly adviceCaptureFile: string;
 }
 export function commands(): Commands;
 
@@ -631,6 +701,8 @@ export interface Contracts {
   readonly adviceUnknownField: string;
   readonly adviceUnknownFieldMeant: Template<"meant">;
   readonly fileNotUtf8: string;
+  readonly ovsdbRowNonexistent: Template<"table" | "name" | "id" | "to" | "refersTo">;
+  readonly ovsdbRowsIdentical: Template<"table" | "values" | "columns">;
 }
 export function contracts(): Contracts;
 
@@ -709,6 +781,7 @@ export interface DataPlane {
   readonly podsShareHostMac: string;
   readonly toPhysicalHost: string;
   readonly lbnatLost: string;
+  readonly bridgeWithoutFlow: Template<"name" | "table" | "destination" | "to" | "inPort">;
 }
 export function dataPlane(): DataPlane;
 
@@ -801,6 +874,25 @@ export interface Doctor {
   readonly asksRemoteKnown: string;
   readonly asksDnsRules: string;
   readonly frontEndsWithout: Template<"count" | "address">;
+  readonly hns: string;
+  readonly watch: string;
+  readonly watchBegins: Template<"nodes" | "checks">;
+  readonly watchIsNotRedacted: string;
+  readonly adviceWatchSources: string;
+  readonly event: string;
+  readonly eventKind: string;
+  readonly eventSince: string;
+  readonly collect: string;
+  readonly collectRuns: string;
+  readonly collectNeedsYes: string;
+  readonly adviceCollect: string;
+  readonly watchIsTextOrLines: Template<"output">;
+  readonly watchDoesNotCollect: string;
+  readonly threads: string;
+  readonly dumpIsYounger: Template<"dump" | "objects">;
+  readonly dumpIsOlder: Template<"dump" | "objects">;
+  readonly logIsOlder: Template<"dump" | "days">;
+  readonly adviceThreads: string;
 }
 export function doctor(): Doctor;
 
@@ -1139,6 +1231,16 @@ export interface Hresults {
 }
 export function hresults(): Hresults;
 
+export interface HybridOverlay {
+  readonly annotationInvalid: Template<"annotation" | "text">;
+  readonly ownSubnetMissing: Template<"annotation">;
+  readonly bridgeWithoutAnnotation: Template<"annotation">;
+  readonly hostRouteMissing: string;
+  readonly vxlanPortMissing: string;
+  readonly vxlanPortTooLarge: Template<"vxlanPort">;
+}
+export function hybridOverlay(): HybridOverlay;
+
 export interface KubeProxy {
   readonly flagConfig: string;
   readonly flagNetworkName: string;
@@ -1475,6 +1577,8 @@ export interface Reports {
   readonly callRecordHresult: string;
   readonly callRecordResult: string;
   readonly notificationRecordScope: string;
+  readonly nodeSummaryStanding: string;
+  readonly podSummaryList: string;
   readonly hnsItem: string;
   readonly traceRequestTo: string;
   readonly traceRequestInject: string;
@@ -1499,6 +1603,9 @@ export interface Reports {
   readonly nodeRequestStart: string;
   readonly nodeRequestRestartHnsState: string;
   readonly nodeRequestLeave: string;
+  readonly nodeRequestSetQuirk: string;
+  readonly quirkView: string;
+  readonly quirkSetting: string;
   readonly repairCount: string;
   readonly clusterFactSource: string;
   readonly notesReportNotes: string;
@@ -1507,6 +1614,9 @@ export interface Reports {
   readonly resolutionReportLookups: string;
   readonly traceEnd: string;
   readonly traceStepTransposition: string;
+  readonly traceStepLogical: string;
+  readonly logicalStepKind: string;
+  readonly logicalStepObject: string;
   readonly traceStepProvenance: string;
   readonly traceStepInferred: string;
   readonly traceQuestionStep: string;
@@ -1603,7 +1713,11 @@ export interface Reports {
   readonly lintShardMissing: string;
   readonly listingDifferenceRule: string;
   readonly apiSchemaDescription: string;
+  readonly routePods: string;
+  readonly routeQuirks: string;
   readonly routeServices: string;
+  readonly ovnDatabaseTables: string;
+  readonly routeOvn: string;
   readonly routeVfpPort: string;
   readonly routeNode: string;
   readonly routeTime: string;
@@ -1622,5 +1736,6 @@ export interface Reports {
   readonly listedFlow: string;
   readonly listedAllToExternal: string;
   readonly execReportWalks: string;
+  readonly routeCapture: string;
 }
 export function reports(): Reports;

@@ -20,6 +20,7 @@ export const hnsCommands = () => openWords("hns-commands");
 export const hnsDocuments = () => openWords("hns-documents");
 export const hnsFiles = () => openWords("hns-files");
 export const hresults = () => openWords("hresults");
+export const hybridOverlay = () => openWords("hybrid-overlay");
 export const kubeProxy = () => openWords("kube-proxy");
 export const lintRules = () => openWords("lint-rules");
 export const logAndErrors = () => openWords("log-and-errors");

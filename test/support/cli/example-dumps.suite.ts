@@ -57,10 +57,13 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, string>>>> = 
     "node/akswin19000000 → node/akswin19000000 tcp 30180": OWN_PORT,
     "pod/melt/furnace-19-rhqxk2txh-htmg2 → external icmp": OUTSIDE,
   },
+  "openshift-hybrid-overlay": {
+    "external → node/ip-10-0-58-77.eu-west-1.compute.internal tcp 31477": UPDATE,
+  },
 };
 
 /**
- * Flows that are not judged, by dump: networks that are not carried out (Calico, OVN, the VPC of EKS), VNIs that do not
+ * Flows that are not judged, by dump: networks that are not carried out (Calico, the VPC of EKS), VNIs that do not
  * meet, NetworkPolicies, source NAT of IPv6. All others are.
  */
 const NOT_JUDGED: Readonly<Record<string, number>> = {
@@ -68,7 +71,6 @@ const NOT_JUDGED: Readonly<Record<string, number>> = {
   "broken-flannel-vni": 7,
   "calico-network-policies": 13,
   "eks-windows": 11,
-  "openshift-hybrid-overlay": 12,
   "rke2-calico": 12,
 };
 

@@ -1,9 +1,10 @@
 /** A terminal in memory: what verbs print, and the files they read and write. */
-import type { Terminal } from "#cli/mullion/terminal.ts";
+import type { ByteSink, Terminal } from "#cli/mullion/terminal.ts";
 
 export class MemoryTerminal implements Terminal {
   readonly columns: number;
   readonly isInteractive = false;
+  readonly threads = 1;
   readonly files: Map<string, Uint8Array | string>;
   output = "";
   errors = "";
@@ -64,6 +65,15 @@ export class MemoryTerminal implements Terminal {
   async writeFile(path: string, bytes: Uint8Array | string): Promise<void> {
     this.files.set(path, bytes);
     return Promise.resolve();
+  }
+
+  async openFile(path: string): Promise<ByteSink> {
+    this.files.set(path, new Uint8Array(0));
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      const before = this.files.get(path) as Uint8Array;
+      return this.writeFile(path, Buffer.concat([before, bytes]));
+    };
+    return Promise.resolve({ write, close: async () => Promise.resolve() });
   }
 
   /** What `untilInterrupted` waits for; a test resolves it. */

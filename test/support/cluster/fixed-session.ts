@@ -112,6 +112,7 @@ function byName(a: KubeObject, b: KubeObject): number {
 }
 
 export class FixedSession implements ClusterSession {
+  readonly nodesAtRest: number = 0;
   readonly cluster: Cluster;
 
   constructor(cluster: Cluster) {
@@ -144,6 +145,14 @@ export class FixedSession implements ClusterSession {
 
   async changeNode(): Promise<NodeReport> {
     return Promise.resolve().then(refuseChange);
+  }
+
+  standingOf(): "joined" {
+    return "joined";
+  }
+
+  get hasApiServer(): boolean {
+    return true;
   }
 
   async setApiServer(): Promise<ControlPlaneReport> {

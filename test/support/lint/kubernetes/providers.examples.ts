@@ -21,6 +21,21 @@ ${lines}`,
   );
 }
 
+function hybridNode(annotation: string): ExampleInput {
+  return oneFile(
+    "node.yaml",
+    `apiVersion: v1
+kind: Node
+metadata:
+  name: win-1
+  annotations:
+    k8s.ovn.org/hybrid-overlay-node-subnet: 10.132.0.0/24
+    ${annotation}
+  labels: { kubernetes.io/os: windows }
+`,
+  );
+}
+
 function hybrid(lines: string, profile: string): ExampleInput {
   return oneFile(
     "network.yaml",
@@ -95,6 +110,10 @@ export const PROVIDER_EXAMPLES: ExampleTable = {
   "hybrid-overlay-range-overlaps": {
     bad: hybrid("        hybridClusterNetwork: [{ «cidr: 10.130.0.0/16, hostPrefix: 23 }]\n", "ws2022"),
     good: hybrid("        hybridClusterNetwork: [{ cidr: 10.132.0.0/14, hostPrefix: 23 }]\n", "ws2022"),
+  },
+  "hybrid-overlay-annotation-invalid": {
+    bad: hybridNode('«k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: "00-15-5D-9D-E0"'),
+    good: hybridNode('k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: "00-15-5D-9D-E0-C2"'),
   },
   "eks-windows-addresses-off": { bad: eks("false", "«"), good: eks("true", "") },
 };
