@@ -8,23 +8,23 @@ import type { ApplyOutcome } from "#control-plane/memory/admission/apply.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
 import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
-import { type Ip, formatIp, formatPrefix } from "#core/net/ip.ts";
-import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../limits/network-policies.ts";
-import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies.ts";
 import { notesOfRead } from "../limits/unread-texts.ts";
-import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import { ApiServerMachines } from "../machines/api-server-machines.ts";
 import { OvnNetwork } from "../ovn/ovn-network.ts";
 import { PolicyEngines } from "../policies/policy-engines.ts";
 import { planApiServer } from "../services/api-server.ts";
 import type { ProgramMemories } from "../classes/machine.ts";
 import { apiServerObjects, builtInObjects, ownPods } from "./built-in-objects.ts";
+import { ClusterNotes } from "./cluster-notes.ts";
+import { recordPod } from "../pods/pod-records.ts";
+import type { ServicePortStatus } from "#programs/kube-proxy/mod.ts";
+import type { PortSpec } from "../file/cluster-file.ts";
 import type { Cluster, ClusterPod, Demand } from "../cluster.ts";
-import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
+import { type ClusterObjects, objectsOf } from "../cluster-objects.ts";
 import { ClusterPart } from "../absent-machines.ts";
-import type { NodeSpec, PortSpec } from "../file/cluster-file.ts";
 import { CloudRoutes } from "../networks/cloud-routes.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { HybridOverlayDaemons } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
@@ -38,12 +38,9 @@ import { SETTLE_MS } from "./open-cluster.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { mayRest } from "../pods/pods-at-rest.ts";
-import { type PodOutcome, type PodSync, RunningPods, WAITS } from "../pods/running-pods.ts";
-import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
-import { backOffEvent } from "../pods/back-off-event.ts";
-import { crashingContainers, creatingStatuses, startedStatus } from "../pods/container-starts.ts";
-import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
-import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
+import { type PodOutcome, type PodSync, RunningPods } from "../pods/running-pods.ts";
+import { PodServers } from "../pods/serve-ports.ts";
+import { ServiceProxies } from "../services/service-proxies.ts";
 import {
   SessionEvents,
   type ApplyReport,
@@ -61,18 +58,6 @@ import {
   type TimeReport,
   toSessionProblem,
 } from "./session.ts";
-import {
-  type PodNote,
-  clusterTroubles,
-  networkProgramNotes,
-  machineNotes,
-  nodesLeftOut,
-  podNotes,
-  serviceNotes,
-} from "./session-notes.ts";
-import { clusterLife } from "#data/words.js";
-
-const WORDS = clusterLife();
 
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
@@ -123,15 +108,13 @@ export class RunningCluster implements ClusterSession {
   private readonly nodeRepairs: NodeRepairs;
   /** What the input has and no change of objects takes away. */
   private readonly inputLimits: readonly FlowLimit[];
-  private conflicts: readonly PortConflict[] = [];
   /** When the pods that the cluster begins with start. */
   private podsAtMs = 0;
   /** Undefined before `begin`. */
   private apiServers: ApiServerMachines | undefined;
   /** Hears how many nodes are about to come up because all do; throws where there is no room for them. */
   private readonly beforeRest: ((nodes: number) => void) | undefined;
-  /** Notes that were told. */
-  private reported: ReadonlySet<string> = new Set();
+  private readonly told: ClusterNotes;
 
   /** Nothing runs before `begin`. */
   constructor(
@@ -171,7 +154,17 @@ export class RunningCluster implements ClusterSession {
       isLeftWaiting: (pod) => this.kube.isLeftWaiting(pod),
       isNeeded: (pod) => this.names.isServer(pod),
     });
-    const { flannel, hybridOverlay, kube, pods, proxies } = this;
+    const { flannel, hybridOverlay, cloudRoutes, kube, pods, proxies } = this;
+    this.told = new ClusterNotes({
+      cluster,
+      kube,
+      pods,
+      proxies,
+      flannel,
+      hybridOverlay,
+      cloudRoutes,
+      inputLimits: limits,
+    });
     this.life = new NodeLifecycle({
       cluster,
       kube,
@@ -216,7 +209,7 @@ export class RunningCluster implements ClusterSession {
     await this.raiseAll(this.cluster.demand.nodes);
     const problems = [...own.problems, ...report.problems];
     const applied = notesOfRead(report.notes, this.inputLimits);
-    return { notes: [...applied, ...this.newNotes()], applied, problems };
+    return { notes: [...applied, ...this.told.takeNew()], applied, problems };
   }
 
   async raise(node?: string): Promise<void> {
@@ -267,7 +260,7 @@ export class RunningCluster implements ClusterSession {
     }
     await this.settle();
     const applied = report.notes.map(toSessionProblem);
-    const notes = [...applied, ...this.newNotes().map(toSessionProblem)];
+    const notes = [...applied, ...this.told.takeNew().map(toSessionProblem)];
     return { results: report.outcomes.map(toApplyResult), notes, applied };
   }
 
@@ -276,7 +269,7 @@ export class RunningCluster implements ClusterSession {
     await this.raiseAll();
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
-    return { results, notes: this.newNotes().map(toSessionProblem) };
+    return { results, notes: this.told.takeNew().map(toSessionProblem) };
   }
 
   async changeNode(node: string, change: NodeChange): Promise<NodeReport> {
@@ -305,7 +298,7 @@ export class RunningCluster implements ClusterSession {
     this.apiServers?.sync(this.isApiUp);
     if (this.isApiUp) this.life.apiIsBack();
     await this.settle();
-    return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
+    return { apiServer: state, notes: this.told.takeNew().map(toSessionProblem) };
   }
 
   async passTime(milliseconds: number): Promise<TimeReport> {
@@ -326,7 +319,7 @@ export class RunningCluster implements ClusterSession {
     // Kubelets go on trying what had no network.
     this.pods.retry();
     await this.work();
-    return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
+    return { atMs: clock.nowMs, notes: this.told.takeNew().map(toSessionProblem) };
   }
 
   followRealTime(): void {
@@ -395,97 +388,16 @@ export class RunningCluster implements ClusterSession {
   }
 
   troubles(): readonly ClusterTrouble[] {
-    return clusterTroubles({
-      leftOut: nodesLeftOut(this.kube, this.machines()),
-      flannel: this.flannel?.listTroubles() ?? [],
-      hybridOverlay: this.hybridOverlay?.listTroubles() ?? [],
-      cloudRoutes: this.cloudRoutes?.listTroubles() ?? [],
-      services: this.serviceTroubles(),
-      pods: this.pods.listOutcomes(),
-      withoutNode: this.kube.podsWithoutNode(),
-    });
+    return this.told.troubles();
   }
 
   limits(): readonly FlowLimit[] {
-    return [
-      ...this.inputLimits,
-      ...networkPolicyLimits(this.cluster, this.placeOfPolicy),
-      ...storedPolicyLimits(this.cluster),
-      ...untranslatedFamilyLimits(this.cluster),
-    ];
+    return this.told.limits();
   }
-
-  private machines(): ReadonlyMap<string, NodeSpec> {
-    return new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
-  }
-
-  private readonly placeOfPolicy: PlaceOfObject = (namespace, name) => {
-    const { file, line, column } = this.kube.placeOf("NetworkPolicy", namespace, name);
-    return { file, line, column, field: "" };
-  };
 
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
-    const { kube } = this;
-    const machines = this.machines();
-    const pods: readonly PodNote[] = [
-      ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
-      ...this.conflicts,
-    ];
-    // An address outside the node's range is told of the node.
-    const found = notesOfRead(kube.notes(), this.inputLimits).filter(
-      ({ code }) => code !== "pod-address-outside-range",
-    );
-    return [
-      ...machineNotes(kube, machines),
-      ...networkProgramNotes("flanneld", this.flannel?.listTroubles() ?? [], kube),
-      ...networkProgramNotes("hybrid-overlay-node", this.hybridOverlay?.listTroubles() ?? [], kube),
-      ...podNotes(pods, kube, machines),
-      ...found,
-      ...serviceNotes(this.serviceTroubles(), kube),
-      ...this.sctpNotes(),
-      ...storedPolicyNotes(this.cluster),
-      ...networkPolicyNotes(this.cluster, this.placeOfPolicy),
-    ];
-  }
-
-  /** Kubernetes documentation: Protocols for Services; kube-proxy on Windows passes such ports by in silence. */
-  private sctpNotes(): readonly FileProblem[] {
-    if (!this.cluster.nodes.some(({ spec }) => spec.os === "windows")) return [];
-    return this.cluster.objects.Service.flatMap(({ metadata, spec }) => {
-      const port = spec?.ports?.find(({ protocol }) => protocol === "SCTP");
-      if (port === undefined) return [];
-      const { file, line, column } = this.kube.placeOf("Service", metadata.namespace, metadata.name);
-      return {
-        code: "service-sctp-unsupported" as const,
-        file,
-        line,
-        column,
-        path: "spec.ports",
-        message: WORDS.sctpNotBalanced({ port: port.port }),
-        advice: WORDS.adviceTcpOrUdpForWindows,
-      };
-    });
-  }
-
-  /**
-   * That HNS has no endpoint for a pod is told of the pod, when that has no network at all. One of a further network has
-   * its endpoint there: kube-proxy, which knows one network, cannot say so, and the cluster can.
-   */
-  private serviceTroubles(): readonly ServiceTrouble[] {
-    const slices = slicesByService(this.cluster.objects.EndpointSlice);
-    return this.proxies.listTroubles().flatMap((trouble) => {
-      const { node, namespace, name, finding } = trouble;
-      if (finding.code !== "service-local-endpoint-missing") return trouble;
-      const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
-      for (const { addresses, nodeName, targetRef } of endpoints) {
-        if (nodeName !== node || !addresses.includes(finding.address ?? "")) continue;
-        const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
-        const running = pod && this.pods.runningOf(pod);
-        if (running !== undefined) return { ...trouble, finding: this.ofOtherNetwork(running) ?? finding };
-      }
-      return [];
-    });
+    return this.told.list();
   }
 
   private reportOn(node: string, text: string): NodeReport {
@@ -495,28 +407,13 @@ export class RunningCluster implements ClusterSession {
       standing: this.life.standingOf(node),
       podCIDR: podCIDR === undefined ? "" : formatPrefix(podCIDR),
       text,
-      notes: this.newNotes().map(toSessionProblem),
+      notes: this.told.takeNew().map(toSessionProblem),
     };
   }
 
   /** @throws KubeError during an outage. */
   private requireApi(): void {
     if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
-  }
-
-  private ofOtherNetwork({ spec }: ClusterPod): ServiceFinding | undefined {
-    const { network } = this.cluster.file;
-    if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
-    const message = WORDS.endpointsInOtherNetwork({ name: network.name, podNetwork: spec.podNetwork });
-    return { code: "service-back-end-in-other-network", message };
-  }
-
-  /** The notes that were not there before. */
-  private newNotes(): readonly FileProblem[] {
-    const notes = this.notes();
-    const before = this.reported;
-    this.reported = new Set(notes.map(keyOfNote));
-    return notes.filter((note) => !before.has(keyOfNote(note)));
   }
 
   private deleteOne(reference: ObjectReference): DeleteResult {
@@ -556,7 +453,7 @@ export class RunningCluster implements ClusterSession {
       await this.hybridOverlay?.sync();
       await this.cloudRoutes?.sync();
       const { started, leftBehind } = await this.syncPods();
-      for (const outcome of started) this.record(outcome);
+      for (const outcome of started) recordPod(outcome, this.kube, this.cluster);
       for (const outcome of [...started, ...leftBehind]) this.report(outcome);
       isChanged = started.length > 0;
     }
@@ -588,7 +485,7 @@ export class RunningCluster implements ClusterSession {
   private async syncPrograms(objects: ClusterObjects): Promise<void> {
     const runningOf = (pod: Pod): ReturnType<RunningPods["runningOf"]> => this.pods.runningOf(pod);
     this.names.sync(objects.Pod, runningOf);
-    this.conflicts = this.servers.sync(objects, runningOf, this.isReserved);
+    this.told.setConflicts(this.servers.sync(objects, runningOf, this.isReserved));
     this.apiServers?.sync(true);
     if (this.beginning === undefined) await this.proxies.sync(this.programming);
     else await this.programFirst(this.beginning);
@@ -672,42 +569,6 @@ export class RunningCluster implements ClusterSession {
     const reference: ObjectReference = { kind: "Pod", namespace, name };
     for (const { code, text } of remarks) this.events.send({ type: "note", text, code, reference });
   }
-
-  /** Writes what became of a pod into its status, as its kubelet does. */
-  private record({ pod, running, remarks, obstacles }: PodOutcome): void {
-    const { namespace, name } = pod.metadata;
-    // Its status is what the dump says.
-    if (remarks.some(({ code }) => code === WAITS)) return;
-    if (running === undefined) {
-      // What kubectl shows as ContainerCreating, with the event FailedCreatePodSandBox.
-      const message = remarks.map(({ text }) => text).join("; ");
-      const condition = { type: "Ready", status: "False", reason: "ContainersNotReady", message } as const;
-      this.kube.setPodStatus(namespace, name, {
-        phase: "Pending",
-        conditions: [condition],
-        ...creatingStatuses(pod),
-      });
-      return;
-    }
-    // A dump says more of its pods: which of them are ready.
-    const { address, address6, node } = running;
-    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP === formatIp(address);
-    if (isRecorded && (pod.status?.containerStatuses ?? []).length > 0) return;
-    const { name: host, address: hostIp } = node.spec;
-    const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
-    this.kube.setPodStatus(namespace, name, {
-      podIP: formatIp(address),
-      podIPs: listIps(address, address6),
-      hostIP: formatIp(hostIp),
-      hostIPs: listIps(...hostIps),
-      ...startedStatus(pod, obstacles),
-    });
-    for (const container of crashingContainers(pod)) {
-      const event = backOffEvent(pod, container, host, this.cluster.clock.nowMs);
-      // A pod that has got another sandbox has its Event.
-      if (this.kube.get("Event", namespace, event.metadata.name) === undefined) this.kube.create(event);
-    }
-  }
 }
 
 /** Work with one pause, when all is done. */
@@ -738,15 +599,6 @@ function* untilMissing<P, T>(
     if (done === true) return () => value;
     yield value;
   }
-}
-
-/** The addresses that there are, as text. */
-function listIps(...ips: readonly (Ip | undefined)[]): readonly string[] {
-  return ips.flatMap((ip) => (ip === undefined ? [] : [formatIp(ip)]));
-}
-
-function keyOfNote({ code, file, line, column, path, message }: FileProblem): string {
-  return `${code} ${file}:${line}:${column} ${path} ${message}`;
 }
 
 function toApplyResult({ kind, namespace, name, change, problem }: ApplyOutcome): ApplyResult {
