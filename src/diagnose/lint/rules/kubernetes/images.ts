@@ -77,8 +77,6 @@ function hostsOfInput(
   context: LintContext,
 ): readonly (Host & { readonly labels: ReturnType<typeof fieldsAt> })[] {
   const { builds, origin } = context.windows;
-  // One build that pods ask for is that of all nodes, as far as anybody knows.
-  if (origin === "assumed" || (origin === "pods" && builds.length === 1)) return [];
   if (origin === "nodes")
     return context.objects("Node").flatMap(({ value }) => {
       const build = osOfNode(value) === "windows" ? buildOfNode(value) : undefined;
@@ -126,12 +124,17 @@ const OTHER_BUILD = imageRule("image-of-another-build", ({ image }, pod, context
   if (first === undefined) return undefined;
   const made = `${image} is made for build ${builds.join(", ")} of Windows`;
   const { title, build } = first.build.profile;
+  const { origin } = context.windows;
   if (others.length === hosts.length)
-    return { message: `${made}, and does not start on ${title} (build ${build})` };
+    return {
+      message: `${made}, and does not start on ${title} (build ${build})`,
+      // Another node may be there that the input does not show.
+      ...(origin === "assumed" || origin === "pods" ? { severity: "warning" } : {}),
+    };
   if (valueAt(pod.spec, "affinity", "nodeAffinity") !== undefined) return undefined;
   return {
     message: `${made}, and nothing keeps this pod off ${first.name ?? title} (build ${build})`,
-    severity: context.windows.origin === "pods" ? "info" : "warning",
+    severity: origin === "pods" ? "info" : "warning",
   };
 });
 
