@@ -1,7 +1,7 @@
 /** What stands around a command: `cmd /c`, `powershell -Command`, `sh -c`; and what a shell says of a command it does not know. */
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { CommandOutput } from "./command.ts";
-import { powershellWords, quoteWord } from "./windows/powershell/words.ts";
+import { membersAsStages, powershellWords, quoteWord } from "./windows/powershell/words.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -21,10 +21,12 @@ const WRAPPERS: readonly {
   { os: "linux", shell: "sh", begin: [/^(sh|bash|\/bin\/sh|\/bin\/bash)$/, /^-c$/] },
 ];
 
-/** Where a command would be typed that names no shell. */
+/** Where a command would be typed that names no shell. A pipeline may stand in parentheses. */
 function shellOf(os: OperatingSystem, word: string): Shell {
   if (os === "linux") return "sh";
-  return CMDLET.test(powershellWords(word)[0] ?? "") ? "powershell" : "cmd";
+  const [first = ""] = powershellWords(word);
+  const [name = ""] = first.startsWith("(") ? first.slice(1).split(")") : [first];
+  return CMDLET.test(name) ? "powershell" : "cmd";
 }
 
 /** A line in quotes, as it stands behind a shell in a longer line, is that line. */
@@ -61,7 +63,7 @@ export function withoutShell(
   // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
   const isLine = wrapper !== undefined || isOneLine;
   const line = (isLine ? rest : rest.map(quoteWord)).join(" ");
-  return { shell, words: powershellWords(withoutQuotes(line)) };
+  return { shell, words: powershellWords(membersAsStages(withoutQuotes(line))) };
 }
 
 const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {

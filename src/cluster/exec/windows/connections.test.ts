@@ -44,6 +44,30 @@ describe("Test-NetConnection", () => {
     ]);
   });
 
+  it.each([
+    ["web -Port 80", ["RemotePort              : 80"], ["TcpTestSucceeded        : True"]],
+    [
+      "10.0.0.11 -Port 81",
+      ["RemotePort              : 81"],
+      ["PingSucceeded           : True", "PingReplyDetails (RTT)  : 0 ms", "TcpTestSucceeded        : False"],
+    ],
+  ])("Detailed shows the way to %s, too", (target, port, results) => {
+    const lines = world.lines(`Test-NetConnection ${target} -InformationLevel Detailed`);
+    const address = target.startsWith("web") ? "10.96.0.20" : "10.0.0.11";
+    expect(lines.filter((line) => line !== "" && !line.startsWith("WARNING"))).toEqual([
+      `ComputerName            : ${target.split(" ")[0]}`,
+      `RemoteAddress           : ${address}`,
+      ...port,
+      `NameResolutionResults   : ${address}`,
+      "MatchingIPsecRules      :",
+      "NetworkIsolationContext :",
+      ALIAS,
+      SOURCE,
+      expect.stringMatching(/^NetRoute \(NextHop\) {6}: 10\.244\.\d+\.2$/),
+      ...results,
+    ]);
+  });
+
   it("a ClusterIP does not answer the ping", () => {
     expect(world.lines("Test-NetConnection web")).toEqual([
       "WARNING: Ping to 10.96.0.20 failed with status: TimedOut",
@@ -152,6 +176,7 @@ describe("curl and Invoke-WebRequest", () => {
   it.each([
     ["Invoke-WebRequest http://gone.", "The remote name could not be resolved: 'gone.'"],
     ["Invoke-WebRequest http://10.0.0.11:81", "Unable to connect to the remote server"],
+    ["Invoke-WebRequest http://10.0.0.99 -TimeoutSec 5", "The operation has timed out."],
   ])("%s", (line, message) => {
     const { stdout, stderr, exitCode } = world.report(line);
     expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });

@@ -79,7 +79,42 @@ it("show route has the gateway as a route of somebody's, and what Windows adds a
   expect(text.filter((line) => line.includes(" Manual "))).toHaveLength(1);
 });
 
+it.each(["protocol=tcp", "tcp", "udp"])(
+  "show excludedportrange %s has the blocks that HNS holds on a node",
+  (word) => {
+    const protocol = word.replace("protocol=", "");
+    const lines = world.lines(`netsh int ipv4 show excludedportrange ${word}`, "node/win-1");
+    expect(lines.slice(0, 5)).toEqual([
+      "",
+      `Protocol ${protocol} Port Exclusion Ranges`,
+      "",
+      "Start Port    End Port",
+      "----------    --------",
+    ]);
+    expect(lines.slice(-3)).toEqual(["", "* - Administered port exclusions.", ""]);
+    const ranges = lines.slice(5, -3).map((line) => line.trim().split(/ +/).map(Number));
+    expect(ranges.length).toBeGreaterThan(0);
+    for (const [first = 0, last = 0] of ranges) expect(last - first + 1).toBe(64);
+    // A pod has a stack of its own, from which nothing is taken.
+    expect(world.lines(`netsh int ipv4 show excludedportrange ${word}`)).toHaveLength(8);
+  },
+);
+
+it("show dynamicport has where a program's ports come from", () => {
+  expect(world.lines("netsh int ipv4 show dynamicport tcp")).toEqual([
+    "",
+    "Protocol tcp Dynamic Port Range",
+    "---------------------------------",
+    "Start Port      : 49152",
+    "Number of Ports : 16384",
+    "",
+  ]);
+});
+
 it.each([
+  "netsh interface ipv4 show excludedportrange",
+  "netsh interface ipv4 show excludedportrange sctp",
+  "netsh interface ipv6 show excludedportrange tcp",
   "netsh interface ipv4 show subinterfaces",
   "netsh interface ipv6 show addresses",
   "netsh interface ipv4 set interface 12 retransmittime=2000",

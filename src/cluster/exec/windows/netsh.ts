@@ -1,11 +1,14 @@
 /**
  * `netsh interface`. Its form is that of printed outputs of `show interfaces`, `show route`, `show config` and `show dnsservers`,
- * of Windows Server 2016 to 2022.
+ * of Windows Server 2016 to 2022; of `show excludedportrange` that of kubernetes/kubernetes#117783, of `show dynamicportrange` that of
+ * public transcripts of Windows 10.
  *
  * Inferred: the loopback stands first among interfaces and last elsewhere; routes through a gateway are Manual, others System; no
- * address is leased. What nothing counts, bytes of subinterfaces, is refused.
+ * address is leased; ports that are excluded for other programs of Windows, such as WinRM, are left out, and nobody excluded a
+ * range by hand. What nothing counts, bytes of subinterfaces, is refused.
  */
 import { formatIp, formatPrefix, maskOf, prefixOf } from "#core/net/ip.ts";
+import type { PortRange } from "#core/net/port-range.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import { type Machine, namesOf } from "../machine.ts";
 import { LOOPBACK_METRIC, effectiveRoutes } from "./effective-routes.ts";
@@ -141,8 +144,56 @@ const SHOWN: Readonly<Record<string, (machine: Machine, family: Family) => reado
   config: (machine, family) => blocks(machine, { hasAddresses: true, hasNames: true, family }),
   dnsservers: (machine, family) => blocks(machine, { hasAddresses: false, hasNames: true, family }),
 };
-/** Of IPv6 they have another form. */
-const IPV4_ALONE = new Set(["addresses", "config"]);
+const PORT_COLUMN = 10;
+const GAP = " ".repeat(4);
+
+type Protocol = "tcp" | "udp";
+
+function excluded({ compartment }: Machine, protocol: Protocol): readonly string[] {
+  const ranges = compartment[protocol].ports.listExcluded().toSorted((a, b) => a.first - b.first);
+  const row = ({ first, last }: PortRange): string =>
+    `${String(first).padStart(PORT_COLUMN)}  ${String(last).padStart(PORT_COLUMN)}`;
+  return [
+    "",
+    `Protocol ${protocol} Port Exclusion Ranges`,
+    "",
+    `Start Port${GAP}End Port`,
+    `${"-".repeat(PORT_COLUMN)}${GAP}--------`,
+    ...ranges.map(row),
+    "",
+    "* - Administered port exclusions.",
+    "",
+  ];
+}
+
+function dynamic({ compartment }: Machine, protocol: Protocol): readonly string[] {
+  const { first, last } = compartment.profile.ephemeralPorts;
+  return [
+    "",
+    `Protocol ${protocol} Dynamic Port Range`,
+    "---------------------------------",
+    `Start Port      : ${first}`,
+    `Number of Ports : ${last - first + 1}`,
+    "",
+  ];
+}
+
+/** What of ports there is to see, for one protocol. */
+const SHOWN_PORTS: Readonly<Record<string, (machine: Machine, protocol: Protocol) => readonly string[]>> = {
+  excludedportrange: excluded,
+  dynamicportrange: dynamic,
+};
+
+/** `tcp` or `protocol=tcp`; undefined for what is neither. */
+function protocolOf(words: readonly string[]): Protocol | undefined {
+  const [word = "", ...others] = words;
+  const name = word.toLowerCase().replace(/^protocol=/, "");
+  return others.length === 0 && (name === "tcp" || name === "udp") ? name : undefined;
+}
+
+/** Of IPv6 addresses have another form, and of ports it is not known whether they are the same. */
+const IPV4_ALONE = new Set(["addresses", "config", ...Object.keys(SHOWN_PORTS)]);
+const SHOWABLE: readonly string[] = [...Object.keys(SHOWN), ...Object.keys(SHOWN_PORTS)];
 const FAMILIES: Readonly<Record<string, Family>> = { ipv4: 4, ip: 4, ipv6: 6 };
 
 /** `netsh` takes the beginning of a word for the word. */
@@ -166,7 +217,7 @@ function readLine(args: readonly string[]): Line | undefined {
   const verb = wordOf(["show", ...Object.keys(CHANGES)], given);
   if (wordOf(["interface"], context) === undefined || version === undefined || verb === undefined)
     return undefined;
-  const what = wordOf(verb === "show" ? Object.keys(SHOWN) : (CHANGES[verb] ?? []), words[0]);
+  const what = wordOf(verb === "show" ? SHOWABLE : (CHANGES[verb] ?? []), words[0]);
   return what === undefined ? undefined : { family: version, verb, what, rest: words.slice(1) };
 }
 
@@ -175,7 +226,11 @@ function run(machine: Machine, args: readonly string[]): CommandOutput {
   if (line === undefined) return notBuilt(NETSH, args.join(" "));
   const { family, verb, what, rest } = line;
   if (verb !== "show") return changeInterface(machine, line) ?? notBuilt(NETSH, args.join(" "));
-  if (rest.length > 0 || (family === 6 && IPV4_ALONE.has(what))) return notBuilt(NETSH, args.join(" "));
+  if (family === 6 && IPV4_ALONE.has(what)) return notBuilt(NETSH, args.join(" "));
+  const ports = SHOWN_PORTS[what];
+  const protocol = protocolOf(rest);
+  if (ports !== undefined && protocol !== undefined) return { stdout: ports(machine, protocol), exitCode: 0 };
+  if (rest.length > 0 || ports !== undefined) return notBuilt(NETSH, args.join(" "));
   return { stdout: SHOWN[what]?.(machine, family) ?? [], exitCode: 0 };
 }
 
@@ -185,6 +240,7 @@ export const NETSH: ListedCommand = {
   usages: [
     "netsh interface ipv4|ipv6 show interfaces|route|dnsservers",
     "netsh interface ipv4 show addresses|config",
+    "netsh interface ipv4 show excludedportrange|dynamicportrange [protocol=]tcp|udp",
     "netsh interface ipv4|ipv6 set dnsservers NAME static|dhcp [ADDRESS|none]",
     "netsh interface ipv4|ipv6 add dnsservers NAME ADDRESS [index=PLACE]",
     "netsh interface ipv4|ipv6 delete dnsservers NAME [ADDRESS|all]",

@@ -1,6 +1,7 @@
 /** How the resolution of a name ended, with everything that was asked on the way. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
+import type { DnsRecord } from "#core/wire/dns/dns.ts";
 
 /** Types of addresses that are asked for. */
 export type AddressType = "A" | "AAAA";
@@ -42,6 +43,8 @@ export interface AskedQuestion {
   readonly addresses: readonly Ip[];
   /** Where aliases led; the name itself without them. With its final dot. */
   readonly canonicalName: string;
+  /** What came with an answer without addresses: the zone's SOA record. Undefined when the resolver remembered. */
+  readonly authorities?: readonly DnsRecord[];
   /** What the answer, or the network, said, in one clause: `NXDOMAIN`, `no answer within 10000 ms`. */
   readonly detail: string;
   readonly tookMs: number;

@@ -240,6 +240,7 @@ export class Question implements UdpOwner, TcpQuestionOwner, Task {
       isOverTcp: this.isOverTcp,
       addresses: found.addresses,
       canonicalName: `${found.canonicalName}.`,
+      ...(outcome === "no-data" && answer !== undefined ? { authorities: answer.message.authorities } : {}),
       detail,
       tookMs: compartment.nowMs - this.startedAtMs,
     };

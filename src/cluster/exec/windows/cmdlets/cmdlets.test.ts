@@ -112,6 +112,16 @@ describe("Resolve-DnsName", () => {
         ),
       ],
     ],
+    ...["-Type AAAA web", "-Type ANY web", "-Type All web.shop.svc.cluster.local"].map(
+      (words): readonly [string, string, readonly unknown[]] => [
+        "of CoreDNS, which has no record for it, the zone's SOA record",
+        words,
+        [
+          ...ofZone,
+          expect.stringMatching(/^cluster\.local +SOA {2}30 {4}Authority {2}ns\.dns\.cluster\.local /),
+        ],
+      ],
+    ),
     [
       "TXT",
       "dns-version.cluster.local TXT",
@@ -268,6 +278,8 @@ describe("what an adapter has", () => {
     ]);
     expect(routes[1]).toMatch(/^\d+ +255\.255\.255\.255\/32 {29}0\.0\.0\.0 {42}256 75 {7}ActiveStore$/);
     expect(routes.at(-1)).toMatch(/ 10\.244\.\d+\.2 +\d+ 15 +ActiveStore$/);
+    expect(world.lines("Get-NetRoute -AddressFamily IPv4 -State Alive")).toEqual(text);
+    expect(world.lines("Get-NetRoute -State Dead")).toEqual([]);
   });
 
   it("Get-NetCompartment: a node has all, a pod its own", () => {
@@ -366,6 +378,31 @@ describe("a pipeline", () => {
     ).toEqual(['{"UseDevolution":true}']);
   });
 
+  // about_Parentheses; about_Arrays: members of all objects at once.
+  it.each([
+    ['(Get-HnsNetwork | ? Name -EQ "cbr0").Subnets.AddressPrefix', ["10.244.0.0/24"]],
+    ['(Get-NetAdapter | ? Name -Like "vEthernet (Ethernet*").Name', ["vEthernet (Ethernet)"]],
+    ["(Get-NetCompartment -CompartmentId 1).CompartmentId", ["1"]],
+    ["(Get-NetCompartment -CompartmentId 1).Count", ["1"]],
+    ['(Get-HnsNetwork | ? Name -EQ "vxlan0").ID', []],
+    [
+      "(Get-HnsNetwork).Subnets | Select GatewayAddress | ConvertTo-Json -Compress",
+      ['{"GatewayAddress":"10.244.0.1"}'],
+    ],
+  ])("%s", (line, expected) => {
+    expect(world.lines(line, "node/win-1")).toEqual(expected);
+    expect(world.lines(["powershell", "-Command", line], "node/win-1")).toEqual(expected);
+  });
+
+  it("an error in parentheses has its place in the line as it was typed", () => {
+    const { stderr } = world.report("(Resolve-DnsName gone.).IPAddress");
+    expect(stderr.split("\r\n").slice(1, 4)).toEqual([
+      "At line:1 char:2",
+      "+ (Resolve-DnsName gone.).IPAddress",
+      "+  ~~~~~~~~~~~~~~~~~~~~~",
+    ]);
+  });
+
   it("nothing left is nothing printed", () => {
     expect(world.report("Get-NetAdapter | ? Name -EQ nothing")).toMatchObject({
       stdout: "",
@@ -426,7 +463,8 @@ describe("what goes wrong", () => {
     ["Get-NetAdapter | Sort-Object Name", /\| Sort-Object Name is not one/],
     ["Get-NetAdapter | ? Name -match x", /\| \? Name -match x is not one/],
     ["Get-NetAdapter; Get-NetRoute", /a second command/],
-    ["Resolve-DnsName web -Type ANY", /-Type ANY is not one/],
+    ["Resolve-DnsName web -Type WKS", /-Type WKS is not one/],
+    ["Get-NetRoute -State Stale", /-State stale is not one/],
     ["Resolve-DnsName", /without a name/],
   ])("%s is refused rather than answered wrongly", (line, message) => {
     expect(() => world.report(line)).toThrow(message);

@@ -1,6 +1,7 @@
 /**
  * `Invoke-WebRequest`, which Windows PowerShell calls `curl`, too. Forms of its errors: public logs of 5.1; of a server that speaks
- * no HTTP, snovvcrash/DInjector#6.
+ * no HTTP, snovvcrash/DInjector#6; of a time limit, the demonstration of Calico's policies on AKS
+ * (https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/demo).
  *
  * Inferred: what nothing holds is left out of the object: headers, links, forms.
  */
@@ -39,13 +40,22 @@ function fault(message: string): Fault {
   };
 }
 
+/** `-TimeoutSec 0` waits as long as none at all. */
+function patienceOf(given: Given): number {
+  const text = given.get("TimeoutSec") ?? "0";
+  if (!/^\d{1,6}$/.test(text)) return notBuilt(INVOKE_WEB_REQUEST, `-TimeoutSec ${text}`);
+  return text === "0" ? PATIENCE_MS : Number(text) * 1_000;
+}
+
 function request(machine: Machine, given: Given): CmdletOutput {
   const text = given.get("Uri");
   const address = text === undefined ? undefined : readUrl(text);
   if (address === undefined) return notBuilt(INVOKE_WEB_REQUEST, text ?? "without an address");
-  const page = fetchPage(machine, address, PATIENCE_MS);
+  const patienceMs = patienceOf(given);
+  const page = fetchPage(machine, address, patienceMs);
   if (page.outcome === "no-name")
     return { objects: [], fault: fault(`The remote name could not be resolved: '${address.host}'`) };
+  if (page.outcome === "over-time") return { objects: [], fault: fault("The operation has timed out.") };
   if (page.outcome !== "answered")
     return { objects: [], fault: fault("Unable to connect to the remote server") };
   const status = readStatus(page);
@@ -59,8 +69,8 @@ function request(machine: Machine, given: Given): CmdletOutput {
 export const INVOKE_WEB_REQUEST: Cmdlet = {
   name: "Invoke-WebRequest",
   aliases: ["iwr", "curl", "wget"],
-  usages: ["Invoke-WebRequest [-Uri] http://HOST[:PORT][/PATH] [-UseBasicParsing]"],
-  parameters: ["Uri"],
+  usages: ["Invoke-WebRequest [-Uri] http://HOST[:PORT][/PATH] [-UseBasicParsing] [-TimeoutSec SECONDS]"],
+  parameters: ["Uri", "TimeoutSec"],
   positions: 1,
   switches: ["UseBasicParsing"],
   others: [
@@ -76,7 +86,6 @@ export const INVOKE_WEB_REQUEST: Cmdlet = {
     "PassThru",
     "Proxy",
     "SessionVariable",
-    "TimeoutSec",
     "UseDefaultCredentials",
     "UserAgent",
     "WebSession",

@@ -5,7 +5,14 @@
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Machine } from "../../machine.ts";
 import { type EffectiveRoute, effectiveRoutes } from "../effective-routes.ts";
-import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
+import { notBuilt } from "../../command.ts";
+import {
+  type Cmdlet,
+  type CmdletOutput,
+  type Filter,
+  type Given,
+  filterObjects,
+} from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
 
 interface RouteRow {
@@ -56,6 +63,17 @@ function routeRows(machine: Machine): readonly RouteRow[] {
   );
 }
 
+/** Every route here works. */
+const STATES: readonly string[] = ["alive", "dead"];
+
+function show(machine: Machine, given: Given): CmdletOutput {
+  const state = given.get("State")?.toLowerCase() ?? "alive";
+  if (!STATES.includes(state)) return notBuilt(GET_NET_ROUTE, `-State ${state}`);
+  const rows = state === "alive" ? routeRows(machine) : [];
+  const objects = rows.map((each) => makeObject(NET_ROUTE, each));
+  return filterObjects("Get-NetRoute", "MSFT_NetRoute", objects, FILTERS, given);
+}
+
 const FILTERS: readonly Filter[] = [
   { parameter: "DestinationPrefix", property: "DestinationPrefix" },
   { parameter: "InterfaceIndex", property: "InterfaceIndex" },
@@ -69,16 +87,16 @@ const FILTERS: readonly Filter[] = [
 export const GET_NET_ROUTE: Cmdlet = {
   name: "Get-NetRoute",
   usages: [
-    "Get-NetRoute [[-DestinationPrefix] PREFIX] [-InterfaceIndex INDEX] [-InterfaceAlias NAME] [-NextHop ADDRESS] [-AddressFamily IPv4|IPv6]",
+    "Get-NetRoute [[-DestinationPrefix] PREFIX] [-InterfaceIndex INDEX] [-InterfaceAlias NAME] [-NextHop ADDRESS]",
+    "Get-NetRoute [-AddressFamily IPv4|IPv6] [-State Alive|Dead]",
   ],
-  parameters: FILTERS.map(({ parameter }) => parameter),
+  parameters: [...FILTERS.map(({ parameter }) => parameter), "State"],
   positions: 1,
   switches: [],
   others: [
     "IncludeAllCompartments",
     "CompartmentId",
     "PolicyStore",
-    "State",
     "Protocol",
     "Publish",
     "InterfaceMetric",
@@ -89,12 +107,5 @@ export const GET_NET_ROUTE: Cmdlet = {
     "ThrottleLimit",
     "AsJob",
   ],
-  run: (machine, given) =>
-    filterObjects(
-      "Get-NetRoute",
-      "MSFT_NetRoute",
-      routeRows(machine).map((each) => makeObject(NET_ROUTE, each)),
-      FILTERS,
-      given,
-    ),
+  run: show,
 };

@@ -3,9 +3,10 @@
  * containernetworking/plugins#229 (in a pod) and of outputs that Microsoft's pages print; an address is asked for as a name.
  *
  * It is the system's resolver (dataplane.md §5.3), with hosts file, cache and suffixes; other types than addresses, and a named
- * server, are asked for on the wire each time. Inferred: without `-Type` it asks for IPv4 first and shows IPv6 first; the SOA
- * record of an answer without addresses is left out; names of the hosts file live 24 hours; `-DnsOnly` changes nothing, since
- * no pod asks by LLMNR or NetBIOS.
+ * server, are asked for on the wire each time. Inferred: without `-Type` it asks for IPv4 first and shows IPv6 first; of a name that has no
+ * address the zone's SOA record is shown, as of other types that it has not, and not when the cache knew it; one suffix without
+ * such records counts more than others without the name; names of the hosts file live 24 hours; `-DnsOnly` changes nothing,
+ * since no pod asks by LLMNR or NetBIOS; ALL is ANY.
  */
 import { reverseName } from "#control-plane/dns/cluster-answer.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
@@ -29,7 +30,9 @@ const TYPES: Readonly<Record<string, readonly AddressType[]>> = {
   a_aaaa: ["A", "AAAA"],
 };
 /** Types that the resolver keeps no memory of here. */
-const RECORD_TYPES: readonly string[] = ["CNAME", "MX", "NS", "PTR", "SOA", "SRV", "TXT"];
+const RECORD_TYPES: readonly string[] = ["CNAME", "MX", "NS", "PTR", "SOA", "SRV", "TXT", "ANY"];
+/** Windows' other word for every type. */
+const ALL = "ALL";
 /** As long in all as the client of Windows waits (dataplane.md §5.3). Inferred: in equal parts. */
 const RECORD_WAIT_MS = 2_000;
 const RECORD_TRIES = 5;
@@ -100,6 +103,12 @@ function resolveAddresses(machine: Machine, name: string, types: readonly Addres
   const aliases = found.find((each) => each.aliases.length > 0)?.aliases ?? [];
   const objects = [...aliases, ...found.toReversed().flatMap(({ addresses }) => addresses)];
   if (objects.length > 0) return { objects };
+  const questions = results.flatMap((each) => each.questions);
+  const isKnown = questions.some(({ outcome }) => outcome === "no-data");
+  if (isKnown) {
+    const zone = questions.flatMap(({ authorities }) => authorities ?? []);
+    return { objects: withoutRepeats(shownOf(zone, "authority")) };
+  }
   const fault = results
     .filter(({ outcome }) => outcome === "failed")
     .map(({ questions }) => faultOf(questions.at(-1)?.outcome, name))
@@ -113,14 +122,16 @@ function outcomeOf({ rcode, answers }: DnsMessage): QuestionOutcome {
   return answers.length === 0 ? "no-data" : "answered";
 }
 
+function shownOf(records: readonly DnsRecord[], section: Section): readonly PsObject[] {
+  return records.flatMap((record) => recordObject(record, section) ?? []);
+}
+
 /** Where nothing answers the question, the zone's SOA record from the authority section is all that is shown. */
 function messageObjects({ answers, authorities, additionals }: DnsMessage): readonly PsObject[] {
-  const shown = (records: readonly DnsRecord[], section: Section): readonly PsObject[] =>
-    records.flatMap((record) => recordObject(record, section) ?? []);
   return [
-    ...shown(answers, "answer"),
-    ...shown(authorities, "authority"),
-    ...shown(additionals, "additional"),
+    ...shownOf(answers, "answer"),
+    ...shownOf(authorities, "authority"),
+    ...shownOf(additionals, "additional"),
   ];
 }
 
@@ -166,7 +177,8 @@ function withoutRepeats(objects: readonly PsObject[]): readonly PsObject[] {
 function resolve(machine: Machine, given: Given): CmdletOutput {
   const name = given.get("Name");
   if (name === undefined) return notBuilt(RESOLVE_DNS_NAME, "without a name");
-  const wanted = given.get("Type") ?? (parseIp(name) === undefined ? "A_AAAA" : "PTR");
+  const type = given.get("Type") ?? (parseIp(name) === undefined ? "A_AAAA" : "PTR");
+  const wanted = type.toUpperCase() === ALL ? "ANY" : type;
   const types = TYPES[wanted.toLowerCase()];
   const isRecordType = RECORD_TYPES.includes(wanted.toUpperCase());
   if (types === undefined && !isRecordType) return notBuilt(RESOLVE_DNS_NAME, `-Type ${wanted}`);
@@ -191,7 +203,7 @@ function noServer(server: string): Fault {
 export const RESOLVE_DNS_NAME: Cmdlet = {
   name: "Resolve-DnsName",
   usages: [
-    `Resolve-DnsName [-Name] NAME|ADDRESS [-Type A|AAAA|A_AAAA|${RECORD_TYPES.join("|")}] [-Server SERVER] [-DnsOnly]`,
+    `Resolve-DnsName [-Name] NAME|ADDRESS [-Type A|AAAA|A_AAAA|${RECORD_TYPES.join("|")}|${ALL}] [-Server SERVER] [-DnsOnly]`,
   ],
   parameters: ["Name", "Type", "Server"],
   positions: 2,

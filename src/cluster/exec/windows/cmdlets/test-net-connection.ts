@@ -1,6 +1,7 @@
 /**
  * `Test-NetConnection`. Its form is that of PowerShell/PowerShell#25818 (a port that answers, and what the object has besides) and of
  * printed outputs of a port that does not, of one whose host answers, and of an address without a port: warnings, then a list.
+ * `Detailed` is as in kubernetes-sigs/sig-windows-tools#340 (in a pod) and, without a port, on Microsoft's page of the cmdlet.
  *
  * A connection is opened and closed again; when it fails, one echo request is sent. Inferred: warnings stand on stdout, and of a
  * name that nobody knows the values of the network are empty.
@@ -9,12 +10,13 @@ import type { Task, Timer } from "#core/base/clock.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { FailureReason } from "#dataplane/host/delivery-failure.ts";
 import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
+import type { Route } from "#dataplane/host/stack.ts";
 import type { TcpConnection, TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { Machine } from "../../machine.ts";
 import { notBuilt } from "../../command.ts";
 import { findTarget, isTarget } from "../../target.ts";
 import type { Cmdlet, CmdletOutput, Given } from "../powershell/cmdlet.ts";
-import { type ObjectKind, makeObject } from "../powershell/objects.ts";
+import { type ObjectKind, type Property, makeObject } from "../powershell/objects.ts";
 
 /** Longer than Windows tries to connect. */
 const PATIENCE_MS = 60_000;
@@ -28,6 +30,8 @@ const STATUS: Readonly<Partial<Record<FailureReason, string>>> = {
   "fragmentation-needed": "PacketTooBig",
   "ttl-expired": "TtlExpired",
 };
+
+const LEVELS: readonly string[] = ["standard", "detailed", "quiet"];
 
 /** Opens a connection and closes it. */
 class Knock implements TcpOwner, Task {
@@ -103,6 +107,7 @@ interface Connection {
   readonly port: number | undefined;
   readonly alias: string;
   readonly source: string;
+  readonly nextHop: string;
   readonly isOpened: boolean | undefined;
   /** Undefined when nobody was pinged. */
   readonly ping: { readonly isAnswered: boolean; readonly rttMs: number } | undefined;
@@ -111,6 +116,17 @@ interface Connection {
 function addressText({ ip }: Connection): string {
   return ip === undefined ? "" : formatIp(ip);
 }
+
+/** What came of it, at the end of each list. */
+const RESULTS: readonly Property<Connection>[] = [
+  { name: "PingSucceeded", read: ({ ping }) => ping?.isAnswered },
+  {
+    name: "PingReplyDetails (RTT)",
+    read: ({ ip, ping }) =>
+      ping === undefined || ip === undefined ? undefined : `${Math.floor(ping.rttMs)} ms`,
+  },
+  { name: "TcpTestSucceeded", read: ({ isOpened }) => isOpened },
+];
 
 const CONNECTION: ObjectKind<Connection> = {
   properties: [
@@ -128,13 +144,24 @@ const CONNECTION: ObjectKind<Connection> = {
     { name: "RemotePort", read: ({ port }) => port },
     { name: "InterfaceAlias", read: ({ alias }) => alias },
     { name: "SourceAddress", read: ({ source }) => source },
-    { name: "PingSucceeded", read: ({ ping }) => ping?.isAnswered },
-    {
-      name: "PingReplyDetails (RTT)",
-      read: ({ ip, ping }) =>
-        ping === undefined || ip === undefined ? undefined : `${Math.floor(ping.rttMs)} ms`,
-    },
-    { name: "TcpTestSucceeded", read: ({ isOpened }) => isOpened },
+    ...RESULTS,
+  ],
+};
+
+/** Inferred: pods have no rules of IPsec, no network profile, and an administrator. */
+const DETAILED: ObjectKind<Connection> = {
+  properties: CONNECTION.properties,
+  list: [
+    { name: "ComputerName", read: ({ name }) => name },
+    { name: "RemoteAddress", read: addressText },
+    { name: "RemotePort", read: ({ port }) => port },
+    { name: "NameResolutionResults", read: addressText },
+    { name: "MatchingIPsecRules", read: ({ port }) => (port === undefined ? undefined : "") },
+    { name: "NetworkIsolationContext", read: ({ port }) => (port === undefined ? undefined : "") },
+    { name: "InterfaceAlias", read: ({ alias }) => alias },
+    { name: "SourceAddress", read: ({ source }) => source },
+    { name: "NetRoute (NextHop)", read: ({ nextHop }) => nextHop },
+    ...RESULTS,
   ],
 };
 
@@ -148,12 +175,18 @@ function portOf(given: Given): number | undefined {
   return port;
 }
 
+/** As it stands in the table of routes; nothing where no route is needed. */
+function nextHopOf(route: Route | undefined): string {
+  if (route === undefined) return "";
+  if (route.nextHop !== undefined) return formatIp(route.nextHop);
+  return typeof route.prefix.address === "number" ? "0.0.0.0" : "::";
+}
+
 function test(machine: Machine, given: Given): CmdletOutput {
   const name = given.get("ComputerName");
   if (name === undefined) return notBuilt(TEST_NET_CONNECTION, "without a name");
   const level = (given.get("InformationLevel") ?? "Standard").toLowerCase();
-  if (level !== "standard" && level !== "quiet")
-    return notBuilt(TEST_NET_CONNECTION, `-InformationLevel ${level}`);
+  if (!LEVELS.includes(level)) return notBuilt(TEST_NET_CONNECTION, `-InformationLevel ${level}`);
   const port = portOf(given);
   const target = findTarget(machine, name, false);
   const ip = isTarget(target) ? target.ip : undefined;
@@ -167,6 +200,7 @@ function test(machine: Machine, given: Given): CmdletOutput {
     port,
     alias: path?.route?.interface.name ?? "",
     source: path === undefined ? "" : formatIp(path.source),
+    nextHop: nextHopOf(path?.route),
     isOpened,
     ping:
       isOpened === true
@@ -183,14 +217,15 @@ function test(machine: Machine, given: Given): CmdletOutput {
       : [`WARNING: Ping to ${formatIp(ip)} failed with status: ${statusOf(outcome)}`]),
   ];
   if (level === "quiet") return { objects: [], values: [isOpened ?? isAnswered], warnings };
-  return { objects: [makeObject(CONNECTION, connection)], warnings };
+  const kind = level === "detailed" ? DETAILED : CONNECTION;
+  return { objects: [makeObject(kind, connection)], warnings };
 }
 
 export const TEST_NET_CONNECTION: Cmdlet = {
   name: "Test-NetConnection",
   aliases: ["tnc"],
   usages: [
-    "Test-NetConnection [-ComputerName] NAME [-Port PORT | -CommonTCPPort HTTP|RDP|SMB|WINRM] [-InformationLevel Quiet]",
+    "Test-NetConnection [-ComputerName] NAME [-Port PORT | -CommonTCPPort HTTP|RDP|SMB|WINRM] [-InformationLevel Quiet|Detailed]",
   ],
   parameters: ["ComputerName", "CommonTCPPort", "Port", "InformationLevel"],
   positions: 2,

@@ -1,7 +1,9 @@
 /**
  * A pipeline: a cmdlet that makes objects, filters and selections, and what shows them at the end. Each stage is generic over the
- * objects. Of PowerShell's language there is one pipeline of a line: no variables, no expressions but one comparison.
+ * objects. Of PowerShell's language there is one pipeline of a line, or its properties (`(…).Name`): no variables, no expressions
+ * but one comparison.
  */
+import { type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../../command.ts";
 import type { Machine } from "../../machine.ts";
 import { type Cmdlet, type CmdletOutput, faultLines, isLike, readParameters } from "./cmdlet.ts";
@@ -12,9 +14,12 @@ import {
   findProperty,
   formatValue,
   isEnumerated,
+  isNested,
   isTextList,
   makeSelection,
+  objectOfJson,
 } from "./objects.ts";
+import { MEMBER } from "./words.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -37,10 +42,12 @@ const STAGES: Readonly<Record<string, (flow: Flow, words: readonly string[]) => 
   fl: formatList,
   "format-table": formatTable,
   ft: formatTable,
+  [MEMBER]: member,
 };
 export const PIPELINE_USAGES: readonly string[] = [
   "… | ? PROPERTY -EQ|-NE|-Like|-NotLike|-GT|-GE|-LT|-LE VALUE",
   "… | Select [PROPERTY,…] [-First COUNT] [-ExpandProperty PROPERTY]",
+  "(…).PROPERTY[.PROPERTY] | (…).Count",
   "… | Format-List [PROPERTY,…] | Format-Table [PROPERTY,…] | ConvertTo-Json [-Compress] [-Depth STEPS]",
 ];
 
@@ -130,7 +137,7 @@ function isOption(word: string): boolean {
 function select(flow: Flow, words: readonly string[]): Flow | undefined {
   if (flow.kind !== "objects") return undefined;
   const first = takeOption(words, /^-first$/i);
-  const expanded = takeOption(first.rest, /^-expandproperty$/i);
+  const expanded = takeOption(first.rest, /^-exp(and(property)?)?$/i);
   const names = listOf(expanded.rest.filter((word) => !/^-property$/i.test(word)));
   if (names.some(isOption) || (first.value !== undefined && !/^\d{1,6}$/.test(first.value))) return undefined;
   const objects = flow.objects.slice(0, first.value === undefined ? undefined : Number(first.value));
@@ -146,6 +153,30 @@ function select(flow: Flow, words: readonly string[]): Flow | undefined {
   }
   if (names.length === 0) return first.value === undefined ? undefined : { kind: "objects", objects };
   return { kind: "objects", objects: objects.map((each) => makeSelection(pick(each, names))) };
+}
+
+/** What a property of an object has in it: objects where it has objects. */
+function innerOf(value: Value): readonly (PsObject | Value)[] {
+  if (value === undefined) return [];
+  if (!isNested(value)) return isTextList(value) ? value : [value];
+  const { nested } = value;
+  const items: readonly JsonValue[] = Array.isArray(nested) ? nested : [nested];
+  return items.map((each) => (isJsonObject(each) ? objectOfJson(each) : String(each)));
+}
+
+function isObject(item: PsObject | Value): item is PsObject {
+  return typeof item === "object" && "values" in item;
+}
+
+/** Of all objects at once; one that has no such property adds nothing. `Count` is how many there are. */
+function member(flow: Flow, [name = "", ...others]: readonly string[]): Flow | undefined {
+  if (flow.kind !== "objects" || others.length > 0) return undefined;
+  const found = flow.objects.flatMap((each) => innerOf(findProperty(each, name)?.value));
+  if (found.length === 0 && name.toLowerCase() === "count")
+    return { kind: "values", values: [flow.objects.length] };
+  const objects = found.filter(isObject);
+  if (objects.length === found.length) return { kind: "objects", objects };
+  return { kind: "values", values: found.filter((each): each is Value => !isObject(each)) };
 }
 
 function toJson(flow: Flow, words: readonly string[]): Flow | undefined {
@@ -220,9 +251,18 @@ function unknownStage(segments: readonly (readonly string[])[], line: string): C
 const OTHER_STAGES =
   /^(%|foreach(-object)?|sort(-object)?|group(-object)?|measure(-object)?|out-[a-z]+|format-(wide|custom)|fw|fc|findstr|select-string|sls|tee(-object)?|export-[a-z]+|convertto-[a-z]+|get-[a-z]+|set-[a-z]+|remove-[a-z]+)(\.exe)?$/i;
 
+/** The line as it was typed. */
+function typedLine(own: string, stages: readonly (readonly string[])[]): string {
+  return stages.reduce((text, words) => {
+    const [word, name = ""] = words;
+    if (word !== MEMBER) return `${text} | ${words.join(" ")}`;
+    return text.startsWith("(") ? `${text}.${name}` : `(${text}).${name}`;
+  }, own);
+}
+
 function runPipeline(cmdlet: Cmdlet, machine: Machine, args: readonly string[]): CommandOutput {
   const [own = [], ...stages] = segmentsOf(args);
-  const line = [cmdlet.name, ...args].join(" ");
+  const line = typedLine([cmdlet.name, ...own].join(" "), stages);
   const segment = [cmdlet.name, ...own].join(" ");
   if (args.includes(";")) notBuilt(cmdlet, "with a second command behind ;");
   const other = stages.find(
