@@ -11,7 +11,8 @@ function run(keywords: readonly string[], text: string): readonly string[] {
   let state = 0;
   for (let at = 0; at < text.length; at++) {
     state = machine.next[(state << machine.rowBits) + (machine.symbols[text.charCodeAt(at)] ?? 0)] ?? 0;
-    for (const keyword of machine.found[state] ?? []) found.push(`${at}:${keywords[keyword] ?? ""}`);
+    for (const keyword of machine.found[state - machine.firstEnd] ?? [])
+      found.push(`${at}:${keywords[keyword] ?? ""}`);
   }
   return found.toSorted();
 }
@@ -19,7 +20,14 @@ function run(keywords: readonly string[], text: string): readonly string[] {
 function naive(keywords: readonly string[], text: string): readonly string[] {
   return Array.from({ length: text.length }, (_, at) =>
     keywords
-      .filter((keyword) => text.slice(0, at + 1).endsWith(keyword))
+      .filter(
+        (keyword) =>
+          text[at] !== " " &&
+          text
+            .slice(0, at + 1)
+            .replaceAll(" ", "")
+            .endsWith(keyword),
+      )
       .map((keyword) => `${at}:${keyword}`),
   )
     .flat()
@@ -34,7 +42,7 @@ describe("buildKeywordMachine", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(words, { minLength: 1, maxLength: 8 }),
-        fc.array(fc.constantFrom("a", "b", "c", "x"), { maxLength: 40 }),
+        fc.array(fc.constantFrom("a", "b", "c", "x", " "), { maxLength: 40 }),
         (keywords, letters) => {
           expect(run(keywords, letters.join(""))).toEqual(naive(keywords, letters.join("")));
         },

@@ -11,8 +11,6 @@ import { CERTAINTIES, type Certainty, type KnownError, type Standing } from "../
 import { decodeUtf8 } from "#core/base/encodings.ts";
 import { excerptAt, recordLine } from "./log-lines.ts";
 import { type Signatures, type Spelling, buildSignatures } from "./signatures.ts";
-import { NOT_COMPARED } from "./keyword-machine.ts";
-import { BYTE_CLASS } from "./squeeze.ts";
 
 const KEPT_BYTES = 65_536;
 const AHEAD_BYTES = 1_024;
@@ -27,8 +25,6 @@ const ESCAPE_BYTES_MAX = 256;
 const UNKNOWN_MAX = 64;
 const NEWLINE = 0x0a;
 const NEVER = -1;
-const NEWLINE_SYMBOL = NOT_COMPARED + BYTE_CLASS.newline;
-const ESCAPE_SYMBOL = NOT_COMPARED + BYTE_CLASS.escape;
 
 /** Where and how often something was found. */
 export interface Sighting {
@@ -112,11 +108,15 @@ export class LogScanner {
   private waitingBytes = 0;
   /** The end of what was examined, and what comes behind it. */
   private buffer: Uint8Array = new Uint8Array(0);
+  /** `buffer` is the beginning of it. */
+  private memory: Uint8Array = new Uint8Array(0);
   /** How much of the log lies before `buffer`. */
   private base = 0;
   /** First byte of `buffer` that is not examined. */
   private position = 0;
+  /** The line of the place that was asked about last, and the next break behind it in `buffer`: they are counted when asked for. */
   private line = 1;
+  private nextBreak = 0;
   private state = 0;
   /** Letters compared so far. */
   private letters = 0;
@@ -157,51 +157,73 @@ export class LogScanner {
   private examineWaiting(isLast: boolean): void {
     const from = Math.max(0, this.position - KEPT_BYTES);
     if (from > 0) this.keepExcerpts();
-    const kept = this.buffer.subarray(from);
-    const joined = new Uint8Array(kept.length + this.waitingBytes);
-    joined.set(kept);
-    let at = kept.length;
+    const kept = this.buffer.length - from;
+    const length = kept + this.waitingBytes;
+    const old = this.buffer;
+    if (this.memory.length < length)
+      this.memory = new Uint8Array(Math.max(length, KEPT_BYTES + 2 * BATCH_BYTES));
+    if (this.memory.buffer === old.buffer) this.memory.copyWithin(0, from, old.length);
+    else this.memory.set(old.subarray(from));
+    let at = kept;
     for (const piece of this.waiting) {
-      joined.set(piece, at);
+      this.memory.set(piece, at);
       at += piece.length;
     }
-    this.buffer = joined;
+    this.buffer = this.memory.subarray(0, length);
     this.base += from;
     this.position -= from;
     for (const [slot, place] of this.places.entries()) this.places[slot] = Math.max(NEVER, place - from);
     this.waiting = [];
     this.waitingBytes = 0;
-    this.examine(isLast ? joined.length : joined.length - AHEAD_BYTES);
+    this.examine(isLast ? length : length - AHEAD_BYTES);
   }
 
   private examine(end: number): void {
     const { buffer, places } = this;
-    const { symbols, next, rowBits, isEnd, found } = this.signatures.machine;
+    const { symbols, skipped, next, rowBits, firstEnd, escape, found } = this.signatures.machine;
     let { state, position } = this;
     // A small whole number, and so a fast one, however long the log is.
     let letters = 0;
     const before = this.letters;
     const slot = before % PLACES;
+    this.nextBreak = this.breakFrom(position);
     while (position < end) {
-      const symbol = symbols[buffer[position] ?? 0] ?? 0;
-      if (symbol < NOT_COMPARED) {
+      let last = state;
+      // Nothing is called in here: most of the time of a long log is spent in these lines.
+      do {
+        const symbol = symbols[buffer[position] ?? 0] ?? 0;
+        last = state;
         state = next[(state << rowBits) + symbol] ?? 0;
-        places[(slot + letters) & (PLACES - 1)] = position;
-        letters++;
-        if (isEnd[state] === 1) {
-          this.letters = before + letters;
-          for (const keyword of found[state] ?? []) this.meet(keyword, position);
-        }
-      } else if (symbol === NEWLINE_SYMBOL) {
-        this.line++;
-      } else if (symbol === ESCAPE_SYMBOL) {
-        position = this.endOfEscape(position);
+        // Of what is no letter the place is that of the next letter, which writes it once more.
+        places[(slot + letters) & (PLACES - 1)] = position++;
+        letters += (symbol - skipped) >>> 31;
+      } while (state < firstEnd && position < end);
+      if (state === escape) {
+        state = last;
+        position = this.endOfEscape(position - 1) + 1;
+      } else if (state >= firstEnd) {
+        this.letters = before + letters;
+        this.countBreaks(position);
+        for (const keyword of found[state - firstEnd] ?? []) this.meet(keyword, position - 1);
       }
-      position++;
     }
     this.state = state;
     this.letters = before + letters;
     this.position = position;
+    this.countBreaks(position);
+  }
+
+  private countBreaks(position: number): void {
+    while (this.nextBreak < position) {
+      this.line++;
+      this.nextBreak = this.breakFrom(this.nextBreak + 1);
+    }
+  }
+
+  /** The first line break from a byte on; behind the buffer where there is none. */
+  private breakFrom(from: number): number {
+    const found = this.buffer.indexOf(NEWLINE, from);
+    return found < 0 ? this.buffer.length : found;
   }
 
   /** The last byte of a terminal's control sequence; `from` itself when it is none. */
