@@ -893,6 +893,12 @@ export interface Doctor {
   readonly dumpIsOlder: Template<"dump" | "objects">;
   readonly logIsOlder: Template<"dump" | "days">;
   readonly adviceThreads: string;
+  readonly asksClockCluster: string;
+  readonly certificateLater: Template<"length">;
+  readonly podTakenEarly: Template<"pod" | "length">;
+  readonly heartbeatAway: Template<"length" | "order" | "count">;
+  readonly clockUnset: string;
+  readonly breaksClock: string;
 }
 export function doctor(): Doctor;
 

@@ -500,6 +500,7 @@ export const KNOWLEDGE_CODES = [
   "network-program-restarts",
   "network-range-differs",
   "node-address-missing",
+  "node-clock-differs",
   "node-not-ready",
   "pod-addresses-equal",
   "pod-without-endpoint",

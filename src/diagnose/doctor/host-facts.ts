@@ -36,6 +36,7 @@ import {
   readSourceVips,
   readVersions,
 } from "./host-state.ts";
+import { type ClockReading, readClocks } from "./host-clocks.ts";
 import { type Attempt, type LookUp, readAttempts, readLookUps } from "./host-symptoms.ts";
 
 /** Of each kind what was found. */
@@ -55,6 +56,7 @@ export interface HostFacts {
   readonly "source addresses": readonly SourceVip[];
   readonly "node health": readonly NodeHealth[];
   readonly compartments: readonly Compartment[];
+  readonly clocks: readonly ClockReading[];
   readonly "look-ups": readonly LookUp[];
   readonly connections: readonly Attempt[];
 }
@@ -118,6 +120,11 @@ export const HOST_READERS: {
     collect: "networkhealth.ps1 -Replay (nodedata.json)",
   },
   compartments: { read: readCompartments, holds: "compartments", collect: "Get-NetCompartment" },
+  clocks: {
+    read: readClocks,
+    holds: "clocks beside each other",
+    collect: "w32tm /stripchart /computer:time.windows.com /samples:3",
+  },
   "look-ups": {
     read: readLookUps,
     holds: "names that were looked up",

@@ -162,8 +162,12 @@ export class FileReading {
     return Object.assign(Object.create(FileReading.prototype) as FileReading, data, { source });
   }
 
-  /** A session in which somebody looked for the fault: errors that it shows count, whatever else it holds. */
+  /**
+   * A session in which somebody looked for the fault, or a log in which a program told of a clock: errors that it shows count,
+   * whatever else it holds.
+   */
   get isSession(): boolean {
+    if (this.host.clocks.some(({ kind }) => kind === "early" || kind === "late")) return true;
     return this.source.text.split("\n").some(hasCommand);
   }
 

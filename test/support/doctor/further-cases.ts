@@ -70,6 +70,28 @@ const WINDOWS_2019 = "Microsoft Windows [Version 10.0.17763.1]\n";
 
 export const FURTHER_CASES: readonly Case[] = [
   {
+    // On a Linux node: the clock was set 45 minutes back, and the node stayed ready.
+    check: "clock-is-the-clusters",
+    code: "node-clock-differs",
+    seen: "openshift/origin#22842",
+    says: /the clock of the node is behind/u,
+    file: "node/objects.json",
+    change: (documents) => {
+      const pod = objectOf(documents, "Pod", "web-1");
+      Object.assign(pod["metadata"] as Json, { creationTimestamp: "2026-11-28T04:30:00Z" });
+      Object.assign(pod["status"] as Json, { startTime: "2026-11-28T03:45:01Z" });
+    },
+  },
+  {
+    // On a Linux node: an NTP server was not asked in time.
+    check: "clock-is-right",
+    code: "node-clock-differs",
+    seen: "harvester/harvester#2860",
+    says: /the clock of the node is not right/u,
+    file: "node/w32tm.txt",
+    change: (documents) => replaceIn(documents, "w32tm.txt", "o:+00.0013862s", "o:+1029.1013862s"),
+  },
+  {
     check: "node-is-ready",
     code: "node-not-ready",
     seen: "kubernetes-sigs/sig-windows-tools#345",
@@ -151,9 +173,10 @@ export const FURTHER_CASES: readonly Case[] = [
     change: (documents) => annotate(documents, "win-1", { "public-ip": "172.28.48.1" }),
   },
   {
+    // The ConfigMap was changed to host-gw, and the Windows node alone restarted.
     check: "nodes-have-one-backend",
     code: "network-signs-contradict",
-    seen: NOT_PUBLIC,
+    seen: "flannel-io/flannel#1709",
     says: /this node uses the backend vxlan, and linux-1 host-gw/u,
     file: "node/objects.json",
     change: (documents) => annotate(documents, "linux-1", { "backend-type": "host-gw" }),
@@ -373,9 +396,10 @@ export const FURTHER_CASES: readonly Case[] = [
     },
   },
   {
+    // On a plain Windows host, whose HNS refused its own network as degraded.
     check: "networks-are-sound",
     code: "hns-object-degraded",
-    seen: NOT_PUBLIC,
+    seen: "microsoft/WSL#10483",
     says: /the last error of network flannel\.4096 is 0x803b0014/u,
     file: "node/network.txt",
     change: ({ networks }) => {

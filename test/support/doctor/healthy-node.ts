@@ -299,6 +299,13 @@ CompartmentDescription : Default Compartment
 CompartmentId          : 3
 CompartmentDescription : \\Container_1
 `,
+  "w32tm.txt": `
+Tracking time.windows.com [20.101.57.9:123].
+Collecting 2 samples.
+The current time is 11/28/2026 1:00:00 AM.
+01:00:00, d:+00.0312500s o:+00.0013862s  [                  *                  ]
+01:00:02, d:+00.0312500s o:-00.0001251s  [                  *                  ]
+`,
   "session.txt": String.raw`
 PS C:\> nslookup kubernetes.default.svc.cluster.local
 DNS request timed out.

@@ -1,5 +1,6 @@
 /** All checks. */
 import type { NodeCheck } from "../check.ts";
+import { CLOCK_CHECKS } from "./clocks.ts";
 import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
 import { HOST_CHECKS } from "./host.ts";
@@ -18,6 +19,7 @@ import { WINDOWS_CHECKS } from "./windows.ts";
 /** Of findings that are equally sure the first is told first: what others follow from stands above them. */
 export const NODE_CHECKS: readonly NodeCheck[] = [
   ...SYSTEM_CHECKS,
+  ...CLOCK_CHECKS,
   ...HOST_CHECKS,
   ...UNDERLAY_CHECKS,
   ...LEASE_CHECKS,
