@@ -423,7 +423,7 @@ export interface CommandLine {
   readonly tracePcap: string;
   readonly tracePcapOn: string;
   readonly injectNeedsRunningCluster: string;
-  readonly getHelp: Template<"kubeKinds" | "hnsKindNames" | "stackKindNames">;
+  readonly getHelp: Template<"kubeKinds" | "hnsKindNames" | "ovnKindNames" | "stackKindNames">;
   readonly getDescription: string;
   readonly wholeNeedsRunningCluster: string;
   readonly adviceWatchConflicts: string;

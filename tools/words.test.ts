@@ -62,7 +62,7 @@ describe("the texts of data/words", () => {
     expect(types).toMatch(/^ {2}readonly "arp-truncated": string;$/mu);
     expect(types).toMatch(/^ {2}readonly exitCodes: string;$/mu);
     expect(types).toMatch(
-      /^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames" \| "stackKindNames">;$/mu,
+      /^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames" \| "ovnKindNames" \| "stackKindNames">;$/mu,
     );
   });
 });

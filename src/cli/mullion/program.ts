@@ -15,6 +15,7 @@ import { addDocker } from "./docker/commands.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
 import { STACK_KINDS } from "#cluster/api/client.ts";
+import { OVN_KINDS } from "./get/listings-ovn.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts";
 import { addControlPlane, addNode, addPass } from "./cluster/node-commands.ts";
 import {
@@ -171,7 +172,7 @@ interface GetOptions extends TargetOptions {
   readonly output: ListFormat;
 }
 
-const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), stackKindNames: wrap(STACK_KINDS.join(", "), 90).join("\n  ") })}\n`;
+const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), ovnKindNames: wrap(OVN_KINDS.join(", "), 90).join("\n  "), stackKindNames: wrap(STACK_KINDS.join(", "), 90).join("\n  ") })}\n`;
 
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
   const command = program

@@ -75,6 +75,19 @@ export function rowsOfOvn(tables: OvsdbTables, name: OvnDatabaseName): OvnRows {
   );
 }
 
+/** Rows as {@link rowsOfOvn} gives them, in the form that saved databases are read to. */
+export function tablesOfOvn(rows: OvnRows): OvsdbTables {
+  const toValue = (value: unknown): unknown =>
+    typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : value;
+  const toTableRow = (row: OvnRow): Row =>
+    new Map(
+      Object.entries(row)
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([column, value]) => [column, toValue(value)]),
+    );
+  return new Map(Object.entries(rows).map(([table, list]) => [table, list.map(toTableRow)]));
+}
+
 /** @throws RequestError for a cluster without OVN */
 export function viewOvnDatabase({ ovn }: Cluster, name: OvnDatabaseName): OvnDatabase {
   if (ovn === undefined) throw new RequestError("unknown-object", WORDS.noOvn, WORDS.adviceOvn);

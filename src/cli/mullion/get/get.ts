@@ -1,5 +1,6 @@
 /** `mullion get`: lists what a cluster consists of. */
 import type { ControlClient, StackKind } from "#cluster/api/client.ts";
+import type { OvnRows } from "#cluster/views/ovn-view.ts";
 import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { mullionColumns } from "#control-plane/http/columns.ts";
@@ -7,6 +8,7 @@ import { connectCluster } from "../cluster/cluster-target.ts";
 import { Failure } from "../failure.ts";
 import type { Kind, KindSelection } from "./kinds.ts";
 import { hnsListing, servicesListing } from "./listings-hns.ts";
+import { OVN_LISTINGS } from "./listings-ovn.ts";
 import {
   adapters,
   compartments,
@@ -89,13 +91,16 @@ async function listServicesOn(
   return select(servicesListing(shown, isEverywhere), objects);
 }
 
+/** What a kind is called when it cannot be asked for by node; undefined when it can. */
+function withoutNode(kind: Kind): string | undefined {
+  if (kind.of === "ovn") return kind.ovn;
+  return kind.of === "kubernetes" && !NODE_KINDS.has(kind.names.kind) ? kind.names.plural : undefined;
+}
+
 function nodeOnly(kind: Kind, scope: ListScope): void {
-  if (kind.of !== "kubernetes" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
-  throw new Failure(
-    "bad-usage",
-    WORDS.getNodeUnsupported({ plural: kind.names.plural }),
-    "Leave out --node.",
-  );
+  const plural = scope.node === undefined ? undefined : withoutNode(kind);
+  if (plural === undefined) return;
+  throw new Failure("bad-usage", WORDS.getNodeUnsupported({ plural }), "Leave out --node.");
 }
 
 /** @throws Failure for a node that does not exist. */
@@ -146,6 +151,10 @@ async function listKind(
   if (kind.of === "hns") {
     const { items } = await client.hns(kind.hns, scope.node);
     return select(hnsListing(kind.hns, items), objects);
+  }
+  if (kind.of === "ovn") {
+    const { database, list } = OVN_LISTINGS[kind.ovn];
+    return select(list((await client.ovn(database)).tables as OvnRows), objects);
   }
   if (kind.of === "stack") return listStack(client, kind.stack, objects, scope.node);
   if (scope.node !== undefined && kind.names.kind === "Service")

@@ -3,14 +3,16 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { HNS_KINDS, type HnsKind, STACK_KINDS, type StackKind } from "#cluster/api/client.ts";
 import { KUBE_KIND_TABLE, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "../failure.ts";
+import { OVN_KINDS, type OvnKind } from "./listings-ovn.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
-/** A kind of Kubernetes, one of HNS, or a part of machines. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
+/** A kind of Kubernetes, one of HNS, one of OVN, or a part of machines. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
 export type Kind =
   | { readonly of: "kubernetes"; readonly names: KubeKindNames }
   | { readonly of: "hns"; readonly hns: HnsKind }
+  | { readonly of: "ovn"; readonly ovn: OvnKind }
   | { readonly of: "stack"; readonly stack: StackKind };
 
 /** `hnsnetworks` as in Get-HnsNetwork; the short forms are those that Kubernetes does not use. */
@@ -19,6 +21,17 @@ const HNS_NAMES: Readonly<Record<HnsKind, readonly string[]>> = {
   endpoints: ["hnsendpoints", "hnsendpoint", "hnsep"],
   namespaces: ["hnsnamespaces", "hnsnamespace", "hnsns"],
   loadbalancers: ["hnsloadbalancers", "hnsloadbalancer", "hnslb", "loadbalancers", "loadbalancer"],
+};
+
+/** As the tables of OVN's databases are called; the short forms are those of ovn-nbctl. */
+const OVN_NAMES: Readonly<Record<OvnKind, readonly string[]>> = {
+  logicalswitches: ["logicalswitches", "logicalswitch", "ls"],
+  logicalrouters: ["logicalrouters", "logicalrouter", "lr"],
+  logicalswitchports: ["logicalswitchports", "logicalswitchport", "lsp"],
+  logicalrouterports: ["logicalrouterports", "logicalrouterport", "lrp"],
+  ovnloadbalancers: ["ovnloadbalancers", "ovnloadbalancer", "ovnlb"],
+  acls: ["acls", "acl"],
+  chassis: ["chassis"],
 };
 
 const STACK_NAMES: Readonly<Record<StackKind, readonly string[]>> = {
@@ -43,6 +56,7 @@ function allNames(): readonly string[] {
   return [
     ...KUBE_KIND_TABLE.flatMap(({ plural, singular }) => [plural, singular]),
     ...Object.values(HNS_NAMES).flat(),
+    ...Object.values(OVN_NAMES).flat(),
     ...Object.values(STACK_NAMES).flat(),
   ];
 }
@@ -50,9 +64,11 @@ function allNames(): readonly string[] {
 function findKind(text: string): Kind | undefined {
   const names = findKubeKind(text);
   if (names !== undefined) return { of: "kubernetes", names };
-  const wanted = text.toLowerCase().replaceAll("-", "");
+  const wanted = text.toLowerCase().replaceAll(/[-_]/g, "");
   const hns = HNS_KINDS.find((kind) => HNS_NAMES[kind].includes(wanted));
   if (hns !== undefined) return { of: "hns", hns };
+  const ovn = OVN_KINDS.find((kind) => OVN_NAMES[kind].includes(wanted));
+  if (ovn !== undefined) return { of: "ovn", ovn };
   const stack = STACK_KINDS.find((kind) => STACK_NAMES[kind].includes(wanted));
   return stack === undefined ? undefined : { of: "stack", stack };
 }
@@ -68,7 +84,7 @@ export function parseKind(text: string): Kind {
   throw new Failure(
     "bad-usage",
     `there is no kind ${JSON.stringify(text)}`,
-    `${advice}Kinds are: ${[...plurals, ...HNS_KIND_NAMES, ...STACK_KINDS].join(", ")}.`,
+    `${advice}Kinds are: ${[...plurals, ...HNS_KIND_NAMES, ...OVN_KINDS, ...STACK_KINDS].join(", ")}.`,
   );
 }
 

@@ -17,8 +17,12 @@ import { commandLine } from "#data/words.js";
 const WORDS = commandLine();
 const MICROFLOW = `'inport == "default_web" && eth.src == 0a:58:0a:f4:00:05 && tcp.dst == 80'`;
 
-interface TraceOptions {
-  readonly file: readonly string[];
+const CLUSTER = "examples/ovn-transparent/cluster.yaml";
+
+/** A packet of a pod of that cluster to a Service of it. */
+const TO_SERVICE = `'inport == "default_client" && eth.src == 0a:58:0a:80:00:03 && eth.dst == 0a:58:0a:80:00:01 && ip4.src == 10.128.0.3 && ip4.dst == 10.96.0.20 && tcp.dst == 80'`;
+
+interface TraceOptions extends TargetOptions {
   readonly ct: readonly string[];
 }
 
@@ -27,17 +31,18 @@ function collect(value: string, before: readonly string[]): readonly string[] {
 }
 
 function addTrace(ovn: Command, run: Run, trace: OvnVerbs["trace"], terminal: Terminal): void {
-  ovn
+  const command = ovn
     .command("trace")
     .summary(WORDS.ovnTraceSummary)
     .description(WORDS.ovnTraceDescription)
     .argument("<microflow>", WORDS.ovnTraceMicroflow)
-    .argument("[microflow]", "the microflow, behind the name of a datapath")
-    .requiredOption("-f, --file <path>", WORDS.ovnTraceFile, collect, [])
+    .argument("[microflow]", "the microflow, behind the name of a datapath");
+  addNameOptions(addFileOptions(command, WORDS.ovnTraceFile))
     .option("--ct <state>", WORDS.ovnTraceState, collect, [])
     .addHelpText(
       "after",
       examples(
+        `mullion ovn trace -f ${CLUSTER} ${TO_SERVICE}`,
         `mullion ovn trace -f sb.db -f nb.db ${MICROFLOW}`,
         `mullion ovn trace -f flows.txt --ct new,trk ${MICROFLOW}`,
       ) + `\n${WORDS.ovnTraceExitCodes}\n`,
@@ -45,12 +50,11 @@ function addTrace(ovn: Command, run: Run, trace: OvnVerbs["trace"], terminal: Te
     .action((first: string, second: string | undefined, options: TraceOptions) =>
       run(() => {
         const [datapath, microflow] = second === undefined ? [undefined, first] : [first, second];
-        return trace({ files: options.file, datapath, microflow, states: options.ct }, terminal);
+        const target = clusterTarget(options);
+        return trace({ target, datapath, microflow, states: options.ct }, terminal);
       }),
     );
 }
-
-const CLUSTER = "examples/ovn-transparent/cluster.yaml";
 
 function addTarget(command: Command): Command {
   return addNameOptions(addFileOptions(command, WORDS.ovnFiles));

@@ -2,7 +2,14 @@
 import { decodeSource } from "#core/base/source-text.ts";
 import { OvsdbConnectionError, OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
 import { Replica } from "#programs/ovn/replica.ts";
-import { type OvnDatabaseName, type OvnRows, rowsOfOvn, schemaOfOvn } from "#cluster/views/ovn-view.ts";
+import {
+  type OvnDatabaseName,
+  type OvnRows,
+  rowsOfOvn,
+  schemaOfOvn,
+  tablesOfOvn,
+} from "#cluster/views/ovn-view.ts";
+import { isFlowList, readFlowList } from "#dataplane/ovs/flow-list.ts";
 import {
   OvsdbError,
   type OvsdbTables,
@@ -11,6 +18,7 @@ import {
   readDump,
   rowsOfTables,
 } from "#dataplane/ovs/ovsdb-tables.ts";
+import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
 import { type ClusterTarget, connectCluster } from "../cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -26,11 +34,7 @@ const DUMP_BEGIN = '{"caption":';
  *
  * @param read - throws OvsdbError for what it does not understand
  */
-export async function readSaved<T>(
-  path: string,
-  terminal: Terminal,
-  read: (bytes: Uint8Array) => T,
-): Promise<T> {
+async function readSaved<T>(path: string, terminal: Terminal, read: (bytes: Uint8Array) => T): Promise<T> {
   let problem: string;
   try {
     return read(await terminal.readBytes(path, FILE_BYTES_MAX));
@@ -83,6 +87,11 @@ async function rowsOfServer(name: OvnDatabaseName, remote: string): Promise<OvnR
   }
 }
 
+/** Whether a target names a server of a database. */
+function isRemote(text: string): boolean {
+  return text.startsWith("unix:") || text.startsWith("tcp:");
+}
+
 /** Rows of a database of a cluster, or of the saved one that is named in its place. */
 export async function rowsOfTarget(
   name: OvnDatabaseName,
@@ -90,7 +99,7 @@ export async function rowsOfTarget(
   terminal: Terminal,
 ): Promise<OvnRows> {
   const [first = ""] = target.files;
-  if (first.startsWith("unix:") || first.startsWith("tcp:")) return rowsOfServer(name, first);
+  if (isRemote(first)) return rowsOfServer(name, first);
   const saved = await Promise.all(target.files.map(async (path) => savedTables(path, terminal)));
   const found = saved.flatMap((tables) => tables ?? []);
   if (found.length === 0) {
@@ -105,4 +114,57 @@ export async function rowsOfTarget(
       WORDS.adviceOvnOtherDatabase,
     );
   return rowsOfOvn(tables, name);
+}
+
+/** What logical flows are followed in: both databases, as far as they are given. */
+export interface FlowSource {
+  readonly southbound: Southbound | undefined;
+  readonly northbound: OvsdbTables | undefined;
+  /** From a list of flows, which has nothing beside them. */
+  readonly isList: boolean;
+}
+
+function sourceOfTables(tables: OvsdbTables): FlowSource {
+  const hasFlows = tables.has("Logical_Flow");
+  const hasSwitches = tables.has("Logical_Switch") || tables.has("NB_Global");
+  return {
+    southbound: hasFlows ? toSouthbound(tables) : undefined,
+    northbound: hasSwitches ? tables : undefined,
+    isList: false,
+  };
+}
+
+function readSource(path: string, bytes: Uint8Array): FlowSource {
+  if (isDatabaseFile(bytes)) return sourceOfTables(readDatabaseFile(bytes));
+  const text = decodeSource(path, bytes)?.text;
+  if (text === undefined) throw new OvsdbError("it is not text");
+  if (isFlowList(text)) return { southbound: readFlowList(text), northbound: undefined, isList: true };
+  const source = sourceOfTables(readDump(text));
+  if (source.southbound !== undefined || source.northbound !== undefined) return source;
+  throw new OvsdbError("it has neither logical flows nor logical switches");
+}
+
+/** Whether a file holds something of OVN; false for folders and for what cannot be read. */
+async function holdsOvn(path: string, terminal: Terminal): Promise<boolean> {
+  try {
+    const bytes = await terminal.readBytes(path, FILE_BYTES_MAX);
+    return isSaved(bytes) || isFlowList(decodeSource(path, bytes)?.text ?? "");
+  } catch {
+    return false;
+  }
+}
+
+/** Flows of saved files; of a cluster where none of the files is a saved one, or none is given. */
+export async function flowsOfTarget(
+  target: ClusterTarget,
+  terminal: Terminal,
+): Promise<readonly FlowSource[]> {
+  const held = await Promise.all(target.files.map(async (path) => holdsOvn(path, terminal)));
+  if (held.includes(true))
+    return Promise.all(
+      target.files.map(async (path) => readSaved(path, terminal, (bytes) => readSource(path, bytes))),
+    );
+  const client = await connectCluster(target, terminal);
+  const [sb, nb] = [await client.ovn("sb"), await client.ovn("nb")];
+  return [sb, nb].map(({ tables }) => sourceOfTables(tablesOfOvn(tables as OvnRows)));
 }

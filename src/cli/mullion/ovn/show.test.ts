@@ -9,7 +9,13 @@ import { trace } from "./trace.ts";
 const CLUSTER = readFileSync("examples/ovn-transparent/cluster.yaml", "utf8");
 const OBJECTS = readFileSync("examples/ovn-transparent/objects.yaml", "utf8");
 const SAVED = readFileSync("test/support/dataplane/southbound-services.ndjson", "utf8");
-const FILES = { "cluster.yaml": CLUSTER, "objects.yaml": OBJECTS, "sb.json": SAVED };
+const WITHOUT_OVN = CLUSTER.replace(/ {2}plugin: .*\n.*\n/, "  plugin: flannel\n");
+const FILES = {
+  "cluster.yaml": CLUSTER,
+  "flannel.yaml": WITHOUT_OVN,
+  "objects.yaml": OBJECTS,
+  "sb.json": SAVED,
+};
 
 async function run(
   file: string,
@@ -103,6 +109,39 @@ describe("a cluster with ovn-kubernetes", () => {
       isDebug: false,
     });
     expect([code, terminal.output]).toEqual([0, expect.stringContaining("arrives at default_web")]);
+  });
+});
+
+describe("a packet through the flows of a cluster", () => {
+  const FROM_CLIENT =
+    'inport == "default_client" && eth.src == 0a:58:0a:80:00:03 && eth.dst == 0a:58:0a:80:00:01 && ip4.src == 10.128.0.3';
+
+  it("reaches a back end of a Service, and names the Service and the pod behind the flows", async () => {
+    const { code, out, err } = await run(
+      "cluster.yaml",
+      "trace",
+      `${FROM_CLIENT} && ip4.dst == 10.96.0.20 && tcp.dst == 80`,
+    );
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain('\ningress(dp="win-1", inport="default_client")\n');
+    expect(out).toContain("\n    # Load_Balancer Service_default/web_TCP_cluster, Service default/web\n");
+    expect(out).toMatch(
+      /\narrives at default_(web|api): TCP 10\.128\.0\.3:0 → 10\.128\.[01]\.[34]:8080 SYN\n$/,
+    );
+  });
+
+  it("ends with 1 where port security drops it: the address is that of another pod", async () => {
+    const forged = FROM_CLIENT.replace(
+      "ip4.src == 10.128.0.3",
+      "ip4.src == 10.128.0.4 && ip4.dst == 10.128.1.3",
+    );
+    const { code, out } = await run("cluster.yaml", "trace", `${forged} && tcp.dst == 80`);
+    expect([code, out]).toEqual([1, expect.stringMatching(/\ndropped: ls_in_apply_port_sec, /)]);
+  });
+
+  it("of a cluster without OVN is refused", async () => {
+    const { code, err } = await run("flannel.yaml", "trace", FROM_CLIENT);
+    expect([code, err]).toEqual([2, expect.stringContaining("no OVN runs in this cluster")]);
   });
 });
 

@@ -5,39 +5,9 @@ import { type OvnDatabaseName, type OvnRow, type OvnRows, schemaOfOvn } from "#c
 import { Failure } from "../failure.ts";
 import { formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import { compareTexts, listOf, mapOf, referred, sorted, textOf } from "./rows.ts";
 import { rowsOfTarget } from "./saved-database.ts";
 import type { OvnFlowsRequest, OvnListRequest, OvnShowRequest } from "./verbs.ts";
-
-function textOf(row: OvnRow, column: string): string {
-  const value = row[column];
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
-}
-
-function listOf(row: OvnRow, column: string): readonly string[] {
-  const value = row[column];
-  return Array.isArray(value) ? value.map(String) : [];
-}
-
-function mapOf(row: OvnRow, column: string): Readonly<Record<string, string>> {
-  const value = row[column];
-  if (typeof value !== "object" || value === null) return {};
-  return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, String(text)]));
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Rows of a table, sorted by name. */
-function sorted(rows: OvnRows, table: string, column = "name"): readonly OvnRow[] {
-  return (rows[table] ?? []).toSorted((a, b) => compareTexts(textOf(a, column), textOf(b, column)));
-}
-
-/** Those of a table that a column names, sorted by name. */
-function referred(rows: OvnRows, row: OvnRow, column: string, table: string, by?: string): readonly OvnRow[] {
-  const ids = new Set(listOf(row, column));
-  return sorted(rows, table, by).filter((each) => ids.has(textOf(each, "_uuid")));
-}
 
 /** Another name of an object, as OpenStack writes it in its external_ids. */
 function alias(row: OvnRow, key: string): string {

@@ -228,11 +228,12 @@ describe("a list of logical flows", () => {
 describe("what is refused", () => {
   it.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
     [
-      "a file of something else",
-      { "a.txt": "kind: Pod\n" },
+      "a file of something else beside a database",
+      { "sb.json": DUMP, "a.txt": "kind: Pod\n" },
       'inport == "p"',
       /a\.txt cannot be read: .* is not JSON.*\[ovn-database-unreadable\]/,
     ],
+    ["a file of something else alone", { "a.txt": "ingress(dp=sw0)\n" }, 'inport == "p"', /a\.txt/],
     [
       "a northbound database alone",
       { "nb.json": '{"caption":"NB_Global table","headings":[],"data":[]}' },

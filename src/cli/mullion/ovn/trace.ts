@@ -1,66 +1,24 @@
-/** `mullion ovn trace`: a packet through the logical flows of a database that somebody saved. */
+/** `mullion ovn trace`: a packet through the logical flows of a cluster, or of a database that somebody saved. */
 import type { LogicalStep } from "#core/base/recorder.ts";
 import { VirtualClock } from "#core/base/clock.ts";
-import { decodeSource } from "#core/base/source-text.ts";
 import { describeFrame } from "#core/wire/text/format.ts";
 import { Chassis } from "#dataplane/ovs/chassis.ts";
 import { parseState } from "#dataplane/ovs/connection-tracking.ts";
-import { isFlowList, readFlowList } from "#dataplane/ovs/flow-list.ts";
 import { LanguageError } from "#dataplane/ovs/language/tokens.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { type Ending, type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { type Microflow, MicroflowError, readMicroflow } from "#dataplane/ovs/microflow.ts";
 import { tellPassage } from "#dataplane/ovs/passage-text.ts";
 import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
-import {
-  OvsdbError,
-  type OvsdbTables,
-  isDatabaseFile,
-  readDatabaseFile,
-  readDump,
-} from "#dataplane/ovs/ovsdb-tables.ts";
-import { type Southbound, toSouthbound } from "#dataplane/ovs/southbound.ts";
 import { Failure } from "../failure.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import { readSaved } from "./saved-database.ts";
+import { flowsOfTarget } from "./saved-database.ts";
 import type { OvnTraceRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
 /** Names that are told one by one. */
 const SHOWN_MAX = 8;
-
-interface Input {
-  readonly southbound: Southbound | undefined;
-  readonly northbound: OvsdbTables | undefined;
-  readonly isList: boolean;
-}
-
-function fromTables(tables: OvsdbTables): Input {
-  const hasFlows = tables.has("Logical_Flow");
-  const hasSwitches = tables.has("Logical_Switch") || tables.has("NB_Global");
-  return {
-    southbound: hasFlows ? toSouthbound(tables) : undefined,
-    northbound: hasSwitches ? tables : undefined,
-    isList: false,
-  };
-}
-
-function readInput(path: string, bytes: Uint8Array): Input {
-  if (isDatabaseFile(bytes)) return fromTables(readDatabaseFile(bytes));
-  const text = decodeSource(path, bytes)?.text;
-  if (text === undefined) throw new OvsdbError("it is not text");
-  if (isFlowList(text)) return { southbound: readFlowList(text), northbound: undefined, isList: true };
-  return fromTables(readDump(text));
-}
-
-async function load(path: string, terminal: Terminal): Promise<Input> {
-  return readSaved(path, terminal, (bytes) => {
-    const input = readInput(path, bytes);
-    if (input.southbound !== undefined || input.northbound !== undefined) return input;
-    throw new OvsdbError("it has neither logical flows nor logical switches");
-  });
-}
 
 function readPacket(text: string): Microflow {
   try {
@@ -151,7 +109,7 @@ function notesOf(network: LogicalNetwork, { steps }: Passage, isList: boolean): 
 }
 
 export async function trace(request: OvnTraceRequest, terminal: Terminal): Promise<ExitCode> {
-  const inputs = await Promise.all(request.files.map(async (path) => load(path, terminal)));
+  const inputs = await flowsOfTarget(request.target, terminal);
   const given = inputs.find(({ southbound }) => southbound !== undefined);
   if (given?.southbound === undefined)
     throw new Failure("bad-usage", "no file has logical flows", WORDS.adviceOvnFile);

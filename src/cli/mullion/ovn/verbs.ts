@@ -5,8 +5,8 @@ import type { TextFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 
 export interface OvnTraceRequest {
-  /** A southbound database, or a list of logical flows; a northbound database beside it. */
-  readonly files: readonly string[];
+  /** A cluster; or a southbound database, or a list of logical flows, with a northbound database beside it. */
+  readonly target: ClusterTarget;
   /** Name or UUID of a datapath; undefined: that of the port that the microflow names. */
   readonly datapath: string | undefined;
   readonly microflow: string;
