@@ -394,6 +394,11 @@ export interface ClusterLife {
   readonly adviceLiveKoffi: string;
   readonly adviceLiveDevice: string;
   readonly adviceLivePermission: string;
+  readonly adviceOpenFiles: string;
+  readonly adviceProcesses: string;
+  readonly adviceMemory: string;
+  readonly adviceDisk: string;
+  readonly liveInterfaceGone: Template<"name">;
   readonly liveNameTaken: Template<"name">;
   readonly adviceLiveNameTaken: string;
   readonly liveNoAddress: string;
@@ -1684,6 +1689,7 @@ export interface Reports {
   readonly componentDropsLocation: string;
   readonly serviceFrontEnd: string;
   readonly serviceFrontEndState: string;
+  readonly serviceFrontEndMatched: string;
   readonly loadBalancerLost: Template<"id">;
   readonly dumpItem: string;
   readonly dumpItemInternal: string;

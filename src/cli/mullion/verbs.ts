@@ -205,8 +205,8 @@ export interface CaptureRequest {
   readonly framesMax: number | undefined;
 }
 
-/** Whose rates `top` shows: of all switch ports, of uplinks, of pods. */
-export const TOP_SUBJECTS = ["ports", "nodes", "pods"] as const;
+/** Whose rates `top` shows: of all switch ports, of uplinks, of pods, of Services. */
+export const TOP_SUBJECTS = ["ports", "nodes", "pods", "services"] as const;
 
 export interface TopRequest {
   readonly running: RunningName;

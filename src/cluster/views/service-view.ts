@@ -28,6 +28,7 @@ export const SERVICE_FRONT_END = {
     },
     backEnds: { list: "text", text: "Addresses, as HNS has them." },
     rules: { is: "integer", text: "Rules of VFP, on all ports of the node together." },
+    matchedPackets: { is: "integer", text: (): string => WORDS.serviceFrontEndMatched },
     findings: {
       list: {
         text: "Why it is missing, or differs from its definition.",
@@ -45,18 +46,29 @@ export const SERVICE_FRONT_END = {
 } as const;
 export type ServiceFrontEnd = ValueOf<typeof SERVICE_FRONT_END>;
 
-/** How many rules each load balancer has on the ports of a node. */
-function countRules(node: ClusterNode): ReadonlyMap<Guid, number> {
-  const counts = new Map<Guid, number>();
-  const groups = (node.hns?.listSwitches() ?? [])
+/** The rules of a load balancer on the ports of a node. */
+interface RuleCount {
+  readonly rules: number;
+  readonly matchedPackets: number;
+}
+
+const NO_RULES: RuleCount = { rules: 0, matchedPackets: 0 };
+
+/** What each load balancer has of rules on the ports of a node, and how often they decided. */
+function countRules(node: ClusterNode): ReadonlyMap<Guid, RuleCount> {
+  const counts = new Map<Guid, RuleCount>();
+  const layers = (node.hns?.listSwitches() ?? [])
     .flatMap((each) => each.listPorts())
-    .flatMap(({ vfp }) => vfp.layers)
-    .flatMap((layer) => layer.groups);
-  for (const { rules } of groups)
-    for (const { provenance } of rules) {
+    .flatMap(({ vfp }) => vfp.layers);
+  for (const layer of layers)
+    for (const rule of layer.groups.flatMap((group) => group.rules)) {
+      const { provenance, action } = rule;
       if (provenance.object !== "HostComputeLoadBalancer") continue;
       const id = provenance.id.toLowerCase();
-      counts.set(id, (counts.get(id) ?? 0) + 1);
+      const { rules, matchedPackets } = counts.get(id) ?? NO_RULES;
+      // Another rule of the same load balancer meets the packet as well: the host's half of direct server return, SNAT.
+      const matched = action.type === "lbnat" && action.rewrites !== "mac" ? layer.matchCount(rule) : 0;
+      counts.set(id, { rules: rules + 1, matchedPackets: matchedPackets + matched });
     }
   return counts;
 }
@@ -65,7 +77,7 @@ function countRules(node: ClusterNode): ReadonlyMap<Guid, number> {
 interface NodeHns {
   readonly node: string;
   readonly loadBalancers: ReadonlyMap<Guid, LoadBalancerSummary>;
-  readonly rules: ReadonlyMap<Guid, number>;
+  readonly rules: ReadonlyMap<Guid, RuleCount>;
 }
 
 function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHns): ServiceFrontEnd {
@@ -90,7 +102,7 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
     state: loadBalancer === undefined ? "missing" : "programmed",
     ...(id === undefined || loadBalancer === undefined ? {} : { loadBalancer: id }),
     backEnds: loadBalancer?.BackEnds ?? [],
-    rules: (id === undefined ? undefined : hns.rules.get(id.toLowerCase())) ?? 0,
+    ...((id === undefined ? undefined : hns.rules.get(id.toLowerCase())) ?? NO_RULES),
     findings: [...lost, ...reported],
   };
 }
@@ -107,7 +119,7 @@ function staleOne(id: Guid, loadBalancer: LoadBalancerSummary, { node, rules }: 
     state: "stale",
     loadBalancer: id,
     backEnds: loadBalancer.BackEnds,
-    rules: rules.get(id) ?? 0,
+    ...(rules.get(id) ?? NO_RULES),
     findings: [],
   };
 }

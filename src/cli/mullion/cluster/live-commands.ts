@@ -92,14 +92,21 @@ export function addTop(program: Command, run: Run, top: Verbs["top"], terminal: 
     .command("top")
     .summary("what passes Windows nodes and pods now, and what they drop")
     .description(WORDS.topDescription)
-    .addArgument(new Argument("[what]", "ports, nodes or pods").choices(TOP_SUBJECTS).default("ports"))
+    .addArgument(
+      new Argument("[what]", "ports, nodes, pods or services").choices(TOP_SUBJECTS).default("ports"),
+    )
     .option("--interval <time>", "between two tables", "2s")
     .option("-c, --count <number>", "end after so many tables")
     .addOption(outputOption());
   addNameOptions(command)
     .addHelpText(
       "after",
-      examples("mullion top", "mullion top pods --interval 10s", "mullion top nodes -c 1 -o json"),
+      examples(
+        "mullion top",
+        "mullion top pods --interval 10s",
+        "mullion top services",
+        "mullion top nodes -c 1 -o json",
+      ),
     )
     .action((what: TopRequest["what"], options: TopOptions) =>
       run(() => {

@@ -1,8 +1,10 @@
-/** `mullion top`: what passes the switch ports of Windows nodes now, and what they drop. */
+/** `mullion top`: what passes the switch ports of Windows nodes now, what they drop, and which Services are asked for. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlClient } from "#cluster/api/client.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import type { PacketComponent } from "#cluster/views/packet-counters.ts";
+import type { ServiceFrontEnd } from "#cluster/views/service-view.ts";
+import { FRONT_END_WORDS, frontEndAddress } from "../get/listings-hns.ts";
 import { formatDocument, isDocumentFormat } from "../print-document.ts";
 import { type Column, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
@@ -18,7 +20,8 @@ export interface PortReading {
   readonly node: string;
   /** `default/web`, `uplink`, `host`, or as traces name the port. */
   readonly who: string;
-  readonly kind: string;
+  /** `host` is whatever leads to the node itself: the vNIC that an L2Bridge network has among its endpoints, too. */
+  readonly kind: "uplink" | "host" | "pod";
   readonly received: { readonly packets: number; readonly bytes: number };
   readonly sent: { readonly packets: number; readonly bytes: number };
   /** By code, both ways. */
@@ -36,6 +39,19 @@ export interface PortRate {
   readonly drops: Readonly<Record<string, number>>;
 }
 
+/** A front end of a Service on one node. */
+export interface ServiceReading {
+  readonly node: string;
+  /** `default/web`; empty for load balancers of HNS that stand for none. */
+  readonly service: string;
+  /** `ClusterIP`, `NodePort`, …; empty for those. */
+  readonly kind: string;
+  /** `10.96.0.1:80/TCP`, `node:30080/TCP`. */
+  readonly address: string;
+  /** Connections, and of UDP first packets, since the rules were made. */
+  readonly connections: number;
+}
+
 const NOTHING = { packets: 0, bytes: 0 };
 
 function dropsOf(components: readonly PacketComponent[]): Readonly<Record<string, number>> {
@@ -45,7 +61,7 @@ function dropsOf(components: readonly PacketComponent[]): Readonly<Record<string
   return drops;
 }
 
-async function read(client: ControlClient): Promise<readonly PortReading[]> {
+async function readPorts(client: ControlClient): Promise<readonly PortReading[]> {
   const [counters, ports, pods] = await Promise.all([
     client.packetCounters(),
     client.vfpPorts(),
@@ -67,13 +83,28 @@ async function read(client: ControlClient): Promise<readonly PortReading[]> {
     return {
       node,
       who: pod ?? (isUplink ? "uplink" : kind === "host" ? "host" : place),
-      kind,
+      kind: isUplink ? "uplink" : pod === undefined ? "host" : "pod",
       // What the wire sends is what the node receives.
       received: isUplink ? outbound : inbound,
       sent: isUplink ? inbound : outbound,
       drops: dropsOf(own),
     };
   });
+}
+
+function serviceReading(frontEnd: ServiceFrontEnd): ServiceReading {
+  const { node, namespace, name, frontEnd: kind, matchedPackets } = frontEnd;
+  return {
+    node,
+    service: name === "" ? "" : `${namespace}/${name}`,
+    kind: kind === undefined ? "" : FRONT_END_WORDS[kind],
+    address: frontEndAddress(frontEnd),
+    connections: matchedPackets,
+  };
+}
+
+async function readServices(client: ControlClient): Promise<readonly ServiceReading[]> {
+  return (await client.services()).items.map(serviceReading);
 }
 
 /** A port that was made anew counts from zero. */
@@ -108,6 +139,25 @@ export function ratesOf(
   return rates.toSorted((a, b) => weight(b) - weight(a));
 }
 
+const TENTHS = 10;
+
+/** New connections a second, by the tenth; the Service that is asked for most stands first. */
+export function serviceRatesOf(
+  before: readonly ServiceReading[],
+  after: readonly ServiceReading[],
+  seconds: number,
+): readonly ServiceReading[] {
+  const keyOf = ({ node, service, kind, address }: ServiceReading): string =>
+    [node, service, kind, address].join(" ");
+  const known = new Map(before.map((each) => [keyOf(each), each.connections]));
+  return after
+    .map((each) => {
+      const came = grown(known.get(keyOf(each)), each.connections);
+      return { ...each, connections: Math.round((came / seconds) * TENTHS) / TENTHS };
+    })
+    .toSorted((a, b) => b.connections - a.connections);
+}
+
 const PREFIXES = ["", "k", "M", "G"];
 
 /** `12.3M`, as tools for networks write it. */
@@ -117,7 +167,7 @@ export function formatRate(value: number): string {
   return `${index === 0 ? rest : rest.toFixed(1)}${PREFIXES[index] ?? ""}`;
 }
 
-const COLUMNS: readonly Column<PortRate>[] = [
+const PORT_COLUMNS: readonly Column<PortRate>[] = [
   { title: "NODE", text: ({ node }) => node },
   { title: "PORT", text: ({ who }) => who },
   { title: "RX PKT/S", isRightAligned: true, text: (row) => formatRate(row.receivedPackets) },
@@ -133,40 +183,101 @@ const COLUMNS: readonly Column<PortRate>[] = [
   },
 ];
 
-function print(rates: readonly PortRate[], { output }: TopRequest, terminal: Terminal): void {
+const SERVICE_COLUMNS: readonly Column<ServiceReading>[] = [
+  { title: "NODE", text: ({ node }) => node },
+  { title: "SERVICE", text: ({ service }) => service || "-" },
+  { title: "FRONT END", text: ({ kind }) => kind || "-" },
+  { title: "ADDRESS", text: ({ address }) => address },
+  { title: "CONN/S", isRightAligned: true, text: ({ connections }) => formatRate(connections) },
+];
+
+/** What is read again and again, and how what came in between is printed. */
+interface Subject<Reading, Rate> {
+  read(client: ControlClient): Promise<readonly Reading[]>;
+  ratesOf(before: readonly Reading[], after: readonly Reading[], seconds: number): readonly Rate[];
+  readonly singular: string;
+  readonly plural: string;
+  readonly columns: readonly Column<Rate>[];
+  name(rate: Rate): string;
+}
+
+function portSubject(only?: PortReading["kind"]): Subject<PortReading, PortRate> {
+  return {
+    read: async (client) =>
+      (await readPorts(client)).filter(({ kind }) => only === undefined || kind === only),
+    ratesOf,
+    singular: "port",
+    plural: "ports",
+    columns: PORT_COLUMNS,
+    name: ({ who }) => who,
+  };
+}
+
+const SERVICES: Subject<ServiceReading, ServiceReading> = {
+  read: readServices,
+  ratesOf: serviceRatesOf,
+  singular: "Service",
+  plural: "Services",
+  columns: SERVICE_COLUMNS,
+  name: ({ service, address }) => service || address,
+};
+
+function print<Rate>(
+  { singular, plural, columns, name }: Omit<Subject<unknown, Rate>, "read" | "ratesOf">,
+  rates: readonly Rate[],
+  { output }: TopRequest,
+  terminal: Terminal,
+): void {
   if (isDocumentFormat(output)) {
     terminal.stdout(formatDocument({ items: rates }, output));
     return;
   }
-  const listing = {
-    singular: "port",
-    plural: "ports",
-    columns: COLUMNS,
-    rows: rates,
-    name: ({ who }: PortRate) => who,
-    data: (rate: PortRate) => rate,
-  };
+  const listing = { singular, plural, columns, rows: rates, name, data: (rate: Rate) => rate };
   terminal.stdout(formatListing(listing, "table"));
 }
 
-const KINDS = { ports: undefined, nodes: "external", pods: "container" } as const;
-
-export async function top(request: TopRequest, terminal: Terminal): Promise<ExitCode> {
-  const client = await connectRunning(request.running);
-  const { what, intervalMs, times } = request;
-  const readAll = async (): Promise<readonly PortReading[]> =>
-    (await read(client)).filter(({ kind }) => KINDS[what] === undefined || kind === KINDS[what]);
+async function watch<Reading, Rate>(
+  subject: Subject<Reading, Rate>,
+  client: ControlClient,
+  request: TopRequest,
+  terminal: Terminal,
+  nowMs: () => number,
+): Promise<ExitCode> {
+  const { intervalMs, times } = request;
   const ending = new AbortController();
   void terminal.untilInterrupted().then(() => ending.abort());
-  let [before, beforeMs] = [await readAll(), performance.now()];
+  let [before, beforeMs] = [await subject.read(client), nowMs()];
   for (let round = 0; round < times; round++) {
     // Ctrl-C ends the wait, and with it the command.
     const isEnded = await sleep(intervalMs, false, { signal: ending.signal }).catch(() => true);
     if (isEnded) return 0;
-    const [after, afterMs] = [await readAll(), performance.now()];
+    const [after, afterMs] = [await subject.read(client), nowMs()];
     if (round > 0) terminal.stdout("\n");
-    print(ratesOf(before, after, (afterMs - beforeMs) / MS_PER_S), request, terminal);
+    print(subject, subject.ratesOf(before, after, (afterMs - beforeMs) / MS_PER_S), request, terminal);
     [before, beforeMs] = [after, afterMs];
   }
   return 0;
+}
+
+/** Prints what passes a cluster, as often as is asked for. `nowMs` is a clock that only goes forward. */
+export function watchTraffic(
+  client: ControlClient,
+  request: TopRequest,
+  terminal: Terminal,
+  nowMs: () => number = () => performance.now(),
+): Promise<ExitCode> {
+  switch (request.what) {
+    case "services":
+      return watch(SERVICES, client, request, terminal, nowMs);
+    case "ports":
+      return watch(portSubject(), client, request, terminal, nowMs);
+    case "nodes":
+      return watch(portSubject("uplink"), client, request, terminal, nowMs);
+    case "pods":
+      return watch(portSubject("pod"), client, request, terminal, nowMs);
+  }
+}
+
+export async function top(request: TopRequest, terminal: Terminal): Promise<ExitCode> {
+  return watchTraffic(await connectRunning(request.running), request, terminal);
 }

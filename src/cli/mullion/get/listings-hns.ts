@@ -168,7 +168,7 @@ export function hnsListing(kind: HnsKind, items: readonly HnsItem[]): Listing<Hn
   }
 }
 
-const FRONT_END_WORDS = {
+export const FRONT_END_WORDS = {
   ClusterIP: "ClusterIP",
   NodePort: "NodePort",
   ExternalIP: "ExternalIP",
@@ -176,7 +176,8 @@ const FRONT_END_WORDS = {
   HealthCheck: "health check",
 } as const;
 
-function address({ vip, port, protocol }: ServiceFrontEnd): string {
+/** `10.96.0.1:80/TCP`, `node:30080/TCP`. */
+export function frontEndAddress({ vip, port, protocol }: ServiceFrontEnd): string {
   const host = vip === "" ? "node" : vip.includes(":") ? `[${vip}]` : vip;
   return `${host}:${port}/${protocol}`;
 }
@@ -202,7 +203,7 @@ export function servicesListing(
         title: "FRONT END",
         text: ({ frontEnd }) => (frontEnd === undefined ? "" : FRONT_END_WORDS[frontEnd]),
       },
-      { title: "ADDRESS", text: address },
+      { title: "ADDRESS", text: frontEndAddress },
       { title: "BACK ENDS", text: ({ backEnds }) => shortList(backEnds) },
       { title: "STATE", text: ({ state }) => state },
       { title: "RULES", isRightAligned: true, text: ({ rules }) => String(rules) },
