@@ -1,5 +1,5 @@
 /** Errors as people and programs are told: what is wrong, what to do, the code, the HTTP status. */
-import { messageOf } from "#core/base/thrown.ts";
+import { errorCode, messageOf } from "#core/base/thrown.ts";
 import { CniError, PluginPanic } from "#contracts/cni/error.ts";
 import type { ProblemPlace, SessionProblem } from "../session/session.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
@@ -90,6 +90,24 @@ function describeProblems(problems: readonly SessionProblem[]): ErrorDetails | u
   return { code, message, advice, ...entryOf(code), ...place, problems };
 }
 
+/** Limits of this machine that a call of the system met: what is used up, and how to get more. */
+const MACHINE_LIMITS: Readonly<Record<string, readonly [message: string, advice: string]>> = {
+  EMFILE: ["this process may open no more files", WORDS.adviceOpenFiles],
+  ENFILE: ["this machine opens no more files", WORDS.adviceOpenFiles],
+  EAGAIN: ["this user may start no more processes", WORDS.adviceProcesses],
+  ENOMEM: ["this machine has no memory left", WORDS.adviceMemory],
+  ENOSPC: ["the disk is full", WORDS.adviceDisk],
+  EDQUOT: ["this user's share of the disk is full", WORDS.adviceDisk],
+};
+
+function describeMachineLimit(error: Error): ErrorDetails | undefined {
+  // Errors of Node's calls of the system have its name, and our own through koffi, too.
+  const isOfSystem = "syscall" in error || error.name === "SystemCallError";
+  const [message, advice] = (isOfSystem && MACHINE_LIMITS[errorCode(error)]) || [];
+  if (message === undefined || advice === undefined) return undefined;
+  return { code: "bad-usage", message: `${message} (${error.message})`, advice };
+}
+
 /** Errors that the user can mend; undefined for a fault of our own. */
 export function describeKnownError(error: unknown): ErrorDetails | undefined {
   if (error instanceof ReportedError)
@@ -103,7 +121,7 @@ export function describeKnownError(error: unknown): ErrorDetails | undefined {
     return { code: "CNI panic", message, advice };
   }
   if (!(error instanceof Error) || !("code" in error)) return undefined;
-  if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return undefined;
+  if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return describeMachineLimit(error);
   const advice = "advice" in error && typeof error.advice === "string" ? error.advice : "";
   return { code: error.code, message: error.message, advice, ...entryOf(error.code) };
 }

@@ -210,9 +210,12 @@ export class LiveCluster implements LiveView {
     try {
       this.taps.get(fd)?.readBurst(BURST_FRAMES);
     } catch (error) {
-      // Somebody took the TAP away: nothing will come from it any more.
-      if (error instanceof SystemCallError) this.readiness.remove(fd);
-      throw error;
+      if (!(error instanceof SystemCallError)) throw error;
+      // Somebody took the TAP away, or its namespace: nothing will come from it any more.
+      this.readiness.remove(fd);
+      const pod = this.opened.pods.find(({ machine }) => machine.tap.fd === fd)?.pod;
+      const name = pod === undefined ? this.opened.segment.tap.name : `pod ${nameOfPod(pod)}`;
+      throw new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });
     }
   }
 }

@@ -79,6 +79,8 @@ export class LiveMachine {
   readonly tap: TapDevice;
   readonly address: Ipv4;
   private readonly namespace: NetworkNamespace;
+  /** What `ip netns exec` puts over files of /etc, once it is there. */
+  private settings: string | undefined;
 
   private constructor(tap: TapDevice, address: Ipv4, namespace: NetworkNamespace) {
     this.tap = tap;
@@ -104,7 +106,10 @@ export class LiveMachine {
     });
     const machine = new LiveMachine(tap, address.ip, namespace);
     try {
-      if (tryName(namespace, name) && options.dns !== undefined) writeResolver(name, options.dns);
+      if (tryName(namespace, name) && options.dns !== undefined) {
+        machine.settings = join(SETTINGS, name);
+        writeResolver(name, options.dns);
+      }
     } catch (error) {
       machine.close();
       throw error;
@@ -113,7 +118,7 @@ export class LiveMachine {
     return machine;
   }
 
-  /** As `ip netns` calls it; undefined: it has no name, and is that of the file that `path` names. */
+  /** As `ip netns` calls it; undefined: it has none (any more), and is that of the file that `path` names. */
   get name(): string | undefined {
     return this.namespace.name;
   }
@@ -126,7 +131,7 @@ export class LiveMachine {
 
   close(): void {
     this.tap.close();
-    if (this.name !== undefined) rmSync(join(SETTINGS, this.name), { recursive: true, force: true });
+    if (this.settings !== undefined) rmSync(this.settings, { recursive: true, force: true });
     this.namespace.close();
   }
 }

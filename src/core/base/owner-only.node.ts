@@ -74,8 +74,17 @@ export function writeOwnerFile(
   run: RunProgram = runProgram,
 ): void {
   const { mode, icacls } = ownerOnly(paths, path, "file");
-  // On Windows rights come after the file: it stays empty until they are right.
-  writeFileSync(path, icacls.length === 0 ? text : "", { mode, flag: "wx" });
+  const file = openSync(path, "wx", mode);
+  try {
+    // On Windows rights come after the file: it stays empty until they are right.
+    writeFileSync(file, icacls.length === 0 ? text : "");
+  } catch (error) {
+    // A full disk: an empty file would stand there as the whole, as a lock without an owner for instance.
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
   if (icacls.length === 0) return;
   restrictToOwner(path, "file", paths, run);
   writeFileSync(path, text);

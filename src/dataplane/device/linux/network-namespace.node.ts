@@ -3,7 +3,7 @@
  * kernel takes it away whatever happens to us. A name is a mount in `/run/netns`, where `ip netns` looks; it outlives us
  * and has to be taken away.
  */
-import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { InterfaceSettings } from "./interface-settings.node.ts";
 import { SystemCallError, type SystemCalls } from "./system-calls.node.ts";
@@ -70,9 +70,12 @@ export class NetworkNamespace {
     }
   }
 
-  /** What has it as `ip netns` calls it; undefined: it has no name. */
+  /** As `ip netns` calls it; undefined: it has no name, or the name was deleted since, and may be another's now. */
   get name(): string | undefined {
-    return this.named;
+    if (this.named === undefined) return undefined;
+    const there = statSync(join(NAMESPACES, this.named), { throwIfNoEntry: false });
+    const own = fstatSync(this.fd);
+    return there?.ino === own.ino && there.dev === own.dev ? this.named : undefined;
   }
 
   /** Gives it a name, which lasts until `close`. @throws SystemCallError EEXIST when another has the name. */
@@ -92,7 +95,8 @@ export class NetworkNamespace {
 
   /** Lets go of it. What runs in it keeps it. */
   close(): void {
-    if (this.named !== undefined) removeName(this.calls, this.named);
+    const { name } = this;
+    if (name !== undefined) removeName(this.calls, name);
     this.named = undefined;
     closeSync(this.fd);
   }

@@ -7,6 +7,11 @@ import { createRequire } from "node:module";
 import { getSystemErrorMap } from "node:util";
 import type * as Koffi from "koffi";
 
+/** Errors that Node does not know. */
+const FURTHER_ERRORS: ReadonlyMap<number, readonly [code: string, text: string]> = new Map([
+  [77, ["EBADFD", "the interface is gone"]],
+]);
+
 /** A call that failed: which, on what, and how the kernel calls the error. */
 export class SystemCallError extends Error {
   override readonly name = "SystemCallError";
@@ -15,7 +20,8 @@ export class SystemCallError extends Error {
   readonly code: string;
 
   constructor(call: string, subject: string, errno: number) {
-    const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, "unknown error"];
+    const [code, text] = getSystemErrorMap().get(-errno) ??
+      FURTHER_ERRORS.get(errno) ?? [`errno ${errno}`, "unknown error"];
     super(`${call} ${subject}: ${text} (${code})`);
     this.call = call;
     this.code = code;

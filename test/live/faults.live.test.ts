@@ -1,0 +1,116 @@
+// What goes wrong underneath a cluster with real pods: it is said plainly, goes on where it can, and leaves nothing. Needs
+// root, /dev/net/tun, iproute2 and util-linux.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { kernelState, removeLeftovers } from "./leftovers.ts";
+
+const PREFIX = "fault-";
+const NAME = `${PREFIX}${process.pid}`;
+const OWN = `${process.execPath} bin/mullion.js`;
+
+const CLUSTER = `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: real }
+nodes: [{ name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }]
+network: { driver: L2Bridge }
+pods:
+  - { name: web, node: win-1, ports: [{ port: 8080 }] }
+  - { name: api, node: win-1, ports: [{ port: 8080 }] }
+`;
+
+let folder: string;
+let file: string;
+let before: string;
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function run(program: string, ...words: readonly string[]): Ran {
+  const env = { ...process.env, XDG_RUNTIME_DIR: folder, MULLION_NAME: NAME };
+  const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8", env, timeout: 90_000 });
+  return { code: status, out: stdout, err: stderr };
+}
+
+const mullion = (...words: readonly string[]): Ran => run(process.execPath, "bin/mullion.js", ...words);
+/** A shell whose mounts are its own. */
+const apart = (script: string): Ran => run("unshare", "--mount", "sh", "-c", script);
+const log = (): string => readFileSync(join(folder, "mullion", `${NAME}.log`), "utf8");
+
+beforeAll(() => {
+  removeLeftovers(`mullion-${PREFIX}`);
+  folder = mkdtempSync(join(tmpdir(), "mullion-fault-"));
+  file = join(folder, "cluster.yaml");
+  writeFileSync(file, CLUSTER);
+  before = kernelState();
+});
+
+/** No interface, no namespace, no file. */
+async function expectNothingLeft(): Promise<void> {
+  mullion("down");
+  await expect.poll(kernelState, { timeout: 10_000 }).toBe(before);
+  expect(readdirSync(folder)).toEqual(["cluster.yaml"]);
+}
+
+afterEach(expectNothingLeft);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("underneath a cluster that is up", () => {
+  it("a namespace whose name is deleted is entered all the same; an interface that is gone is told of", async () => {
+    expect(mullion("up", "-f", file, "--live-pod", "web", "--live-pod", "api").code).toBe(0);
+    const namespace = `mullion-${NAME}_web`;
+    execFileSync("ip", ["netns", "delete", namespace]);
+    expect(mullion("exec", "pod/web", "--", "ping", "-c", "1", "-W", "5", "10.0.0.11").out).toContain(
+      "1 received",
+    );
+    // Another namespace of that name is somebody's own.
+    execFileSync("ip", ["netns", "add", namespace]);
+    try {
+      expect(mullion("shell", "web", "--", "ip", "address").out).toContain("10.244.1.");
+      execFileSync("ip", ["netns", "exec", `mullion-${NAME}_api`, "ip", "link", "delete", "eth0"]);
+      await expect
+        .poll(log, { timeout: 10_000 })
+        .toContain("the interface of pod api is gone: nothing passes there until the cluster comes up again");
+      expect(mullion("exec", "pod/web", "--", "ping", "-c", "1", "-W", "5", "10.0.0.11").code).toBe(0);
+      expect(mullion("down")).toMatchObject({ code: 0, out: "Cluster real is down.\n" });
+      expect(execFileSync("ip", ["netns", "list"], { encoding: "utf8" })).toContain(namespace);
+    } finally {
+      execFileSync("ip", ["netns", "delete", namespace]);
+    }
+  });
+});
+
+describe("a machine that cannot", () => {
+  it("has no util-linux: the pods are there, and their processes are told of", () => {
+    const up = `${OWN} up -f ${file} --live-pod web`;
+    const { code, out } = apart(`mount --bind /dev/null /usr/bin/setpriv && ${up} && ${OWN} down`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/The process \S+ of the pod web does not run: setpriv cannot be started: /);
+    expect(out).toContain("Cluster real is down.");
+  });
+
+  it("opens no more files: says which limit, and how to raise it", () => {
+    const { code, err } = run("prlimit", "--nofile=26", process.execPath, "bin/mullion.js", "up", "-f", file);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(
+        /this process may open no more files \(.*EMFILE.*\) \[bad-usage\]\n {4}Allow more, and start again: ulimit -n 1024\n/,
+      ),
+    ]);
+  });
+
+  it("has a full disk: says so, and leaves no lock that the next start would wait for", () => {
+    const script = `mount -t tmpfs -o size=16k,mode=700 full /mnt
+      cat /dev/zero > /mnt/zeros 2> /dev/null
+      XDG_RUNTIME_DIR=/mnt ${OWN} up -f ${file} --live; echo "code $?"; find /mnt -type f`;
+    const { out, err } = apart(script);
+    expect(err).toMatch(/cannot keep a cluster in \S+: ENOSPC: no space left on device/);
+    expect(out).toBe("code 2\n/mnt/zeros\n");
+  });
+});
