@@ -461,6 +461,8 @@ export interface CommandLine {
   readonly fileConflictsWithRunning: string;
   readonly adviceFileOrRunning: string;
   readonly nodeSetQuirkDescription: string;
+  readonly nodeSetFaultDescription: string;
+  readonly adviceNodeFaults: string;
   readonly adviceQuirks: string;
   readonly setClockTimeInvalid: Template<"text">;
   readonly nodeRebootDescription: string;
@@ -1615,6 +1617,8 @@ export interface Reports {
   readonly nodeRequestRestartHnsState: string;
   readonly nodeRequestLeave: string;
   readonly nodeRequestSetQuirk: string;
+  readonly nodeRequestSetFault: string;
+  readonly nodeSummaryFaults: string;
   readonly quirkView: string;
   readonly quirkSetting: string;
   readonly repairCount: string;

@@ -11,6 +11,7 @@ import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
 import type { HnsService } from "#hns/service/hns-service.ts";
+import type { ActiveFault } from "#hns/failures/faults/active-faults.ts";
 import type { DockerEngine } from "#programs/docker/engine.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Host } from "#dataplane/host/host.ts";
@@ -30,6 +31,10 @@ export interface ClusterNode {
   readonly host: Host;
   /** The Host Networking Service; undefined on Linux. */
   readonly hns: HnsService | undefined;
+  /** Windows: faults that its programs' calls of HNS meet, by id. */
+  readonly faults?: Map<string, ActiveFault>;
+  /** A fault was in force: no other node stands for it. */
+  isApart?: true;
   /** Docker's engine, where it makes the networks. */
   docker?: DockerEngine;
   /** Of plugin acs-2017: the node's leg in the network of its pods, which has the addresses of Services as well. */

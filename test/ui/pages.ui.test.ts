@@ -395,6 +395,15 @@ describe("the pages show what the control API answers", () => {
       const now = await ui.ask<StackLists["quirks"]>("/stacks/quirks?node=win-1");
       expect(now.items.find(({ name }) => name === quirk)?.setting).toBe(setting);
     }
+    const fault = page.getByRole("switch", { name: "HNS makes no load balancer" });
+    await fault.click();
+    await expect.poll(async () => fault.getAttribute("aria-checked")).toBe("true");
+    const { nodes } = await ui.ask<ClusterSummary>("/cluster");
+    expect(nodes.map(({ faults = [] }) => faults.map(({ name }) => name))).toContainEqual([
+      "load-balancers-refused",
+    ]);
+    await fault.click();
+    await expect.poll(async () => fault.getAttribute("aria-checked")).toBe("false");
     const server = page.getByRole("switch", { name: "API server" });
     await server.click();
     await expect.poll(async () => server.getAttribute("aria-checked")).toBe("false");

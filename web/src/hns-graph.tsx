@@ -30,6 +30,12 @@ const { Graph, layout } = dagre as unknown as {
 
 const KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
 type Kind = (typeof KINDS)[number];
+const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  networks: "network",
+  endpoints: "endpoint",
+  namespaces: "namespace",
+  loadbalancers: "load balancer",
+};
 
 interface HnsObject extends DrawnObject {
   readonly kind: Kind;
@@ -230,7 +236,7 @@ function Finder({
                 {name}
               </button>{" "}
               <span class="dim">
-                {kind} {detail}
+                {detail === KIND_WORDS[kind] ? detail : `${KIND_WORDS[kind]} ${detail}`}
               </span>
             </li>
           ))}
@@ -264,7 +270,9 @@ function Objects({
   return (
     <div class="split">
       <div>
-        <p class="dim">{KINDS.map((kind) => `${counts.get(kind)?.length ?? 0} ${kind}`).join(", ")}</p>
+        <p class="dim">
+          {KINDS.map((kind) => plural(counts.get(kind)?.length ?? 0, KIND_WORDS[kind])).join(", ")}
+        </p>
         {objects.length > DRAWN_MAX ? (
           <Finder objects={objects} drawn={drawn.length} object={object} onChoose={onChoose} />
         ) : null}

@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 import type { ClusterSummary, StackLists } from "#cluster/api/documents.ts";
 import { get, useAnswer, useExplanations } from "./client.ts";
-import type { Explanations } from "./document.ts";
+import type { NodeFaultName } from "#cluster/life/node-change.ts";
+import { type Explanations, plural } from "./document.ts";
 import type { Doing } from "./life-page.tsx";
 import { Awaited, Fault, NameField } from "./page-parts.tsx";
 import { Chip, CodeNote, Section } from "./parts.tsx";
@@ -138,6 +139,48 @@ function NodeQuirks({ node, doing }: { readonly node: string; readonly doing: Do
   );
 }
 
+/** What the switches of faults say. */
+const FAULTS: Readonly<Record<NodeFaultName, string>> = {
+  "hns-away": "HNS answers no call",
+  "ports-exhausted": "no ports are left for load balancers",
+  "endpoints-refused": "HNS makes no endpoint",
+  "load-balancers-refused": "HNS makes no load balancer",
+  "next-endpoint-refused": "the next endpoint is refused",
+  "next-load-balancer-refused": "the next load balancer is refused",
+  "notifications-lost": "HNS tells nobody what has changed",
+};
+
+const FAULT_NAMES = Object.keys(FAULTS) as readonly NodeFaultName[];
+
+/** What the calls of a node's programs to HNS meet. */
+function CallFaults({ node, doing }: { readonly node: NodeSummary; readonly doing: Doing }) {
+  const { name, faults = [] } = node;
+  return (
+    <ul class="quirks" aria-label={`Faults of HNS on ${name}`}>
+      {FAULT_NAMES.map((fault) => {
+        const inForce = faults.find((each) => each.name === fault);
+        return (
+          <li class="bar">
+            <Switch
+              label={FAULTS[fault]}
+              isOn={inForce !== undefined}
+              isDisabled={doing.isBusy}
+              onChange={(isOn) => void doing.act("/node", { node: name, do: "set-fault", fault, isOn })}
+            />
+            {inForce === undefined ? null : (
+              <Chip tone="warn">
+                {inForce.struck === 0
+                  ? "has struck no call yet"
+                  : `has struck ${plural(inForce.struck, "call")}`}
+              </Chip>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 const HNS_STATES = [
   ["", "as its defects decide"],
   ["keep", "keep all objects"],
@@ -217,6 +260,12 @@ export function Faults({ summary, doing }: { readonly summary: ClusterSummary; r
         {node === undefined ? null : <NodeSwitches node={node} doing={doing} />}
         {doing.problem === undefined ? null : <Fault problem={doing.problem} />}
       </Section>
+      {node?.os === "windows" ? (
+        <Section title={`Faults of HNS on ${node.name}`}>
+          <p class="dim">What its programs meet when they call HNS, until the switch is off.</p>
+          <CallFaults node={node} doing={doing} />
+        </Section>
+      ) : null}
       {node?.os === "windows" ? (
         <Section title={`Defects of Windows on ${node.name}`}>
           <NodeQuirks key={node.name} node={node.name} doing={doing} />

@@ -33,8 +33,11 @@ function StepButton({
   readonly onChoose: () => void;
 }) {
   const button = useRef<HTMLButtonElement>(null);
+  const wasDrawn = useRef(false);
   useEffect(() => {
-    if (isChosen) button.current?.scrollIntoView({ block: "nearest" });
+    // A walk that opens is read from its head.
+    if (isChosen && wasDrawn.current) button.current?.scrollIntoView({ block: "nearest" });
+    wasDrawn.current = true;
   }, [isChosen]);
   const { rule, text, code } = step;
   return (

@@ -9,6 +9,7 @@ import {
   SESSION_PROBLEM,
   TIME_REPORT,
 } from "../session/session.ts";
+import { NODE_FAULT_NAMES } from "../life/node-change.ts";
 import { LIVE_PLACES } from "../live/live-places.ts";
 import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
@@ -63,6 +64,16 @@ export const NODE_SUMMARY = {
     standing: {
       is: ["stopped", "left"],
       text: (): string => WORDS.nodeSummaryStanding,
+    },
+    faults: {
+      list: {
+        text: "A fault in force.",
+        fields: {
+          name: (): typeof NODE_FAULT_NAMES => NODE_FAULT_NAMES,
+          struck: { is: "integer", text: "Calls that it has struck." },
+        },
+      },
+      text: (): string => WORDS.nodeSummaryFaults,
     },
   },
 } as const;

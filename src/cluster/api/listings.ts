@@ -9,7 +9,7 @@ import {
   inventoryNodes,
 } from "../views/inventory.ts";
 import { viewAdapters, viewCompartments, viewComputeSystems, viewRoutes } from "../views/stack-views.ts";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
@@ -25,6 +25,7 @@ import type {
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { viewEffectiveRoutes, viewEffectiveRules } from "../views/azure-views.ts";
 import { viewDhcpLeases } from "../views/dhcp-views.ts";
+import { listNodeFaults } from "../life/node-faults.ts";
 import { viewQuirks } from "../views/quirk-views.ts";
 import { viewDockerNetworks } from "../views/docker-views.ts";
 import type { HnsKind, StackKind } from "./client.ts";
@@ -38,6 +39,7 @@ export function summarizeCluster(session: ClusterSession): ClusterSummary {
   const { cluster } = session;
   const { file } = cluster;
   const pods = new Map<string, number>();
+  const nodes = new Map(cluster.nodes.map((node) => [node.spec.name, node]));
   for (const { node } of cluster.pods) pods.set(node.spec.name, (pods.get(node.spec.name) ?? 0) + 1);
   return {
     apiVersion: DOCUMENT_VERSION,
@@ -55,6 +57,7 @@ export function summarizeCluster(session: ClusterSession): ClusterSummary {
       compat,
       pods: pods.get(name) ?? 0,
       ...standingOf(session, name),
+      ...faultsOf(nodes.get(name)),
     })),
     pods: cluster.pods.length,
     outside: cluster.outside.map(({ name, ip }) => ({ name, address: formatIp(ip) })),
@@ -69,6 +72,11 @@ function standingOf(
 ): Pick<ClusterSummary["nodes"][number], "standing"> {
   const standing = session.standingOf(name);
   return standing === "joined" ? {} : { standing };
+}
+
+function faultsOf(node: ClusterNode | undefined): Pick<ClusterSummary["nodes"][number], "faults"> {
+  const faults = node === undefined ? [] : listNodeFaults(node);
+  return faults.length === 0 ? {} : { faults };
 }
 
 function troubleOf({ status }: Pod): string | undefined {

@@ -7,6 +7,18 @@ const WORDS = reports();
 
 export const NODE_NAME = { text: "A node.", fields: { node: { is: "text", text: "Its name." } } } as const;
 
+/** Faults that the calls of a node's programs to HNS can meet (`node-faults.ts`). */
+export const NODE_FAULT_NAMES = [
+  "hns-away",
+  "ports-exhausted",
+  "endpoints-refused",
+  "load-balancers-refused",
+  "next-endpoint-refused",
+  "next-load-balancer-refused",
+  "notifications-lost",
+] as const;
+export type NodeFaultName = (typeof NODE_FAULT_NAMES)[number];
+
 /** `POST /node`: the shapes of what happens, by `do`. */
 export const NODE_REQUEST = {
   oneOf: [
@@ -54,6 +66,15 @@ export const NODE_REQUEST = {
         do: ["set-quirk"],
         quirk: { is: "text", text: "Its name: GET /stacks/quirks lists them." },
         setting: { is: "text", text: (): string => WORDS.quirkSetting },
+      },
+    },
+    {
+      text: (): string => WORDS.nodeRequestSetFault,
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: {
+        do: ["set-fault"],
+        fault: { is: (): typeof NODE_FAULT_NAMES => NODE_FAULT_NAMES, text: "Its name." },
+        isOn: { is: "boolean", text: "In force from now on, or gone." },
       },
     },
     {

@@ -2,6 +2,7 @@
  * Nodes of a running cluster that go down, come up, leave and join again. What happens to machine, HNS and programs
  * happens here, in the order of a real node; what comes of it is for flanneld, kube-proxy and kubelet to see.
  */
+import type { HnsService } from "#hns/service/hns-service.ts";
 import type { RestartState } from "#hns/failures/faults/fault.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
@@ -16,6 +17,7 @@ import type { RunningPods } from "../pods/running-pods.ts";
 import type { ServiceProxies } from "../services/service-proxies.ts";
 import type { NetworkPrograms } from "./network-programs.ts";
 import type { NodeChange, NodeStanding } from "./node-change.ts";
+import { setNodeFault } from "./node-faults.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -25,6 +27,11 @@ const LENGTH_MAX = 28;
 
 function refuse(message: string, advice: string): never {
   throw new RequestError("node-action-impossible", message, advice);
+}
+
+/** @throws RequestError for a node that runs Linux. */
+function hnsOf({ spec, hns }: ClusterNode): HnsService {
+  return hns ?? refuse(`node ${spec.name} has no HNS: it runs Linux`, WORDS.adviceHnsOnWindowsOnly);
 }
 
 /**
@@ -123,6 +130,8 @@ export class NodeLifecycle {
         return this.rejoin(node, change.podCIDR);
       case "set-quirk":
         return this.setQuirk(node, change);
+      case "set-fault":
+        return this.setFault(node, change);
       case "set-clock":
         this.networkOf("set-clock").moveClock(name, change.byMs);
         await this.parts.work();
@@ -268,14 +277,18 @@ export class NodeLifecycle {
     return `the defect ${parsed.name} is set: ${setting}`;
   }
 
+  private async setFault(
+    node: ClusterNode,
+    { fault, isOn }: Extract<NodeChange, { readonly do: "set-fault" }>,
+  ): Promise<string> {
+    hnsOf(node);
+    await setNodeFault(node, fault, isOn);
+    await this.parts.work();
+    return isOn ? `the fault ${fault} is in force` : `the fault ${fault} is gone`;
+  }
+
   private async restartHns(node: ClusterNode, state: RestartState | undefined): Promise<string> {
-    const { hns } = node;
-    if (hns === undefined)
-      throw new RequestError(
-        "node-action-impossible",
-        `node ${node.spec.name} has no HNS: it runs Linux`,
-        WORDS.adviceHnsOnWindowsOnly,
-      );
+    const hns = hnsOf(node);
     hns.restart(state);
     const namespaces = new Set(hns.enumerate("Namespace"));
     this.lose(node.spec.name, ({ namespaceId }) => namespaceId !== undefined && !namespaces.has(namespaceId));

@@ -81,12 +81,22 @@ export function bootWindowsNode(
     shared: uplink.shared,
     networking: { addressDelayMs: spec.addressDelayMs, ...equipment?.networking },
   });
-  return { spec, host, hns, uplink: uplink.device };
+  return { spec, host, hns, uplink: uplink.device, faults: new Map() };
+}
+
+/** The client of a Windows node's HNS as its programs have it: with the faults of the node. */
+export function faultingClientOf({ hns, faults }: ClusterNode): InProcessHcnClient {
+  return new InProcessHcnClient(defined(hns, "only Windows nodes have HNS"), undefined, faults);
 }
 
 /** The client of a Windows node's HNS. */
 export function hcnClientOf(node: ClusterNode): HcnClient {
-  return new InProcessHcnClient(defined(node.hns, "only Windows nodes have HNS"));
+  return faultingClientOf(node);
+}
+
+/** For who looks at what HNS holds: no fault strikes it. */
+export function observerOf({ hns }: ClusterNode): HcnClient {
+  return new InProcessHcnClient(defined(hns, "only Windows nodes have HNS"));
 }
 
 /** A machine of the underlay that knows the ways to pods. */

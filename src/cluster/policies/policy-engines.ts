@@ -8,6 +8,7 @@ import { CALICO_NETWORK_DEFAULT, parseNetworkPattern } from "#programs/policy/ne
 import { NpmObjects, calicoObjects } from "#programs/policy/policy-objects.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
+import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import type { Enforcement, NodeEnforcement } from "./enforcement.ts";
 
@@ -94,8 +95,14 @@ export class PolicyEngines {
     const engine = this.engines.get(name) ?? this.fleet?.engineOf(node);
     if (engine === undefined) return NOTHING;
     this.engines.set(name, engine);
-    const { networks, findings } = await engine.sync();
-    return { networks, findings, acls: engine.listAcls() };
+    try {
+      const { networks, findings } = await engine.sync();
+      return { networks, findings, acls: engine.listAcls() };
+    } catch (error) {
+      // HNS refuses (a fault of the node): what stood stands, and the next change lets the engine try again.
+      if (!(error instanceof HcnError || error instanceof HcnNotFoundError)) throw error;
+      return this.cluster.enforcement?.nodes[name] ?? NOTHING;
+    }
   }
 }
 

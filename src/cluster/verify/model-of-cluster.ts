@@ -41,11 +41,12 @@ import type {
  * Nodes of one class run the same system, the same build with the same updates, and programs of the same mode; all of
  * them run pods, or none does.
  */
-function nodeClassOf({ spec }: ClusterNode, hasPods: boolean, limitKind: string): string {
+function nodeClassOf({ spec, isApart }: ClusterNode, hasPods: boolean, limitKind: string): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
   const quirks = Object.keys(spec.quirks).length === 0 ? "" : ` ${JSON.stringify(spec.quirks)}`;
   const guard = spec.hasMacSpoofing ? "" : " guarded";
-  const own = `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
+  const alone = isApart === true ? ` ${spec.name}` : "";
+  const own = `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}${alone}`;
   return limitKind === "" ? own : `${own} ${limitKind}`;
 }
 

@@ -17,7 +17,7 @@ import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { RequestError } from "../request-error.ts";
-import { hcnClientOf } from "../machines/windows-node.ts";
+import { observerOf } from "../machines/windows-node.ts";
 
 /** An object of HNS with the node that holds it. */
 export interface OnNode<T> {
@@ -57,7 +57,7 @@ async function listOnNodes<T>(
   const rows: OnNode<T>[] = [];
   for (const each of selectNodes(cluster, node)) {
     if (each.hns === undefined) continue;
-    for (const object of await list(hcnClientOf(each))) rows.push({ node: each.spec.name, object });
+    for (const object of await list(observerOf(each))) rows.push({ node: each.spec.name, object });
   }
   return rows;
 }

@@ -9,7 +9,7 @@ import type { Interface } from "#dataplane/host/interface.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import { interfaceGuid } from "../exec/windows/registry/registry-keys.ts";
-import { hcnClientOf } from "../machines/windows-node.ts";
+import { observerOf } from "../machines/windows-node.ts";
 import { selectNodes } from "./inventory.ts";
 
 export const COMPUTE_SYSTEM_VIEW = {
@@ -124,7 +124,7 @@ export async function viewComputeSystems(
   for (const node of selectNodes(cluster, name)) {
     if (node.hns === undefined) continue;
     const pods = cluster.pods.filter((pod) => pod.node === node);
-    for (const system of await requireComputeSystems(hcnClientOf(node)).list()) {
+    for (const system of await requireComputeSystems(observerOf(node)).list()) {
       const { Namespace: namespace } = system;
       const pod = pods.find(
         ({ namespaceId }) =>

@@ -20,6 +20,7 @@ import type {
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import {
+  type ActiveFault,
   type CallFacts,
   factsOfCall,
   factsOfV1Call,
@@ -186,8 +187,11 @@ export class InProcessHcnClient implements HcnClient {
   /** How often the service went back to what is stored. */
   private reloads = 0;
 
-  /** Without a store the objects are in the service alone, as those of a simulated node are. */
-  constructor(service: HnsService, store?: ObjectStore) {
+  /**
+   * Without a store the objects are in the service alone, as those of a simulated node are. `inForce`: faults that several clients
+   * of the service share; absent: it has its own.
+   */
+  constructor(service: HnsService, store?: ObjectStore, inForce?: Map<string, ActiveFault>) {
     this.service = service;
     this.store = store;
     // Calls of HCS: faults of HNS do not concern them.
@@ -203,6 +207,7 @@ export class InProcessHcnClient implements HcnClient {
       clock: service.clock,
       disconnect: () => this.disconnect(),
       seed: service.node,
+      ...(inForce === undefined ? {} : { inForce }),
     });
   }
 

@@ -1,6 +1,6 @@
 /** The verbs that let something happen to a running cluster: `node`, `control-plane`, `pass`. */
 import { Argument, type Command, Option } from "commander";
-import type { NodeChange } from "#cluster/life/node-change.ts";
+import { NODE_FAULT_NAMES, type NodeChange } from "#cluster/life/node-change.ts";
 import { RESTART_STATES, type RestartState } from "#hns/failures/faults/fault.ts";
 import { formatQuirkSetting, parseQuirk } from "#core/catalogue/quirks.ts";
 import { DURATION_FORMS, readDuration } from "#core/base/duration.ts";
@@ -126,6 +126,40 @@ function addSetQuirk(parent: Command, run: Run, node: Verbs["node"], terminal: T
     );
 }
 
+function faultChange(text: string): Extract<NodeChange, { readonly do: "set-fault" }> {
+  const [name = "", given = "on", ...rest] = text.split("=");
+  const fault = NODE_FAULT_NAMES.find((each) => each === name);
+  if (fault === undefined || !["on", "off"].includes(given) || rest.length > 0)
+    throw usage(`there is no fault ${JSON.stringify(text)}`, WORDS.adviceNodeFaults);
+  return { do: "set-fault", fault, isOn: given === "on" };
+}
+
+/** `set-fault NODE NAME=SETTING…`: one fault after the other. */
+function addSetFault(parent: Command, run: Run, node: Verbs["node"], terminal: Terminal): void {
+  addNameOptions(
+    parent
+      .command("set-fault")
+      .summary("let calls of a Windows node's programs to HNS fail")
+      .description(WORDS.nodeSetFaultDescription)
+      .addArgument(new Argument("<node>", "name of the node"))
+      .addArgument(new Argument("<name=setting...>", "faults: on or off")),
+  )
+    .addHelpText(
+      "after",
+      examples(
+        "mullion node set-fault win-1 load-balancers-refused",
+        "mullion node set-fault win-1 load-balancers-refused=off",
+      ),
+    )
+    .action((name: string, texts: readonly string[], options: NameOptions) =>
+      run(async () => {
+        for (const change of texts.map(faultChange))
+          await node({ running: runningName(options), nodes: [name], change }, terminal);
+        return 0;
+      }),
+    );
+}
+
 export function addNode(program: Command, run: Run, node: Verbs["node"], terminal: Terminal): void {
   const parent = program
     .command("node")
@@ -160,6 +194,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
       );
   }
   addSetQuirk(parent, run, node, terminal);
+  addSetFault(parent, run, node, terminal);
   addNameOptions(
     parent
       .command("set-clock")

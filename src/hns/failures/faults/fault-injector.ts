@@ -116,6 +116,8 @@ interface FaultInjectorOptions {
   readonly disconnect: () => void;
   /** Where chance comes from until a plan says otherwise. */
   readonly seed: string;
+  /** The faults in force, shared with other clients; they are data, so that a fork has its own. */
+  readonly inForce?: Map<string, ActiveFault>;
 }
 
 /** The service restarts by itself after a crash (hcn.md §4.6). */
@@ -134,7 +136,7 @@ export class FaultInjector implements HnsFaults {
   private readonly disconnect: () => void;
   private log: Log;
   private readonly hung = new HungCalls();
-  private readonly active = new Map<string, ActiveFault>();
+  private readonly active: Map<string, ActiveFault>;
   private seed: string;
   private added = 0;
   /** Until then the service is busy with calls whose time the cost model says. */
@@ -147,6 +149,7 @@ export class FaultInjector implements HnsFaults {
     this.clock = options.clock;
     this.disconnect = options.disconnect;
     this.seed = options.seed;
+    this.active = options.inForce ?? new Map<string, ActiveFault>();
     this.log = SILENT_LOG;
   }
 
