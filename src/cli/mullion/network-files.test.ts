@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { readInput } from "#cluster/input/read-input.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
+import { exec } from "./exec.ts";
 import { runMullion } from "./program.ts";
 import { verify } from "./verify.ts";
 
@@ -276,6 +277,31 @@ describe("an Installation of Calico's operator", () => {
     expect(code).toBe(1);
     expect(text).toContain("calico-installation-not-for-windows");
     expect(text).toMatch(/not judged/);
+  });
+
+  it("brings Felix to Windows nodes: a NetworkPolicy is held there", async () => {
+    const { text } = await verified({
+      "i.yaml": INSTALLATION(`windowsDataplane: HNS, bgp: Disabled, ${POOL("VXLAN")}`),
+      "p.yaml": `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: nobody }
+spec: { podSelector: {}, policyTypes: [Ingress] }
+`,
+    });
+    expect(text).toMatch(/NetworkPolicy\s+default\/nobody\s+is\s+enforced\s+for\s+pods\s+on\s+Windows/);
+    expect(text).not.toContain("network-policy-not-enforced");
+  });
+
+  it("exec says that another network stands in for it", async () => {
+    const terminal = terminalWith({
+      "i.yaml": INSTALLATION(`windowsDataplane: HNS, bgp: Disabled, ${POOL("VXLAN")}`),
+    });
+    const argv = ["exec", "-f", "in", "pod/web", "--", "route", "print", "-4"];
+    await runMullion({ argv, verbs: { exec }, terminal, version: "0", isDebug: false });
+    expect(terminal.output).toContain("Active Routes:");
+    expect(terminal.errors).toMatch(/Not judged: Calico with VXLAN is recognised and not carried out/);
+    expect(terminal.errors).toContain("mullion explain network-not-emulated");
   });
 
   it("for policies alone is no network", async () => {

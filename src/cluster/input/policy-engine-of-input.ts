@@ -1,8 +1,7 @@
 /** The engine of NetworkPolicies that manifests bring for Windows nodes, with what it is told of its network. */
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { matchesNetwork, parseNetworkPattern } from "#programs/policy/network-pattern.ts";
 import type { ClusterFile, PolicySpec } from "../file/cluster-file.ts";
-import { type Evidence, collectEvidence, textAt } from "./evidence.ts";
+import { type Evidence, type EvidenceInput, collectEvidence, textAt } from "./evidence.ts";
 
 /** Names of DaemonSets that bring an engine to Windows nodes. */
 const OWNERS: readonly (readonly [pattern: RegExp, engine: "calico" | "azure-npm"])[] = [
@@ -60,19 +59,25 @@ function onNetwork({ engine, network }: PolicySpec, file: ClusterFile): PolicySp
   return { engine, network: isAzure && !matchesNetwork(pattern, name) ? name : network };
 }
 
-/** The cluster with that engine, where its file names none. `isDerived`: no file describes the cluster. */
+/**
+ * The cluster with that engine, where its file names none. Without a file (`isDerived`) Calico's operator counts, too, which makes the
+ * DaemonSet out of its `Installation`.
+ */
 export function withPolicyEngine(
   file: ClusterFile,
-  objects: readonly LoadedObject[],
+  { objects, configurations }: Omit<EvidenceInput, "files">,
   isDerived: boolean,
 ): ClusterFile {
   if (file.policy.engine !== undefined) return file;
-  const isAnyBrought = objects.some(
-    ({ object: { kind, metadata } }) =>
-      (kind === "DaemonSet" || kind === "Pod") && isNamedAsEngine(metadata.name),
-  );
+  const read = isDerived ? configurations : [];
+  const isAnyBrought =
+    read.length > 0 ||
+    objects.some(
+      ({ object: { kind, metadata } }) =>
+        (kind === "DaemonSet" || kind === "Pod") && isNamedAsEngine(metadata.name),
+    );
   const brought = isAnyBrought
-    ? specOf(collectEvidence({ objects, files: [], configurations: [] }))
+    ? specOf(collectEvidence({ objects, files: [], configurations: read }))
     : undefined;
   const spec = brought !== undefined && isDerived ? onNetwork(brought, file) : brought;
   if (spec === undefined) return file;

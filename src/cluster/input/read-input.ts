@@ -328,7 +328,7 @@ export function readInput(texts: readonly InputText[], overrides: FileOverrides 
   const found = fileOf(clusterFiles, loaded, { cniFiles, overrides });
   if (!("cluster" in found)) return found;
   const { objects } = loaded;
-  const cluster = withPolicyEngine(found.cluster, objects, clusterFiles.length === 0);
+  const cluster = withPolicyEngine(found.cluster, loaded, clusterFiles.length === 0);
   const problems = [...others, ...loaded.problems];
   const notes = [...found.notes, ...loaded.notes];
   const limits = [
