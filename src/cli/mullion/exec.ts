@@ -1,6 +1,6 @@
 /** `mullion exec`: a command on a pod or node. */
 import type { ExecReport } from "#cluster/exec/exec-report.ts";
-import { formatWalks } from "#cluster/trace/format-trace.ts";
+import { formatNotJudged, formatWalks } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { formatDocument } from "./print-document.ts";
 import type { Terminal } from "./terminal.ts";
@@ -46,6 +46,7 @@ export async function exec(request: ExecVerbRequest, terminal: Terminal): Promis
     terminal.stdout(report.stdout);
     terminal.stderr(report.stderr);
     if (report.walks !== undefined) terminal.stdout(walksOf(report, terminal));
+    terminal.stderr(formatNotJudged(report.notJudged ?? [], traceStyle(terminal)));
     if (!report.isListed) terminal.stderr(`${WORDS.execCommandUnknown}\n`);
     if (report.exitCode !== 0) terminal.stderr(`The command ended with exit code ${report.exitCode}.\n`);
   } else terminal.stdout(formatDocument(report, output));

@@ -3,6 +3,7 @@
  * it on a socket, `inProcessClient` calls it directly.
  */
 import { type Cluster, forkCluster } from "../cluster.ts";
+import type { FlowLimit } from "../session/flow-limit.ts";
 import type { ObjectReference } from "../session/session.ts";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -196,10 +197,25 @@ async function exec(held: HeldCluster, body: unknown): Promise<ExecReport> {
   const question = readExecQuestion(body);
   return held.inTurn(async (session) => {
     const isChange = await session.ask((cluster) => changesMachine(cluster, question));
-    if (!isChange) return session.ask((cluster) => execute(forkCluster(cluster), question));
+    if (!isChange) {
+      const looked = await session.ask((cluster) => execute(forkCluster(cluster), question));
+      return onNetwork(looked, held.limits);
+    }
     await session.raise();
-    return executeChange(session.cluster, question);
+    return onNetwork(await executeChange(session.cluster, question), held.limits);
   });
+}
+
+/** What a command shows and sends rests on the network that stands in for one that is not carried out. */
+function onNetwork(report: ExecReport, limits: readonly FlowLimit[]): ExecReport {
+  const lacks = limits.filter(({ code }) => code === "network-not-emulated");
+  if (lacks.length === 0) return report;
+  const notJudged = lacks.map(({ code, message, where }) => ({
+    code,
+    message,
+    ...(where === undefined ? {} : { where }),
+  }));
+  return { ...report, notJudged };
 }
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {

@@ -1,5 +1,6 @@
 /** What a command printed: the JSON of `mullion exec -o json` (schemas/exec.v1alpha1.json). */
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { LIMIT_REASON } from "../session/flow-limit.ts";
 import { TRACE_END, TRACE_LEG } from "../trace/trace-report.ts";
 import { reports } from "#data/words.js";
 
@@ -34,6 +35,10 @@ export const EXEC_REPORT = {
   },
   optional: {
     walks: { list: (): typeof EXEC_WALK => EXEC_WALK, text: (): string => WORDS.execReportWalks },
+    notJudged: {
+      list: (): typeof LIMIT_REASON => LIMIT_REASON,
+      text: "Why the pods' network is not that of the real cluster.",
+    },
     isCut: { is: "boolean", text: "More was sent than is kept: the last walks are missing." },
   },
 } as const;

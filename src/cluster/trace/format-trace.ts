@@ -242,6 +242,11 @@ function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string
   ];
 }
 
+/** The same of what is no trace, each line with its end. */
+export function formatNotJudged(reasons: readonly LimitReason[], style: TraceStyle): string {
+  return reasons.flatMap((reason) => notJudgedLines(reason, style).map((line) => `${line}\n`)).join("");
+}
+
 /** What the page states instead, and why it is otherwise here; ids where the texts are not known. */
 export function formatPageDifference(documentation: PageDifferenceReport): string {
   const { edition, sentence, difference, evidence } = documentation;
