@@ -57,31 +57,39 @@ function Finding({
   );
 }
 
-function NotMade({ report }: { readonly report: DoctorReport }) {
-  const { checksNotMade } = report;
+/** More checks than these are folded: what was found is not to stand above thousands of lines. */
+const UNFOLDED_MAX = 12;
+
+function NotMade({ report: { checksNotMade } }: { readonly report: DoctorReport }) {
+  const isFolded = checksNotMade.length > UNFOLDED_MAX;
   return (
     <Section title="Checks that could not be made" count={checksNotMade.length}>
-      {checksNotMade.length === 0 ? (
-        <p class="dim">Every check had its evidence.</p>
-      ) : (
-        <ScrollTable
-          label="Checks that could not be made"
-          head={["Node", "It asks", "It lacks", "What brings that"]}
-        >
-          {checksNotMade.map(({ node, check, asks, missing, collect }) => (
-            <tr>
-              <th scope="row">{node}</th>
-              <td title={check}>{asks}</td>
-              <td>{missing.join(", ")}</td>
-              <td>
-                {collect.map((command) => (
-                  <code class="block">{command}</code>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </ScrollTable>
-      )}
+      {checksNotMade.length === 0 ? <p class="dim">Every check had its evidence.</p> : null}
+      {[...Map.groupBy(checksNotMade, ({ node }) => node)].map(([node, checks]) => (
+        <details open={!isFolded}>
+          <summary>
+            <b>{node}</b> <span class="dim">{plural(checks.length, "check")}</span>
+          </summary>
+          <ScrollTable
+            label={`Checks that could not be made on ${node}`}
+            head={["It asks", "It lacks", "What brings that"]}
+          >
+            {checks.map(({ check, asks, missing, collect }) => (
+              <tr>
+                <th scope="row" title={check}>
+                  {asks}
+                </th>
+                <td>{missing.join(", ")}</td>
+                <td>
+                  {collect.map((command) => (
+                    <code class="block">{command}</code>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </ScrollTable>
+        </details>
+      ))}
     </Section>
   );
 }

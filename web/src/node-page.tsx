@@ -134,9 +134,11 @@ function OneNode({
 
 export function NodePage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
   const answer = useAnswer(() => get<ClusterSummary>("/cluster"), "nodes");
+  // Without a name it is the first one.
+  const shown = name === "" ? (answer.value?.nodes[0]?.name ?? "") : name;
   return (
     <>
-      <h1>Node {name}</h1>
+      <h1>Node {shown}</h1>
       <Awaited answer={answer} what="Asking the cluster">
         {(summary) => <OneNode summary={summary} name={name} query={query} />}
       </Awaited>
