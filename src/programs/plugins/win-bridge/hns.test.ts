@@ -84,6 +84,41 @@ describe("the life of a pod", () => {
     await expect(runtime.check(list(), a)).rejects.toThrowError(/prevResult/);
   });
 
+  // Microsoft, "Troubleshooting Kubernetes networking on Windows": a changed cni.conf needs new pods.
+  it.each(["upstream", "hardened"] as const)(
+    "%s: changed exceptions hold for pods that come later",
+    async (compat) => {
+      const { runtime, pod, client } = await node(compat);
+      const conf = (...Exceptions: readonly string[]) => {
+        const Value = { Type: "OutBoundNAT", Settings: { Exceptions } };
+        const ipam = { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3" };
+        return list({ ipam, policies: [{ Name: "EndpointPolicy", Value }] });
+      };
+      const exceptions = async () =>
+        Object.fromEntries(
+          (await listEndpoints(client)).flatMap(({ Name, Policies }) => {
+            const nat = Policies?.find(({ Type }) => Type === "OutBoundNAT");
+            return nat === undefined ? [] : [[Name, nat.Settings]];
+          }),
+        );
+      const [before, after] = [await pod("before"), await pod("after")];
+      await runtime.add(conf("10.244.0.0/16"), before);
+      const changed = conf("10.244.0.0/16", "10.96.0.0/12");
+      await runtime.add(changed, after);
+      const [old, both] = [["10.244.0.0/16"], ["10.244.0.0/16", "10.96.0.0/12"]];
+      expect(await exceptions()).toEqual({
+        before_cbr0: { Exceptions: old },
+        after_cbr0: { Exceptions: both },
+      });
+      await runtime.del(changed, before);
+      await runtime.add(changed, await pod("again"));
+      expect(await exceptions()).toEqual({
+        after_cbr0: { Exceptions: both },
+        again_cbr0: { Exceptions: both },
+      });
+    },
+  );
+
   it("CNI-EX-A16 upstream: the first ADD collides with the bridge endpoint, the second works", async () => {
     const { runtime, pod, names } = await node("upstream");
     const a = await pod("a");
