@@ -51,8 +51,12 @@ export class RealTime {
     const nowMs = performance.now();
     const dueMs = nowMs - this.originMs + AHEAD_MS;
     // A change that settled has run ahead: time goes on from there.
-    if (this.clock.nowMs > dueMs) this.originMs = nowMs + AHEAD_MS - this.clock.nowMs;
-    else this.clock.runUntil(dueMs);
+    if (this.clock.nowMs > dueMs) this.originMs = nowMs - this.clock.nowMs;
+    else {
+      // Ahead by what frames took, and no further: the next frame would wait for a timer until the machine's clock is there.
+      this.clock.runUntilIdle(dueMs);
+      this.clock.runUntil(nowMs - this.originMs);
+    }
   }
 
   /** To be called when a turn has ended: what is due next may have changed. */

@@ -60,6 +60,22 @@ describe("a clock in real time", () => {
     expect(ran).toEqual(["0.0625 ms"]);
   });
 
+  it("takes frames through that come one after the other in one moment", () => {
+    for (let index = 0; index < 8; index++) {
+      schedule(0.0625);
+      time.catchUp();
+      expect(ran).toHaveLength(index + 1);
+    }
+  });
+
+  it("does not run ahead of the machine's clock by more than a timer's length, however many frames come", () => {
+    for (let index = 0; index < 100; index++) {
+      schedule(0.0625);
+      time.catchUp();
+    }
+    expect(clock.nowMs - 60_000).toBeLessThanOrEqual(1);
+  });
+
   it("goes on from where a change has run ahead to", async () => {
     clock.runUntil(clock.nowMs + 5_000);
     time.catchUp();
