@@ -823,6 +823,7 @@ export interface Doctor {
   readonly twinNotJudged: string;
   readonly twinFailsAnyway: Template<"flow" | "summary">;
   readonly twinStillWorks: Template<"flow">;
+  readonly twinSeenDifferently: Template<"flow" | "before" | "after">;
   readonly twinProves: Template<"flow" | "summary">;
   readonly notBrought: string;
   readonly report: string;

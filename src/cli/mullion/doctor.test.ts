@@ -7,6 +7,7 @@ import { type CollectedDialect, collectedFiles } from "#test/support/doctor/coll
 import { FAULTS, NODE, OVERLAY, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
 import { filesOf, healthyNode } from "#test/support/doctor/healthy-node.ts";
 import { openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { listEndpoints, modifyEndpointPolicies } from "#contracts/hcn/operations.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { doctor } from "./doctor.ts";
@@ -76,6 +77,24 @@ describe("a broken node", () => {
         true,
       );
     },
+  );
+});
+
+it("a pod that is translated towards pods, too: proved by whom the receiver sees", async () => {
+  const world = await soundWorld("");
+  const client = clientOf(world);
+  for (const { ID, Policies = [] } of await listEndpoints(client)) {
+    const own = Policies.filter(({ Type }) => Type === "OutBoundNAT");
+    if (own.length === 0) continue;
+    await modifyEndpointPolicies(client, ID, "Remove", own);
+    const Settings = { Exceptions: ["10.96.0.0/12"] };
+    await modifyEndpointPolicies(client, ID, "Add", [{ Type: "OutBoundNAT", Settings }]);
+  }
+  const { findings } = await reportOf(await collectedFiles(world, NODE, { dialect: "v1" }));
+  expect(findings.map(({ code }) => code)).toEqual(["cni-exception-list-without-pods"]);
+  expect(findings[0]?.proof.isProved).toBe(true);
+  expect(findings[0]?.proof.says).toMatch(
+    /"back-\S+ saw 10\.244\.0\.3:\d+", and .* "back-\S+ saw 10\.0\.0\.11:\d+"/u,
   );
 });
 

@@ -80,6 +80,13 @@ export type TwinChange =
   | { readonly change: "remove-endpoint"; readonly address: Ip }
   /** The pod of this address is not translated towards the outside. */
   | { readonly change: "remove-outbound-nat"; readonly address: Ip }
+  /** The pod of this address is translated towards another pod, too: these exceptions do not have it. */
+  | {
+      readonly change: "wrong-exceptions";
+      readonly address: Ip;
+      readonly peer: Ip;
+      readonly exceptions: readonly string[];
+    }
   /** A remote endpoint has the address of a pod of the node. */
   | { readonly change: "remote-endpoint"; readonly address: Ip };
 

@@ -154,6 +154,19 @@ async function applyChange(node: ClusterNode, other: string, change: TwinChange)
       const gone = Policies.filter(({ Type }) => Type === "OutBoundNAT");
       if (gone.length === 0) throw new NotDone(`the twin does not translate ${formatIp(change.address)}`);
       await modifyEndpointPolicies(client, ID, "Remove", gone);
+      return;
+    }
+    case "wrong-exceptions": {
+      const { ID, Policies = [] } = await endpointAt(client, change.address);
+      const own = Policies.filter(({ Type }) => Type === "OutBoundNAT");
+      if (own.length === 0) throw new NotDone(`the twin does not translate ${formatIp(change.address)}`);
+      await modifyEndpointPolicies(client, ID, "Remove", own);
+      await modifyEndpointPolicies(
+        client,
+        ID,
+        "Add",
+        own.map((each) => ({ ...each, Settings: { ...each.Settings, Exceptions: [...change.exceptions] } })),
+      );
     }
   }
 }
@@ -181,6 +194,18 @@ function concerned(
     if (object.kind !== "EndpointSlice") return true;
     return kept.has(nameOf({ ...metadata, name: metadata.labels?.[SERVICE_NAME_LABEL] ?? "" }));
   });
+}
+
+/** Ports of translation are given out as they come: whom a receiver saw is the address. */
+function senderIn(answer: string): string {
+  return answer.replace(/:\d{1,5}$/u, "");
+}
+
+/** A packet that arrives in spite of a fault shows it where the receiver sees another sender. */
+function answeredBoth(flow: string, { answer: before }: TraceReport, { answer: after }: TraceReport): Proof {
+  if (before === undefined || after === undefined || senderIn(before) === senderIn(after))
+    return { isProved: false, says: WORDS.twinStillWorks({ flow }) };
+  return { isProved: true, says: WORDS.twinSeenDifferently({ flow, before, after }) };
 }
 
 export class Twin {
@@ -239,6 +264,10 @@ export class Twin {
         port: undefined,
       };
     }
+    if (change.change === "wrong-exceptions") {
+      const target = this.podAt(change.peer);
+      return { from: reference(this.podAt(change.address)), to: reference(target), ...askable(target) };
+    }
     if ("vip" in change) {
       const own = change.change === "remove-load-balancer" ? change.from : undefined;
       const sender = own === undefined ? here : this.podAt(own);
@@ -276,7 +305,7 @@ export class Twin {
       const other = copy.nodes.find((each) => each !== node);
       await applyChange(node, other === undefined ? "" : formatIp(other.spec.address), change);
       const broken = this.ask(copy, question);
-      if (broken.verdict === "answered") return { isProved: false, says: WORDS.twinStillWorks({ flow }) };
+      if (broken.verdict === "answered") return answeredBoth(flow, sound, broken);
       return {
         isProved: true,
         says: WORDS.twinProves({ flow, summary: broken.summary }),

@@ -1,5 +1,5 @@
 /** What endpoints are told: exceptions, DNS, compartments, and which objects they name. */
-import { formatIp, parseIp, parsePrefix, prefixContains, familyOf } from "#core/net/ip.ts";
+import { type Ip, formatIp, parseIp, parsePrefix, prefixContains, familyOf } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
@@ -40,13 +40,11 @@ const EXCEPTIONS: NodeCheck = {
         const texts = exceptionsOf(each);
         const prefixes = texts.flatMap((text) => parsePrefix(text) ?? []);
         if (each.isRemote || prefixes.length === 0 || node.node === undefined) return [];
-        const peer = others.find((pod) =>
-          addressesOfPod(pod).some(
-            (address) =>
-              familyOf(address) === 4 && !prefixes.some((prefix) => prefixContains(prefix, address)),
-          ),
-        );
+        const isMissed = (address: Ip): boolean =>
+          familyOf(address) === 4 && !prefixes.some((prefix) => prefixContains(prefix, address));
+        const peer = others.find((pod) => addressesOfPod(pod).some(isMissed));
         if (peer === undefined) return [];
+        const [from, to] = [each.addresses.at(0), addressesOfPod(peer).find(isMissed)];
         const address = addressesOfPod(peer).map(formatIp).join(", ");
         return [
           {
@@ -62,6 +60,10 @@ const EXCEPTIONS: NodeCheck = {
                 shows(peer.place, `pod ${nameOfPod(peer)} has ${address}`),
               ],
               breaks: WORDS.breaksExceptions,
+              ...(from !== undefined &&
+                to !== undefined && {
+                  twin: { change: "wrong-exceptions", address: from, peer: to, exceptions: texts },
+                }),
             },
           },
         ];
