@@ -151,6 +151,11 @@ describe("what is no evidence, and half of it", () => {
       { ...node, "node/cleanup.ps1": 'rm -fo "C:\\var\\run\\flannel\\subnet.env"\n' },
       /node\/cleanup\.ps1:1: it is a script/u,
     ],
+    [
+      "a listing of rules that ends within one",
+      { ...node, "node/vfpOutput.txt": node["node/vfpOutput.txt"]!.split("SNAT_TCP")[0]! },
+      /without all rules: vfpctrl/u,
+    ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
     ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 93 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
@@ -213,6 +218,15 @@ describe("what is no evidence, and half of it", () => {
     });
     const { terminal } = await run(filesOf(documents), "node");
     expect(terminal.output).toContain("the files of this folder are of several nodes: win-1, win-2");
+  });
+
+  it("a network of a machine that no object names is no likely fault of the node", async () => {
+    const documents = healthyNode();
+    const ID = "8e68213e-9443-4395-a50c-3977cb7bdbff";
+    documents.networks.push({ ...documents.networks[0]!, ID, ManagementIP: "10.0.0.12" });
+    const { terminal } = await run(filesOf(documents), "node", "-o", "json");
+    const { findings } = JSON.parse(terminal.output) as DoctorReport;
+    expect(findings.filter(({ certainty }) => certainty !== "possible")).toEqual([]);
   });
 
   it("each folder is a node of its own", async () => {

@@ -290,10 +290,19 @@ const KINDS: Readonly<Record<string, KindOfEvidence>> = {
   LoadBalancer: "load balancers",
 };
 
+/** Commands end their last line; what is cut ends within one. */
+function isCut(text: string): boolean {
+  return !/\n[\t ]*$/u.test(text);
+}
+
 /** Kinds of which a file that is cut holds some. */
 function partialOf(readings: readonly FileReading[]): ReadonlySet<KindOfEvidence> {
   const cut = readings.filter(({ isPartial }) => isPartial).flatMap(({ hns }) => hns);
-  return new Set(cut.flatMap(({ kind }) => KINDS[kind] ?? []));
+  const isListingCut = readings.some(({ listings, source: { text } }) => listings.length > 0 && isCut(text));
+  return new Set([
+    ...cut.flatMap(({ kind }) => KINDS[kind] ?? []),
+    ...(isListingCut ? ["rules" as const] : []),
+  ]);
 }
 
 /** Networks that were made on addresses of several Nodes are files of several nodes in one folder. */

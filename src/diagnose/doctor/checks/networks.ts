@@ -63,6 +63,8 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
     if (node === undefined) return [];
     const own = addressesOfNode(node);
     const texts = own.map(formatIp).join(", ");
+    // Where another network has it, this one is on a second adapter, or its file is another node's.
+    const isElsewhere = networks.some((each) => own.some((address) => address === managementAddressOf(each)));
     return together(
       networks.flatMap((each) => {
         const address = managementAddressOf(each);
@@ -74,7 +76,7 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
           {
             name: each.name,
             finding: {
-              certainty: "likely",
+              certainty: isElsewhere ? "possible" : "likely",
               message: `network ${each.name} has the management address ${formatIp(address)}, and the node ${texts}`,
               evidence: [
                 { ...each.place, says: `ManagementIP ${formatIp(address)} of network ${each.name}` },
