@@ -205,6 +205,8 @@ describe("the pages show what the control API answers", () => {
     await page.keyboard.press("End");
     expect(await page.locator(".details .number").textContent()).toBe(String(report.forward.steps.length));
     await finish("walk");
+    // Begins with a Section Header Block (pcapng, 4.1).
+    expect(await saved(page.getByRole("button", { name: "pcapng" }))).toMatch(/^\n\r\r\n[^]{100}/);
     const svg = await saved(page.getByRole("button", { name: "SVG" }));
     await page.goto(`data:image/svg+xml,${encodeURIComponent(svg)}`);
     // Each step of both directions, by its number and name, with the rule that decided.

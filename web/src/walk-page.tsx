@@ -1,8 +1,14 @@
 /** Asks for a packet, and shows its walk. */
 import { useState } from "preact/hooks";
-import type { ClusterSummary, ObjectList, PodSummaryList, TraceAnswer } from "#cluster/api/documents.ts";
-import { get, post, useAnswer, useExplanations } from "./client.ts";
-import { Awaited, Names } from "./page-parts.tsx";
+import type {
+  ClusterSummary,
+  ErrorDetails,
+  ObjectList,
+  PodSummaryList,
+  TraceAnswer,
+} from "#cluster/api/documents.ts";
+import { Problem, get, post, useAnswer, useExplanations } from "./client.ts";
+import { Awaited, Fault, Names } from "./page-parts.tsx";
 import { download } from "./parts.tsx";
 import { hrefOf, navigate, textOf } from "./route.tsx";
 import { Walk } from "./walk.tsx";
@@ -124,12 +130,23 @@ function Followed({ question, swap }: { readonly question: object; readonly swap
   const key = JSON.stringify(question);
   const answer = useAnswer(() => post<TraceAnswer>("/trace", question), key);
   const explanations = useExplanations(answer.value);
+  const [refused, setRefused] = useState<ErrorDetails>();
+  const capture = async (): Promise<void> => {
+    setRefused(undefined);
+    try {
+      await downloadCapture(question);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      setRefused(error.details);
+    }
+  };
   return (
     <Awaited answer={answer} what="Following the packet">
       {({ report }) => (
         <>
+          {refused === undefined ? null : <Fault problem={refused} />}
           <div class="bar">
-            <button type="button" class="button" onClick={() => void downloadCapture(question)}>
+            <button type="button" class="button" onClick={() => void capture()}>
               pcapng
             </button>
             <button

@@ -72,6 +72,9 @@ describe("a cluster in the background", () => {
     expect((await home.run("node", "reboot", "win-1", "win-2")).stdout).toBe(
       "node/win-1: the machine has been restarted\nnode/win-2: the machine has been restarted\n",
     );
+    expect((await home.run("node", "set-fault", "win-1", "load-balancers-refused")).code).toBe(0);
+    expect((await home.run("node", "set-fault", "win-1", "load-balancers-refused=off")).code).toBe(0);
+    expect((await home.run("node", "set-fault", "win-1", "nothing-of-the-kind")).code).toBe(2);
     expect((await home.run("node", "leave", "win-2")).code).toBe(0);
     expect((await home.run("get", "nodes", "-o", "name")).stdout).toBe("node/linux-1\nnode/win-1\n");
     expect((await home.run("node", "start", "win-2")).stderr).toContain("[node-action-impossible]");
