@@ -62,6 +62,47 @@ describe("between nodes", () => {
   });
 });
 
+describe("what a Windows chassis cannot do", () => {
+  it("CP-O46: an endpoint whose MAC is not that of its logical port is cut off by port security", async () => {
+    const world = await openSessionWorld(EXAMPLE);
+    const give = async (mac: string): Promise<void> => {
+      const addresses = `${mac} 10.128.0.3`;
+      await write(world, {
+        op: "update",
+        table: "Logical_Switch_Port",
+        where: [["name", "==", "default_client"]],
+        row: { addresses, port_security: addresses },
+      });
+    };
+    await give("0a:58:0a:80:00:99");
+    // Its question for the router's MAC is dropped already. The other pods of the node are as they were.
+    expect(codeOf(world, "pod/client", "pod/api")).toBe("neighbor-unresolved");
+    expect(codeOf(world, "pod/web", "pod/api")).toBe("answered");
+    await give("0a:58:0a:80:00:03");
+    expect(codeOf(world, "pod/client", "pod/api")).toBe("answered");
+  });
+
+  it("CP-O50: no flow asks for check_pkt_larger or a meter, and no router port has gateway_mtu", async () => {
+    const world = await openSessionWorld(EXAMPLE, OBJECTS);
+    const { nb, sb } = world.session["ovn"]!;
+    const ports = [...nb.rowsOf("Logical_Router_Port").values()].map(({ options }) =>
+      JSON.stringify(options),
+    );
+    expect(ports.filter((options) => options.includes("gateway_mtu"))).toEqual([]);
+    const flows = [...sb.rowsOf("Logical_Flow").values()].map(({ actions }) => String(actions));
+    expect([
+      flows.length > 500,
+      flows.filter((each) => /check_pkt_larger|set_meter|log\(/.test(each)),
+    ]).toEqual([true, []]);
+    expect(codeOf(world, "pod/client", "external", 443)).toBe("answered");
+    const nodes = world.session.cluster.objects.Node;
+    const said = nodes.map((node) =>
+      JSON.stringify(node).includes('"k8s.ovn.org/gateway-mtu-support":"false"'),
+    );
+    expect(said).toEqual([true, true]);
+  });
+});
+
 describe("STT between nodes", () => {
   it("CP-O32: carries the same keys in its context, and the cluster is as green as with GENEVE", async () => {
     const world = await openSessionWorld(

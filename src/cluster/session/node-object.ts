@@ -52,6 +52,15 @@ const ANNOTATIONS: JsonObject = Object.freeze({
   "node.alpha.kubernetes.io/ttl": "0",
 });
 
+/**
+ * What the programs of its network write of a node. Open vSwitch on Windows compares no packet with an MTU, so that its nodes
+ * keep `gateway_mtu` off the gateway routers (control-planes.md §4.5).
+ */
+function annotationsOf(file: ClusterFile, spec: NodeSpec): JsonObject {
+  const isOfOvn = file.network.plugin === "ovn-kubernetes" && spec.os === "windows";
+  return isOfOvn ? { ...ANNOTATIONS, "k8s.ovn.org/gateway-mtu-support": "false" } : ANNOTATIONS;
+}
+
 /** The Node object of one node, as a manifest; `kubernetes` is the version of its kubelet and kube-proxy. */
 export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   const version = formatKubernetesVersion(file.kubernetes.version);
@@ -62,7 +71,7 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   return {
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name: spec.name, labels: labelsOf(spec), annotations: ANNOTATIONS },
+    metadata: { name: spec.name, labels: labelsOf(spec), annotations: annotationsOf(file, spec) },
     // Ranges of Azure CNI Overlay are known to CNS alone.
     spec: shape === "own-subnet" && routes !== "fabric" && spec.isRangeInNode ? { podCIDR, podCIDRs } : {},
     status: {

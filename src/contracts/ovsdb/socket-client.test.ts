@@ -54,6 +54,36 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** An idle client is asked after half of this, and cut off at its end (ovsdb-server(1), inactivity probe). */
+const PROBE_MS = 10_000;
+
+describe("a server that probes", () => {
+  it("CP-O42: hears an answer to its echo, so that an idle client stays connected", async () => {
+    ending = "";
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    const socket = met[0]!;
+    const answers: unknown[] = [];
+    let cutOff = 0;
+    let limit: ReturnType<typeof setTimeout> | undefined;
+    socket.removeAllListeners("data");
+    const heard = new JsonMessages();
+    socket.on("data", (piece) => {
+      answers.push(...heard.take(String(piece)));
+      clearTimeout(limit);
+    });
+    for (let probe = 0; probe < 3; probe++) {
+      limit = setTimeout(() => (cutOff += 1), PROBE_MS);
+      await vi.advanceTimersByTimeAsync(PROBE_MS / 2);
+      socket.write(JSON.stringify({ id: "echo", method: "echo", params: [] }));
+      await settle();
+      await vi.advanceTimersByTimeAsync(PROBE_MS / 2);
+    }
+    expect([cutOff, met.length]).toEqual([0, 1]);
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ id: "echo", result: [], error: null })));
+    client.close();
+  });
+});
+
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
 
 describe("a server that goes", () => {

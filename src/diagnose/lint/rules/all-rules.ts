@@ -16,6 +16,7 @@ import { MANIFEST_RULES } from "./kubernetes/manifests.ts";
 import { NAME_RULES } from "./kubernetes/names.ts";
 import { NETWORK_POLICY_RULES } from "./kubernetes/network-policies.ts";
 import { NODE_RULES } from "./kubernetes/nodes.ts";
+import { OVN_RULES } from "./kubernetes/ovn.ts";
 import { POD_RULES } from "./kubernetes/pods.ts";
 import { PROVIDER_RULES } from "./kubernetes/providers.ts";
 import { SCHEDULING_RULES } from "./kubernetes/scheduling.ts";
@@ -31,6 +32,7 @@ export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...NETWORK_POLICY_RULES,
   ...NODE_RULES,
   ...PROVIDER_RULES,
+  ...OVN_RULES,
   ...MANIFEST_RULES,
   ...JSON_FILE_RULES,
   ...CNI_STRUCTURE_RULES,

@@ -3,7 +3,7 @@
  * Node says where its pods are, and which MAC address leads to them through a tunnel.
  */
 import type { Node } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, type Prefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, parseInterfaceAddress, parseIpv4, prefixOf } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import type { HybridOverlayFinding } from "./finding.ts";
 import { hybridOverlay } from "#data/words.js";
@@ -70,13 +70,14 @@ function parseOvnSubnets(text: string): Prefix | undefined {
   const ofDefault = (value as Readonly<Record<string, unknown>>)["default"];
   const ranges: readonly unknown[] = Array.isArray(ofDefault) ? ofDefault : [ofDefault];
   return ranges
-    .map((each) => (typeof each === "string" ? parsePrefix(each) : undefined))
-    .find((prefix) => typeof prefix?.address === "number");
+    .map((each) => (typeof each === "string" ? parseIpv4Prefix(each) : undefined))
+    .find((prefix) => prefix !== undefined);
 }
 
+/** An address with its length names the prefix that it is in, as Go's net.ParseCIDR has it. */
 function parseIpv4Prefix(text: string): Prefix | undefined {
-  const prefix = parsePrefix(text);
-  return typeof prefix?.address === "number" ? prefix : undefined;
+  const found = parseInterfaceAddress(text);
+  return typeof found?.ip === "number" ? prefixOf(found.ip, found.length) : undefined;
 }
 
 function parseNodeId(text: string): number | undefined {

@@ -54,6 +54,35 @@ ${lines}`,
   );
 }
 
+const ROUTER_MAC = "k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: 00-15-5D-7B-E7-D2";
+
+/** A Windows node of OpenShift as a dump has it, with the Network of its cluster. */
+function registered(name: string, range: string, mac: string, mark = ""): ExampleInput {
+  return oneFile(
+    "dump.yaml",
+    `apiVersion: operator.openshift.io/v1
+kind: Network
+metadata: { name: cluster }
+spec:
+  clusterNetwork: [{ cidr: 10.128.0.0/14, hostPrefix: 23 }]
+  defaultNetwork:
+    type: OVNKubernetes
+    ovnKubernetesConfig:
+      hybridOverlayConfig: { hybridClusterNetwork: [{ cidr: 10.132.0.0/14, hostPrefix: 23 }] }
+---
+apiVersion: v1
+kind: Node
+metadata:
+  ${name}
+  annotations:
+    ${mark}k8s.ovn.org/hybrid-overlay-node-subnet: ${range}
+    ${mac}
+  labels: { kubernetes.io/os: windows }
+status: { nodeInfo: { machineID: 5f0e, operatingSystem: windows } }
+`,
+  );
+}
+
 function calicoObject(kind: string, spec: string): ExampleInput {
   return oneFile(
     "calico.yaml",
@@ -114,6 +143,14 @@ export const PROVIDER_EXAMPLES: ExampleTable = {
   "hybrid-overlay-annotation-invalid": {
     bad: hybridNode('«k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: "00-15-5D-9D-E0"'),
     good: hybridNode('k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: "00-15-5D-9D-E0-C2"'),
+  },
+  "hybrid-overlay-annotation-missing": {
+    bad: registered("«name: win-1", "10.132.0.0/23", ""),
+    good: registered("name: win-1", "10.132.0.0/23", ROUTER_MAC),
+  },
+  "cluster-ranges-contradict": {
+    bad: registered("name: win-1", "10.144.0.0/23", ROUTER_MAC, "«"),
+    good: registered("name: win-1", "10.132.0.0/23", ROUTER_MAC),
   },
   "eks-windows-addresses-off": { bad: eks("false", "«"), good: eks("true", "") },
 };

@@ -1,0 +1,164 @@
+/** What Nodes of ovn-kubernetes say of themselves in annotations, beside each other and beside the cluster's Network. */
+import { type Prefix, formatPrefix, prefixesOverlap } from "#core/net/ip.ts";
+import { ANNOTATIONS } from "#programs/ovn/hybrid/annotations.ts";
+import { type LintContext, osOfNode } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { type LintPath, listAt, textAt, valueAt } from "../../input/fields.ts";
+import { parseRange } from "../../views/address-ranges.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+const NETWORKS = ["Network.operator.openshift.io", "Network.config.openshift.io"];
+const HYBRID: LintPath = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
+
+interface NodeRange {
+  readonly prefix: Prefix;
+  readonly annotation: string;
+}
+
+function annotationOf(node: LintDocument, annotation: string): string | undefined {
+  return textAt(node.value, "metadata", "annotations", annotation);
+}
+
+function nameOf({ value }: LintDocument): string {
+  return textAt(value, "metadata", "name") ?? "";
+}
+
+/** Ranges of the default network: `{"default":["10.128.2.0/23","fd01::/64"]}`, or one as a text; none of what cannot be read. */
+function rangesInJson(text: string): readonly Prefix[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // hybrid-overlay-annotation-invalid says so.
+    return [];
+  }
+  const one = textAt(value, "default");
+  const texts: readonly unknown[] = one === undefined ? listAt(value, "default") : [one];
+  return texts.flatMap((each) => (typeof each === "string" ? (parseRange(each) ?? []) : []));
+}
+
+function rangesOf(node: LintDocument): readonly NodeRange[] {
+  const ovn = rangesInJson(annotationOf(node, ANNOTATIONS.ovnSubnets) ?? "null");
+  const hybrid = parseRange(annotationOf(node, ANNOTATIONS.nodeSubnet) ?? "");
+  return [
+    ...ovn.map((prefix) => ({ prefix, annotation: ANNOTATIONS.ovnSubnets })),
+    ...(hybrid === undefined ? [] : [{ prefix: hybrid, annotation: ANNOTATIONS.nodeSubnet }]),
+  ];
+}
+
+/** All Nodes that have ranges, once for the input. */
+function nodesWithRanges(
+  context: LintContext,
+): readonly { readonly node: LintDocument; readonly ranges: readonly NodeRange[] }[] {
+  return context
+    .objects("Node")
+    .map((node) => ({ node, ranges: rangesOf(node) }))
+    .filter(({ ranges }) => ranges.length > 0);
+}
+
+function at(annotation: string): RuleFinding["at"] {
+  return { path: ["metadata", "annotations", annotation] };
+}
+
+const OVERLAP: LintRule = {
+  code: "node-ranges-overlap",
+  applies: ["kubernetes"],
+  objects: ["Node"],
+  *check(document, context): Iterable<RuleFinding> {
+    for (const { node, ranges } of context.once(nodesWithRanges)) {
+      // Each pair once: at the second of the two.
+      if (node === document) return;
+      if (nameOf(node) === nameOf(document)) continue;
+      for (const own of rangesOf(document)) {
+        const other = ranges.find(({ prefix }) => prefixesOverlap(prefix, own.prefix));
+        if (other === undefined) continue;
+        const message = `${formatPrefix(own.prefix)} overlaps with ${formatPrefix(other.prefix)} of Node ${nameOf(node)}`;
+        yield { at: at(own.annotation), message };
+      }
+    }
+  },
+};
+
+function clusterRanges(value: unknown, path: LintPath): readonly Prefix[] {
+  return listAt(value, ...path).flatMap((entry) => parseRange(textAt(entry, "cidr") ?? "") ?? []);
+}
+
+/** Where the ranges of each annotation come from (OpenShift's `clusterNetwork` and `hybridClusterNetwork`). */
+const SOURCES: readonly { readonly annotation: string; readonly path: LintPath; readonly name: string }[] = [
+  { annotation: ANNOTATIONS.ovnSubnets, path: ["spec", "clusterNetwork"], name: "clusterNetwork" },
+  {
+    annotation: ANNOTATIONS.nodeSubnet,
+    path: [...HYBRID, "hybridClusterNetwork"],
+    name: "hybridClusterNetwork",
+  },
+];
+
+/** ovn-kubernetes refuses a range of a Node that no range of the cluster holds (its pull request 2825). */
+const OUTSIDE: LintRule = {
+  code: "cluster-ranges-contradict",
+  applies: ["kubernetes"],
+  objects: ["Node"],
+  *check(document, context): Iterable<RuleFinding> {
+    const networks = NETWORKS.flatMap((type) => context.objects(type));
+    for (const { annotation, path, name } of SOURCES) {
+      // Of one family only: a range of the other family stands in an entry of its own.
+      const known = networks.flatMap(({ value }) => clusterRanges(value, path));
+      for (const own of rangesOf(document).filter((each) => each.annotation === annotation)) {
+        const ofFamily = known.filter((each) => typeof each.address === typeof own.prefix.address);
+        if (ofFamily.length === 0 || ofFamily.some((each) => prefixesOverlap(each, own.prefix))) continue;
+        const message = `${formatPrefix(own.prefix)} is outside of ${name} ${ofFamily.map(formatPrefix).join(", ")}`;
+        yield { at: at(annotation), message };
+      }
+    }
+  },
+};
+
+/** Whether the input says that its cluster has the hybrid overlay: a Network, or what ovn-kubernetes wrote on a Node. */
+function hasHybridOverlay(context: LintContext): boolean {
+  return (
+    NETWORKS.some((type) =>
+      context.objects(type).some(({ value }) => valueAt(value, ...HYBRID) !== undefined),
+    ) || context.objects("Node").some((node) => annotationOf(node, ANNOTATIONS.routerMac) !== undefined)
+  );
+}
+
+const MISSING: LintRule = {
+  code: "hybrid-overlay-annotation-missing",
+  applies: ["kubernetes"],
+  objects: ["Node"],
+  *check(document, context): Iterable<RuleFinding> {
+    // What nobody has registered yet has no annotations either.
+    const isRegistered = textAt(document.value, "status", "nodeInfo", "machineID") !== undefined;
+    if (!isRegistered || !context.once(hasHybridOverlay)) return;
+    const isWindows = osOfNode(document.value) === "windows";
+    const needed = isWindows ? [ANNOTATIONS.nodeSubnet, ANNOTATIONS.routerMac] : [ANNOTATIONS.routerMac];
+    for (const annotation of needed)
+      if (annotationOf(document, annotation) === undefined)
+        yield {
+          at: { path: ["metadata", "name"] },
+          message: `Node ${nameOf(document)} lacks ${annotation}`,
+        };
+  },
+};
+
+/** GENEVE's port, where the Network gives it no other. */
+const GENEVE_PORT = 6_081;
+
+const PORT: LintRule = {
+  code: "hybrid-overlay-port-unsupported",
+  applies: ["kubernetes"],
+  objects: NETWORKS,
+  *check({ value }): Iterable<RuleFinding> {
+    const port = valueAt(value, ...HYBRID, "hybridOverlayVXLANPort");
+    const geneve =
+      valueAt(value, "spec", "defaultNetwork", "ovnKubernetesConfig", "genevePort") ?? GENEVE_PORT;
+    if (port === undefined || port !== geneve) return;
+    yield {
+      at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
+      message: `port ${String(port)} is that of GENEVE on the Linux nodes`,
+      fix: "Give the hybrid overlay a port of its own, such as 9898.",
+    };
+  },
+};
+
+export const OVN_RULES: readonly LintRule[] = [OVERLAP, OUTSIDE, MISSING, PORT];

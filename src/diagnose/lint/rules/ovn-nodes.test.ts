@@ -1,0 +1,90 @@
+// Annotations of Nodes on OVN-Kubernetes beside each other: forms of the annotations as OpenShift's and ovn-kubernetes' own files have them.
+import { describe, expect, it } from "vitest";
+import { lintExample } from "#test/support/lint/example-input.ts";
+import { oneFile } from "../rule.ts";
+
+function node(name: string, os: string, ...annotations: readonly string[]): string {
+  const lines = annotations.map((each) => `    k8s.ovn.org/${each}\n`).join("");
+  return `apiVersion: v1
+kind: Node
+metadata:
+  name: ${name}
+  labels: { kubernetes.io/os: ${os} }
+  annotations:
+${lines}`;
+}
+
+function network(fields: string): string {
+  return `apiVersion: operator.openshift.io/v1
+kind: Network
+metadata: { name: cluster }
+spec:
+  clusterNetwork: [{ cidr: 10.128.0.0/14, hostPrefix: 23 }]
+  defaultNetwork: { ovnKubernetesConfig: { ${fields} } }
+`;
+}
+
+const HYBRID = "hybridClusterNetwork: [{ cidr: 10.132.0.0/14, hostPrefix: 23 }]";
+const MAC = "hybrid-overlay-distributed-router-gateway-mac: 00-15-5D-7B-E7-D2";
+const ONE = node("a", "linux", `node-subnets: '{"default":["10.130.0.0/23","fd01:0:0:2::/64"]}'`);
+
+describe("what lint says of", () => {
+  it.each<[string, readonly string[], readonly string[]]>([
+    ["a list of both families", [ONE], []],
+    [
+      "the older form with the same range at another node",
+      [ONE, node("b", "linux", `node-subnets: '{"default":"10.130.0.0/23"}'`)],
+      ["node-ranges-overlap: 10.130.0.0/23 overlaps with 10.130.0.0/23 of Node a"],
+    ],
+    [
+      "a hybrid range inside one of OVN",
+      [ONE, node("win-1", "windows", "hybrid-overlay-node-subnet: 10.130.1.0/24", MAC)],
+      ["node-ranges-overlap: 10.130.1.0/24 overlaps with 10.130.0.0/23 of Node a"],
+    ],
+    [
+      "both ranges of one node, which may be equal",
+      [
+        node(
+          "a",
+          "linux",
+          `node-subnets: '{"default":"10.130.0.0/23"}'`,
+          "hybrid-overlay-node-subnet: 10.130.0.0/23",
+        ),
+      ],
+      [],
+    ],
+    // While OpenShift SDN was moved to OVN: an address with its length.
+    [
+      "an address in place of a prefix",
+      [node("a", "linux", "hybrid-overlay-node-subnet: 192.168.111.20/24", MAC)],
+      [],
+    ],
+    [
+      "a range that the Network has not",
+      [
+        network(`hybridOverlayConfig: { ${HYBRID} }`),
+        node("a", "linux", `node-subnets: '{"default":["10.144.0.0/23"]}'`),
+      ],
+      ["cluster-ranges-contradict: 10.144.0.0/23 is outside of clusterNetwork 10.128.0.0/14"],
+    ],
+    [
+      "port 9898, as OpenShift has it on vSphere",
+      [network(`hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 9898 }`)],
+      [],
+    ],
+    ["no port at all", [network(`hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: null }`)], []],
+    [
+      "GENEVE's own port, by default and by name",
+      [network(`hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 6081 }`)],
+      ["hybrid-overlay-port-unsupported: port 6081 is that of GENEVE on the Linux nodes"],
+    ],
+    [
+      "a port that GENEVE has left",
+      [network(`genevePort: 9000, hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 6081 }`)],
+      [],
+    ],
+  ])("%s", (_title, documents, expected) => {
+    const { findings } = lintExample(oneFile("dump.yaml", documents.join("---\n")));
+    expect(findings.map(({ code, message }) => `${code}: ${message}`)).toEqual(expected);
+  });
+});
