@@ -95,10 +95,10 @@ describe("the life of a pod", () => {
         return list({ ipam, policies: [{ Name: "EndpointPolicy", Value }] });
       };
       const exceptions = async () =>
-        Object.fromEntries(
+        Object.fromEntries<unknown>(
           (await listEndpoints(client)).flatMap(({ Name, Policies }) => {
             const nat = Policies?.find(({ Type }) => Type === "OutBoundNAT");
-            return nat === undefined ? [] : [[Name, nat.Settings]];
+            return nat === undefined ? [] : [[Name ?? "", nat.Settings]];
           }),
         );
       const [before, after] = [await pod("before"), await pod("after")];

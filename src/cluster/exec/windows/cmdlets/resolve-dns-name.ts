@@ -103,10 +103,10 @@ function resolveAddresses(machine: Machine, name: string, types: readonly Addres
   const aliases = found.find((each) => each.aliases.length > 0)?.aliases ?? [];
   const objects = [...aliases, ...found.toReversed().flatMap(({ addresses }) => addresses)];
   if (objects.length > 0) return { objects };
-  const questions = results.flatMap((each) => each.questions);
-  const isKnown = questions.some(({ outcome }) => outcome === "no-data");
+  const asked = results.flatMap((each) => each.questions);
+  const isKnown = asked.some(({ outcome }) => outcome === "no-data");
   if (isKnown) {
-    const zone = questions.flatMap(({ authorities }) => authorities ?? []);
+    const zone = asked.flatMap(({ authorities }) => authorities ?? []);
     return { objects: withoutRepeats(shownOf(zone, "authority")) };
   }
   const fault = results

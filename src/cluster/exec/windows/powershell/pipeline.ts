@@ -161,7 +161,9 @@ function innerOf(value: Value): readonly (PsObject | Value)[] {
   if (!isNested(value)) return isTextList(value) ? value : [value];
   const { nested } = value;
   const items: readonly JsonValue[] = Array.isArray(nested) ? nested : [nested];
-  return items.map((each) => (isJsonObject(each) ? objectOfJson(each) : String(each)));
+  return items.map((each) =>
+    isJsonObject(each) ? objectOfJson(each) : typeof each === "object" ? JSON.stringify(each) : `${each}`,
+  );
 }
 
 function isObject(item: PsObject | Value): item is PsObject {

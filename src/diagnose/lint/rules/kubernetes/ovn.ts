@@ -3,7 +3,7 @@ import { type Prefix, formatPrefix, prefixesOverlap } from "#core/net/ip.ts";
 import { ANNOTATIONS } from "#programs/ovn/hybrid/annotations.ts";
 import { type LintContext, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type LintPath, listAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { parseRange } from "../../views/address-ranges.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
@@ -149,13 +149,13 @@ const PORT: LintRule = {
   applies: ["kubernetes"],
   objects: NETWORKS,
   *check({ value }): Iterable<RuleFinding> {
-    const port = valueAt(value, ...HYBRID, "hybridOverlayVXLANPort");
+    const port = numberAt(value, ...HYBRID, "hybridOverlayVXLANPort");
     const geneve =
-      valueAt(value, "spec", "defaultNetwork", "ovnKubernetesConfig", "genevePort") ?? GENEVE_PORT;
+      numberAt(value, "spec", "defaultNetwork", "ovnKubernetesConfig", "genevePort") ?? GENEVE_PORT;
     if (port === undefined || port !== geneve) return;
     yield {
       at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
-      message: `port ${String(port)} is that of GENEVE on the Linux nodes`,
+      message: `port ${port} is that of GENEVE on the Linux nodes`,
       fix: "Give the hybrid overlay a port of its own, such as 9898.",
     };
   },
