@@ -210,7 +210,10 @@ function assumptionOf({ windows, kubernetes }: LintContext): Omit<Assumptions, "
   };
 }
 
-const RULE_CODES: ReadonlySet<KnowledgeCode> = new Set(LINT_RULES.map(({ code }) => code));
+/** Of rules that find everything which has their code. */
+const RULE_CODES: ReadonlySet<KnowledgeCode> = new Set(
+  LINT_RULES.filter(({ isPartial }) => isPartial !== true).map(({ code }) => code),
+);
 
 /**
  * What the files of one cluster say against each other about its network, in the words of `verify`, which has each for a

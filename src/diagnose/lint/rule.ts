@@ -25,6 +25,8 @@ export interface LintRule {
   readonly applies: readonly DocumentKind[];
   /** For `kubernetes`: the only kinds of objects that it looks at. Absent: all. */
   readonly objects?: readonly string[];
+  /** Whoever reads the files as a cluster finds more under this code. Absent: the rule finds all of it. */
+  readonly isPartial?: true;
   check(document: LintDocument, context: LintContext): Iterable<RuleFinding>;
 }
 

@@ -87,4 +87,16 @@ describe("what lint says of", () => {
     const { findings } = lintExample(oneFile("dump.yaml", documents.join("---\n")));
     expect(findings.map(({ code, message }) => `${code}: ${message}`)).toEqual(expected);
   });
+
+  it("ranges that other files contradict each other about, under the same code as before", () => {
+    const kubeadm =
+      "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nnetworking: { podSubnet: 10.244.0.0/16 }\n";
+    const proxy =
+      "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nclusterCIDR: 10.50.0.0/16\n";
+    const nodes =
+      "apiVersion: v1\nkind: Node\nmetadata: { name: win-1, labels: { kubernetes.io/os: windows } }\nspec: { podCIDR: 10.244.1.0/24 }\nstatus: { addresses: [{ type: InternalIP, address: 10.0.0.11 }] }\n";
+    const files = Object.entries({ "kubeadm.yaml": kubeadm, "kube-proxy.yaml": proxy, "nodes.yaml": nodes });
+    const { findings } = lintExample({ files: files.map(([name, text]) => ({ name, text })) });
+    expect(findings.map(({ code }) => code)).toContain("cluster-ranges-contradict");
+  });
 });

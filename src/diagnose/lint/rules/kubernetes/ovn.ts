@@ -96,6 +96,7 @@ const SOURCES: readonly { readonly annotation: string; readonly path: LintPath; 
 /** ovn-kubernetes refuses a range of a Node that no range of the cluster holds (its pull request 2825). */
 const OUTSIDE: LintRule = {
   code: "cluster-ranges-contradict",
+  isPartial: true,
   applies: ["kubernetes"],
   objects: ["Node"],
   *check(document, context): Iterable<RuleFinding> {
