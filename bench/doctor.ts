@@ -1,4 +1,11 @@
-/** What does it cost to examine a node with 5 000 load balancers and 20 000 endpoints? Against parsing the same JSON. */
+/**
+ * What does it cost to examine a node with 5 000 load balancers and 20 000 endpoints? Against parsing the same JSON. And how
+ * fast are logs of four nodes read, by one thread and by two?
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { SourceText } from "#core/base/source-text.ts";
 import { examineNodes } from "#diagnose/doctor/doctor.ts";
 import { FileReading } from "#diagnose/doctor/read-evidence.ts";
@@ -97,6 +104,49 @@ async function measureOne(count: number): Promise<readonly [number, number]> {
   return [secondsOf(process.cpuUsage(begun)), secondsOf(parsing)];
 }
 
+const NODES = 4;
+const LOG_BYTES = 67_108_864;
+const LINE =
+  'I0102 15:04:05.000007    4120 proxier.go:1180] "Hns endpoint resource" endpointInfo={"ip":"10.244.1.7","port":8080,"isLocal":false}\n';
+const ROUNDS = 3;
+
+/** Seconds by the clock that the program takes for a folder. */
+function examineFolder(folder: string, threads: number): number {
+  const began = process.hrtime.bigint();
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["bin/mullion.js", "doctor", folder, "--threads", String(threads), "-o", "json"],
+    { encoding: "utf8", maxBuffer: 67_108_864 },
+  );
+  if (status === null || status > 1) throw new Error(`doctor ended with ${status}: ${stderr}`);
+  return Number(process.hrtime.bigint() - began) / 1e9;
+}
+
+/** Logs of four nodes, read by one thread and by two in turns. */
+function measureThreads(): void {
+  const folder = mkdtempSync(join(tmpdir(), "mullion-doctor-"));
+  const log = Buffer.from(LINE.repeat(Math.ceil(LOG_BYTES / LINE.length)));
+  try {
+    for (let node = 1; node <= NODES; node++) {
+      mkdirSync(join(folder, `win-${node}`));
+      writeFileSync(join(folder, `win-${node}`, "kube-proxy.log"), log);
+    }
+    const times = Array.from({ length: ROUNDS }, () =>
+      [1, 2].map((threads) => examineFolder(folder, threads)),
+    );
+    const least = (index: number): number => Math.min(...times.map((each) => each[index] ?? Number.NaN));
+    const [one, two] = [least(0), least(1)];
+    const megabytes = (NODES * log.length) / 1e6;
+    publishFigure("logs of four nodes", "1 GB by one thread", (one * 1_000) / megabytes, "s");
+    publishFigure("logs of four nodes", "two threads", two / one);
+    process.stdout.write(
+      `doctor, ${megabytes.toFixed(0)} MB of logs of ${NODES} nodes\n  one thread ${one.toFixed(2)} s (${(megabytes / one).toFixed(0)} MB/s); two ${two.toFixed(2)} s, ${(two / one).toFixed(2)} × as long\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 export async function run(): Promise<void> {
   await measureOne(LOAD_BALANCERS / 10);
   const title = `doctor, a node with ${LOAD_BALANCERS} load balancers and ${LOAD_BALANCERS * BACK_ENDS} endpoints`;
@@ -108,4 +158,5 @@ export async function run(): Promise<void> {
   process.stdout.write(
     `${title}\n  ${whole.toFixed(2)} s; a tenth ${small.toFixed(2)} s; JSON.parse ${floor.toFixed(2)} s\n`,
   );
+  measureThreads();
 }
