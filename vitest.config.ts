@@ -102,6 +102,8 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 600_000,
           expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
+          // Now and then Wine ends a program with a signal while that leaves, on a busy machine. A fault of ours comes again.
+          retry: 1,
           // What a program under Wine wrote is the only trace of why it failed.
           chaiConfig: { truncateThreshold: 2_000 },
         },
