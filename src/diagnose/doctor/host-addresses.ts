@@ -137,7 +137,7 @@ export function readInterfaces(lines: readonly Line[]): readonly Interface[] {
     const value = text.trim();
     if (value === "") continue;
     if (text.startsWith(" ".repeat(CONTINUATION_INDENT))) rows?.at(-1)?.values.push(value);
-    else if (/^\S.{0,200}:\s{0,3}$/u.test(text)) {
+    else if (value.endsWith(":") && /^\S.{0,200}:\s{0,3}$/u.test(text)) {
       rows = [];
       blocks.push({ heading: value.slice(0, -1), host, rows, place: { file, line } });
     } else rows = undefined;
@@ -243,10 +243,11 @@ export function readLinks(lines: readonly Line[]): readonly Link[] {
   for (const { text, file, line } of lines) {
     const [, name, mtu] = LINK_ROW.exec(text) ?? [];
     if (name !== undefined) found.push({ name, mtu: Number(mtu), place: { file, line } });
-    const words = text.trim().split(" ");
     const last = found.at(-1);
+    if (last === undefined || !text.includes("vxlan")) continue;
+    const words = text.trim().split(" ");
     const after = (word: string): string => words[words.indexOf(word) + 1] ?? "";
-    if (words[0] !== "vxlan" || last === undefined || !words.includes("dstport")) continue;
+    if (words[0] !== "vxlan" || !words.includes("dstport")) continue;
     const vxlan = { id: Number(after("id")), port: Number(after("dstport")), device: after("dev") };
     found[found.length - 1] = { ...last, vxlan, place: { file, line } };
   }

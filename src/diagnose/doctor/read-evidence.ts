@@ -91,6 +91,8 @@ const INDENT_MAX = 16;
 
 /** Lines as they were before somebody quoted them (`> Networks:`), or moved them to the right as code is. */
 function withoutQuoteMarks(source: SourceText): SourceText {
+  // Most files, and all long ones, are told by their first line.
+  if (/^[^>\s]/u.test(source.text)) return source;
   const lines = source.text.split("\n");
   const written = lines.filter((line) => line.trim() !== "");
   if (written.length < 2) return source;
@@ -168,7 +170,8 @@ export class FileReading {
    */
   get isSession(): boolean {
     if (this.host.clocks.some(({ kind }) => kind === "early" || kind === "late")) return true;
-    return this.source.text.split("\n").some(hasCommand);
+    const { text } = this.source;
+    return text.includes(":\\") && text.split("\n").some(hasCommand);
   }
 
   /** Configurations of programs. */
@@ -186,7 +189,9 @@ export class FileReading {
   private findEmptyList(): Place | undefined {
     const { file, text } = this.source;
     if (this.objects.length > 0 || this.hns.some(({ kind }) => kind === "LoadBalancer")) return undefined;
-    const heading = text.split("\n").findIndex((line) => /^\s{0,8}LoadBalancers:\s*$/u.test(line));
+    const heading = text.includes("LoadBalancers:")
+      ? text.split("\n").findIndex((line) => /^\s{0,8}LoadBalancers:\s*$/u.test(line))
+      : -1;
     if (heading >= 0) return { file, line: heading + 1 };
     const isNone = /^(?:\[\s*\])?$/u.test(text.trim());
     return isNone && LIST_OF_LOAD_BALANCERS.test(file) ? { file, line: 1 } : undefined;

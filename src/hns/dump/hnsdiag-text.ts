@@ -32,6 +32,7 @@ export function sectionOf(text: string): HcnObjectKind | undefined {
 
 /** The kind of the rows below a line of titles. */
 function kindOfTitles(text: string): HcnObjectKind | undefined {
+  if (!/^\s*(?:name|id)\s/i.test(text)) return undefined;
   const titles = text.trim().replaceAll(/\s+/g, " ").toLowerCase();
   if (titles === "name id") return "Network";
   if (titles === "name id virtual network name") return "Endpoint";

@@ -101,6 +101,8 @@ function lineCounter(starts: readonly number[]): (offset: number) => number {
 
 /** The flags that follow the name of the program in a text; none when it is not called there. */
 export function flagsOf(text: string): readonly FoundFlag[] {
+  // Long logs have none.
+  if (!text.includes("--")) return [];
   const programs = [...text.matchAll(PROGRAM)];
   if (!programs.some(([name]) => /^kube-?proxy/i.test(name))) return [];
   const flags: FoundFlag[] = [];
