@@ -1,7 +1,7 @@
 // Files that change while they are watched, as a user sees it.
 import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { filesOf, healthyNode } from "#test/support/doctor/healthy-node.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import type { DoctorEvent } from "#diagnose/doctor/finding-history.ts";
@@ -34,12 +34,13 @@ describe("--watch", () => {
   it("tells what became wrong and what was mended, as lines that fit their schema", async () => {
     const terminal = new MemoryTerminal(sound);
     const ended = runs(terminal, "-o", "json");
-    const told = (event: string) => () => expect(terminal.output).toContain(`"event":"${event}"`);
-    await vi.waitFor(told("begin"), 10_000);
+    const tells = async (event: string): Promise<void> =>
+      expect.poll(() => terminal.output, { timeout: 10_000 }).toContain(`"event":"${event}"`);
+    await tells("begin");
     terminal.files.set("node/policy.txt", broken);
-    await vi.waitFor(told("wrong"), 10_000);
+    await tells("wrong");
     terminal.files.set("node/policy.txt", sound["node/policy.txt"]!);
-    await vi.waitFor(told("mended"), 10_000);
+    await tells("mended");
     terminal.interrupt();
     expect(await ended).toBe(0);
     const lines = terminal.output.trimEnd().split("\n");
@@ -61,7 +62,7 @@ describe("--watch", () => {
   it("ends with what is wrong still, as text", async () => {
     const terminal = new MemoryTerminal({ ...sound, "node/policy.txt": broken });
     const ended = runs(terminal);
-    await vi.waitFor(() => expect(terminal.output).toContain("UTC  wrong\n"), 10_000);
+    await expect.poll(() => terminal.output, { timeout: 10_000 }).toContain("UTC  wrong\n");
     terminal.interrupt();
     expect(await ended).toBe(1);
     expect(terminal.output).toMatch(/^\d\d:\d\d:\d\d UTC {2}Watching node; \d+ checks made\./u);
