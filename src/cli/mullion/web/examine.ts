@@ -28,15 +28,16 @@ export interface Watcher {
 export const EXAMINATIONS = ["lint", "doctor", "compare"] as const;
 export type Examination = (typeof EXAMINATIONS)[number];
 
-function parseBody(body: string): Readonly<Record<string, unknown>> {
+/** What a page has sent. @throws Failure with `advice` when it is no JSON object */
+export function objectIn(body: string, advice: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    throw usage("the request is not JSON", WORDS.adviceUiInputs);
+    throw usage("the request is not JSON", advice);
   }
   if (isFields(value)) return value;
-  throw usage("the request is not a JSON object", WORDS.adviceUiInputs);
+  throw usage("the request is not a JSON object", advice);
 }
 
 /** Texts that a page has sent, by name. @throws Failure for what is none. */
@@ -134,7 +135,7 @@ async function compare(
   terminal: Terminal,
   watcher: Watcher | undefined,
 ): Promise<string> {
-  const { profiles, before } = parseBody(body);
+  const { profiles, before } = objectIn(body, WORDS.adviceUiInputs);
   const common = { failsOnChange: false, asDocumented: undefined };
   const texts = before === undefined ? undefined : textsOf(before);
   if (texts === undefined && target.files.length === 0)
@@ -187,7 +188,7 @@ export async function examine(
   watcher?: Watcher,
 ): Promise<string> {
   if (verb === "compare") return compare(body ?? "", target, terminal, watcher);
-  const texts = body === undefined ? undefined : textsOf(parseBody(body)["inputs"]);
+  const texts = body === undefined ? undefined : textsOf(objectIn(body, WORDS.adviceUiInputs)["inputs"]);
   const paths = texts === undefined ? target.files : [...texts.keys()];
   if (paths.length === 0) return "null";
   const kept = keepingTerminal(terminal, texts);

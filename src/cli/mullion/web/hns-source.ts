@@ -7,13 +7,14 @@ import type { StackLists } from "#cluster/api/documents.ts";
 import { HNS_KINDS, type HnsKind } from "#cluster/api/client.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { type JsonObject, type JsonValue, isFields } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { QUIRKS, formatQuirkSetting, parseQuirk } from "#core/catalogue/quirks.ts";
 import { RESTART_STATES } from "#hns/failures/faults/fault.ts";
 import { readFault } from "#hns/failures/faults/read-fault.ts";
 import type { HnsConnection } from "../hns/connect.ts";
 import { QUERY_V2, listObjects } from "../hns/list-objects.ts";
 import { usage } from "../options.ts";
+import { objectIn } from "./examine.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -29,17 +30,6 @@ const KINDS: Readonly<Record<HnsKind, HcnObjectKind>> = {
 const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(NOTIFICATION_TYPES).map(([name, number]) => [number, name]),
 );
-
-function objectIn(body: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw usage("the request is not JSON", WORDS.adviceUiAddress);
-  }
-  if (isFields(value)) return value;
-  throw usage("the request is not a JSON object", WORDS.adviceUiAddress);
-}
 
 export class HnsSource {
   private readonly connection: HnsConnection;
@@ -58,8 +48,9 @@ export class HnsSource {
       if (path === "stacks/quirks") return this.quirks();
       if (path === "faults") return { items: await this.connection.faults.list() };
     }
-    if (method === "POST" && path === "node") return this.change(objectIn(body));
-    if (method === "POST" && path === "faults") return this.changeFaults(objectIn(body));
+    if (method === "POST" && path === "node") return this.change(objectIn(body, WORDS.adviceUiAddress));
+    if (method === "POST" && path === "faults")
+      return this.changeFaults(objectIn(body, WORDS.adviceUiAddress));
     throw usage(`an HNS has no ${method} /${path}`, WORDS.adviceUiAddress);
   }
 
