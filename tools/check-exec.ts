@@ -78,6 +78,8 @@ const SHOWN: readonly string[] = [
   "netsh interface ipv4 show addresses",
   "netsh interface ipv4 show dnsservers",
   "netsh interface ipv4 show route",
+  "netsh interface ipv4 show excludedportrange tcp",
+  "netsh interface ipv4 show excludedportrange udp",
   "hnsdiag list networks",
   "hnsdiag list endpoints",
   "hnsdiag list all",
