@@ -37,7 +37,7 @@ export function countFor(
   { max, advice = "Write digits alone." }: { readonly max: number; readonly advice?: string },
 ): (text: string) => number {
   return (text) => {
-    const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+    const count = /^\d{1,10}$/.test(text) ? Number(text) : 0;
     if (count >= 1 && count <= max) return count;
     throw usage(`${flag} takes a number from 1 to ${max}, not ${JSON.stringify(text)}`, advice);
   };

@@ -34,6 +34,8 @@ const DOCKER_NAME = "nat";
 const ACS_NAME = "transparentNet";
 /** As it was made for OVN (control-planes.md §4.5). */
 const OVN_NAME = "external";
+/** The name in azure-vnet's own lists for Windows, after which HNS' network is called (azure-windows-swift.conflist). */
+const AZURE_NAME = "azure";
 
 /** flannel's backend; undefined with another plugin. */
 export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
@@ -63,6 +65,7 @@ function nameOf(raw: LocatedFields<NetworkFields>): string {
   if (raw.plugin.value === "acs-2017") return ACS_NAME;
   if (isHybridOverlay(raw)) return HYBRID_OVERLAY.name;
   if (raw.plugin.value === "ovn-kubernetes") return OVN_NAME;
+  if (raw.plugin.value === "azure-vnet") return AZURE_NAME;
   return isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME;
 }
 

@@ -90,13 +90,10 @@ describe("set-fault", () => {
 
   it.each([
     ["flannel vxlan", "network: { plugin: flannel, backend: vxlan }"],
-    ["azure-vnet", "network: { name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }"],
+    ["azure-vnet", "network: { plugin: azure-vnet, shape: own-subnet, routes: fabric }"],
     ["ovn-hybrid-overlay", "network: { plugin: ovn-hybrid-overlay }"],
     ["Calico", "policy: calico\npolicyNetwork: cbr0\nnetwork: { name: cbr0 }"],
-    [
-      "Azure NPM",
-      "policy: azure-npm\nnetwork: { name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }",
-    ],
+    ["Azure NPM", "policy: azure-npm\nnetwork: { plugin: azure-vnet, shape: own-subnet, routes: fabric }"],
   ])("all faults at once leave a cluster with %s that goes on afterwards", async (_, fields) => {
     const world = await openSessionWorld(clusterText(fields), deployment("win", "windows", 2) + WEB);
     for (const fault of NODE_FAULT_NAMES) await set(world, fault, true);

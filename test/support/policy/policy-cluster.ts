@@ -20,7 +20,7 @@ export const CALICO: Engine = {
 };
 export const NPM: Engine = {
   name: "azure-npm",
-  network: "{ name: azure, plugin: azure-vnet, shape: own-subnet, routes: fabric }",
+  network: "{ plugin: azure-vnet, shape: own-subnet, routes: fabric }",
   fields: "policy: azure-npm",
 };
 

@@ -1,7 +1,7 @@
 /** The verbs about what of a running cluster is on this machine, on the command line. */
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { parseDuration } from "../duration.ts";
-import { type NameOptions, type Run, addNameOptions, examples, runningName, usage } from "../options.ts";
+import { type NameOptions, type Run, addNameOptions, countFor, examples, runningName } from "../options.ts";
 import { type TextFormat, outputOption } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
 import { type TopRequest, TOP_SUBJECTS, type Verbs } from "../verbs.ts";
@@ -41,17 +41,10 @@ export function addLogs(program: Command, run: Run, logs: Verbs["logs"], termina
 
 interface CaptureOptions extends NameOptions {
   readonly write: string;
-  readonly count?: string;
+  readonly count?: number;
 }
 
-const COUNT_MAX = 1_000_000_000;
-
-function countOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const count = /^\d{1,10}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= COUNT_MAX) return count;
-  throw usage(`--count takes a whole number, not ${JSON.stringify(text)}`, "Write a number from 1.");
-}
+const readCount = countFor("--count", { max: 1_000_000_000 });
 
 export function addCapture(program: Command, run: Run, capture: Verbs["capture"], terminal: Terminal): void {
   const command = program
@@ -60,7 +53,7 @@ export function addCapture(program: Command, run: Run, capture: Verbs["capture"]
     .description(WORDS.captureDescription)
     .addArgument(new Argument("[place...]", WORDS.capturePlace))
     .option("-w, --write <file>", WORDS.captureFile, "-")
-    .option("-c, --count <number>", "end after so many frames");
+    .addOption(new Option("-c, --count <number>", "end after so many frames").argParser(readCount));
   addNameOptions(command)
     .addHelpText(
       "after",
@@ -74,14 +67,14 @@ export function addCapture(program: Command, run: Run, capture: Verbs["capture"]
     .action((places: readonly string[], options: CaptureOptions) =>
       run(() => {
         const { write: path, count } = options;
-        return capture({ running: runningName(options), places, path, framesMax: countOf(count) }, terminal);
+        return capture({ running: runningName(options), places, path, framesMax: count }, terminal);
       }),
     );
 }
 
 interface TopOptions extends NameOptions {
   readonly interval: string;
-  readonly count?: string;
+  readonly count?: number;
   readonly output: TextFormat;
 }
 
@@ -96,7 +89,7 @@ export function addTop(program: Command, run: Run, top: Verbs["top"], terminal: 
       new Argument("[what]", "ports, nodes, pods or services").choices(TOP_SUBJECTS).default("ports"),
     )
     .option("--interval <time>", "between two tables", "2s")
-    .option("-c, --count <number>", "end after so many tables")
+    .addOption(new Option("-c, --count <number>", "end after so many tables").argParser(readCount))
     .addOption(outputOption());
   addNameOptions(command)
     .addHelpText(
@@ -111,7 +104,7 @@ export function addTop(program: Command, run: Run, top: Verbs["top"], terminal: 
     .action((what: TopRequest["what"], options: TopOptions) =>
       run(() => {
         const intervalMs = parseDuration(options.interval, INTERVAL);
-        const times = countOf(options.count) ?? Number.POSITIVE_INFINITY;
+        const times = options.count ?? Number.POSITIVE_INFINITY;
         return top(
           { running: runningName(options), what, intervalMs, times, output: options.output },
           terminal,
