@@ -24,8 +24,12 @@ export interface Collected {
   readonly left: readonly Left[];
 }
 
-async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield await Promise.resolve(bytes);
+/** What a scanner takes at once: small enough to stay in the processor's own memory. */
+const PIECE_BYTES = 262_144;
+
+async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < Math.max(1, bytes.length); at += PIECE_BYTES)
+    yield await Promise.resolve(bytes.subarray(at, at + PIECE_BYTES));
 }
 
 /** The error of the table that nslookup prints. */
@@ -72,7 +76,7 @@ export class Collector {
 
   /** What a session shows beside what was recognised; a time-out is judged with the look-ups around it. */
   private async scanSession(name: string, bytes: Uint8Array): Promise<void> {
-    const log = await readLog(inOnePiece(bytes), this.signatures);
+    const log = await readLog(inPieces(bytes), this.signatures);
     const findings = "notALog" in log ? [] : findingsOf(log).filter(({ error }) => error.id !== TIME_OUT);
     if (findings.length > 0) this.logs.push({ file: name, findings });
   }
@@ -84,7 +88,7 @@ export class Collector {
       this.readings.push(reading);
       if (reading.isSession) await this.scanSession(name, bytes);
     } else if (bytes.length === 0) this.leave(name, "it is empty");
-    else await this.scan(name, inOnePiece(bytes));
+    else await this.scan(name, inPieces(bytes));
   }
 
   /** The files of an archive stand below its name, as those of a folder do. */

@@ -1,7 +1,7 @@
 /** The terminal of the real process. */
 import { STDERR, STDOUT, writeOutput, writeOutputBytes, writeStatus } from "../output.ts";
 import { close, closeSync, createReadStream, openSync, readSync, write } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { availableParallelism, constants } from "node:os";
 import { join, resolve as absolutePath } from "node:path";
 import { promisify, styleText } from "node:util";
@@ -54,7 +54,11 @@ async function readBytes(path: string, bytesMax: number, standardInput: Standard
   if (path !== "-") {
     const { size } = await stat(path);
     if (size > bytesMax) throw new TooLargeError(`${path} is too large`);
-    return Buffer.concat(await readAll(createReadStream(path), path, bytesMax));
+    // What has no size, such as a pipe, may never end.
+    if (size === 0) return Buffer.concat(await readAll(createReadStream(path), path, bytesMax));
+    const bytes = await readFile(path);
+    if (bytes.length > bytesMax) throw new TooLargeError(`${path} is too large`);
+    return bytes;
   }
   const chunks = await standardInput.read(bytesMax);
   if (lengthOf(chunks) > bytesMax) throw new TooLargeError("standard input is too large");

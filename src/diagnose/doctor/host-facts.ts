@@ -1,4 +1,5 @@
 /** What commands and files of a node show beside HNS, kind by kind: a row is a reader, its name, and what brings it. */
+import { patternFor } from "./log-runs.ts";
 import type { Line } from "./place.ts";
 import {
   type Adapter,
@@ -68,6 +69,11 @@ interface HostReader<Fact> {
   readonly holds: string;
   /** The command that prints it. */
   readonly collect: string;
+  /**
+   * A pattern for what a line that begins as one of a log does has to hold to say something to this reader. Readers without
+   * one know their lines by how they begin.
+   */
+  readonly inLogs?: string;
 }
 
 export const HOST_READERS: {
@@ -91,14 +97,24 @@ export const HOST_READERS: {
   listeners: { read: readListeners, holds: "ports that are waited on", collect: "netstat -ano" },
   interfaces: { read: readInterfaces, holds: "adapters with addresses", collect: "ipconfig /all" },
   routes: { read: readRoutes, holds: "routes", collect: "route print" },
-  adapters: { read: readAdapters, holds: "network adapters", collect: "Get-NetAdapter" },
+  adapters: {
+    read: readAdapters,
+    holds: "network adapters",
+    collect: "Get-NetAdapter",
+    inLogs: String.raw`(?:Up|Disconnected|Disabled|Not Present)[^\S\n]{1,20}[\dA-Fa-f]{2}-`,
+  },
   mtus: { read: readMtus, holds: "MTUs", collect: "netsh int ipv4 show interfaces" },
   registry: {
     read: readRegistry,
     holds: "values of the registry",
     collect: String.raw`reg query HKLM\SYSTEM\CurrentControlSet\Services\Tcpip6\Parameters`,
   },
-  versions: { read: readVersions, holds: "versions of Windows", collect: "cmd /c ver" },
+  versions: {
+    read: readVersions,
+    holds: "versions of Windows",
+    collect: "cmd /c ver",
+    inLogs: String.raw`Microsoft Windows|Windows NT|KB\d{6}`,
+  },
   "port states": {
     read: readPortStates,
     holds: "states of switch ports",
@@ -124,11 +140,13 @@ export const HOST_READERS: {
     read: readClocks,
     holds: "clocks beside each other",
     collect: "w32tm /stripchart /computer:time.windows.com /samples:3",
+    inLogs: "current time ",
   },
   "look-ups": {
     read: readLookUps,
     holds: "names that were looked up",
     collect: "kubectl exec POD -- nslookup kubernetes.default.svc.cluster.local",
+    inLogs: "timed-out",
   },
   connections: {
     read: readAttempts,
@@ -138,6 +156,11 @@ export const HOST_READERS: {
 };
 
 export const KINDS_OF_HOST_FACTS = Object.keys(HOST_READERS) as readonly KindOfHostFact[];
+
+/** What all readers look for within lines of a log. */
+export const WITHIN_LOG_LINES: RegExp = patternFor(
+  KINDS_OF_HOST_FACTS.flatMap((kind) => HOST_READERS[kind].inLogs ?? []),
+);
 
 function factsBy(read: (kind: KindOfHostFact) => readonly unknown[]): HostFacts {
   // The readers of the table give what its type says; the compiler cannot see that kind by kind.

@@ -37,10 +37,12 @@ import {
   HOST_READERS,
   type HostFacts,
   KINDS_OF_HOST_FACTS,
+  WITHIN_LOG_LINES,
   joinHostFacts,
   readHostFacts,
 } from "./host-facts.ts";
-import { type Place, linesOf } from "./place.ts";
+import { type ShortText, withoutRuns } from "./log-runs.ts";
+import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -103,12 +105,36 @@ function withoutQuoteMarks(source: SourceText): SourceText {
   return new SourceText(source.file, lines.map((line) => line.slice(indent)).join("\n"));
 }
 
+/** What a reader finds in a text, and in the whole of it where there is something to find. */
+function wholly<Found>(
+  short: ShortText,
+  whole: SourceText,
+  read: (source: SourceText) => readonly Found[],
+): readonly Found[] {
+  const found = read(short.source);
+  return found.length === 0 || short.isWhole ? found : read(whole);
+}
+
+function listingsIn({ file, text }: SourceText): readonly RuleListing[] {
+  return parseRules(text).ports.map((port) => ({
+    port,
+    place: { file, line: port.layers[0]?.groups[0]?.rules[0]?.line ?? 1 },
+  }));
+}
+
+/** Configurations of programs, as data alone. */
+function documentsIn(source: SourceText): readonly Pick<LintDocument, "kind" | "value" | "text">[] {
+  return recognize(source)
+    .documents.filter(({ kind }) => kind !== "hns")
+    .map(({ kind, value, text }) => ({ kind, value, text }));
+}
+
 /** What one file holds. */
 export class FileReading {
   readonly source: SourceText;
   private readonly placeOf: ((object: KubeObject) => string) | undefined;
   readonly holds: string[] = [];
-  readonly problems: Problem[] = [];
+  problems: readonly Problem[] = [];
   /** Something of it could not be read: there is more in it than was found. */
   isPartial = false;
   readonly objects: readonly LoadedObject[];
@@ -128,18 +154,15 @@ export class FileReading {
     const source = withoutQuoteMarks(given);
     this.source = source;
     this.placeOf = placeOf;
-    const { file, text } = source;
-    this.objects = KUBERNETES.test(text) ? this.readObjects() : [];
-    this.hns = this.objects.length > 0 ? [] : this.readHns();
-    this.emptyList = this.findEmptyList();
-    this.listings = parseRules(text).ports.map((port) => ({
-      port,
-      place: { file, line: port.layers[0]?.groups[0]?.rules[0]?.line ?? 1 },
-    }));
+    const short = withoutRuns(source, WITHIN_LOG_LINES);
+    this.objects = wholly(short, source, (each) => this.readObjects(each));
+    this.hns = this.objects.length > 0 ? [] : wholly(short, source, (each) => this.readHns(each));
+    this.emptyList = wholly(short, source, (each) => this.findEmptyList(each)).at(0);
+    this.listings = wholly(short, source, listingsIn);
     // A document of objects is nothing else; it may be long.
-    const isDocument = /^\s*[[{]/u.test(text) && this.objects.length + this.hns.length > 0;
+    const isDocument = /^\s*[[{]/u.test(source.text) && this.objects.length + this.hns.length > 0;
     this.isDump = isDocument && this.hns.length > 0;
-    const lines = isDocument ? [] : linesOf(source);
+    const lines = isDocument ? [] : short.lines();
     this.host = readHostFacts(lines);
     this.links = readLinks(lines);
     this.count(this.objects.length, "objects of Kubernetes");
@@ -148,12 +171,7 @@ export class FileReading {
     this.count(this.listings.length, "ports of vfpctrl");
     for (const kind of KINDS_OF_HOST_FACTS) this.count(this.host[kind].length, HOST_READERS[kind].holds);
     this.count(this.links.length, "network devices of Linux");
-    this.documents =
-      this.objects.length > 0 || this.isDump
-        ? []
-        : recognize(source)
-            .documents.filter(({ kind }) => kind !== "hns")
-            .map(({ kind, value, text: own }) => ({ kind, value, text: own }));
+    this.documents = this.objects.length > 0 || this.isDump ? [] : wholly(short, source, documentsIn);
     for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
   }
 
@@ -186,22 +204,24 @@ export class FileReading {
   }
 
   /** The heading of hnsdiag without a row, or the file of a collector without an object. */
-  private findEmptyList(): Place | undefined {
-    const { file, text } = this.source;
-    if (this.objects.length > 0 || this.hns.some(({ kind }) => kind === "LoadBalancer")) return undefined;
+  private findEmptyList({ file, text }: SourceText): readonly Place[] {
+    if (this.objects.length > 0 || this.hns.some(({ kind }) => kind === "LoadBalancer")) return [];
     const heading = text.includes("LoadBalancers:")
       ? text.split("\n").findIndex((line) => /^\s{0,8}LoadBalancers:\s*$/u.test(line))
       : -1;
-    if (heading >= 0) return { file, line: heading + 1 };
+    if (heading >= 0) return [{ file, line: heading + 1 }];
     const isNone = /^(?:\[\s*\])?$/u.test(text.trim());
-    return isNone && LIST_OF_LOAD_BALANCERS.test(file) ? { file, line: 1 } : undefined;
+    return isNone && LIST_OF_LOAD_BALANCERS.test(file) ? [{ file, line: 1 }] : [];
   }
 
-  private readObjects(): readonly LoadedObject[] {
-    const { objects, problems } = loadManifests([{ name: this.source.file, text: this.source.text }]);
+  private readObjects({ file: name, text }: SourceText): readonly LoadedObject[] {
+    if (!KUBERNETES.test(text)) return [];
+    const { objects, problems } = loadManifests([{ name, text }]);
     if (objects.length === 0) return [];
-    this.isPartial ||= problems.length > 0;
-    this.problems.push(...problems.map(({ file, line, message }) => ({ file, line, message })));
+    this.tell(
+      problems.map(({ file, line, message }) => ({ file, line, message })),
+      problems.length > 0,
+    );
     const { placeOf } = this;
     if (placeOf === undefined) return objects;
     return objects.map(({ object }) => ({
@@ -210,14 +230,20 @@ export class FileReading {
     }));
   }
 
-  private readHns(): readonly DumpedObject[] {
-    const { objects, problems, notes } = readDump(this.source);
+  private readHns(source: SourceText): readonly DumpedObject[] {
+    const { objects, problems, notes } = readDump(source);
     if (objects.length === 0) return [];
-    this.isPartial ||= problems.length > 0;
-    this.problems.push(
-      ...[...problems, ...notes].map(({ where: { file, line }, message }) => ({ file, line, message })),
+    this.tell(
+      [...problems, ...notes].map(({ where: { file, line }, message }) => ({ file, line, message })),
+      problems.length > 0,
     );
     return objects;
+  }
+
+  /** What a text has that is read once more is told once. */
+  private tell(problems: readonly Problem[], isPartial: boolean): void {
+    this.problems = problems;
+    this.isPartial = isPartial;
   }
 
   private count(count: number, what: string): void {
