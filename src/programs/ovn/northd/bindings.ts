@@ -1,5 +1,5 @@
 /** Datapaths and ports of the southbound database: what is there of the northbound one, with the keys that packets carry. */
-import { type OvsdbRow, type OvsdbValue, mapOf, setOf } from "#contracts/ovsdb/client.ts";
+import { type OvsdbValue, mapOf, setOf } from "#contracts/ovsdb/client.ts";
 import type { Replica } from "../replica.ts";
 import { type WantedRows, reference, uuidOf } from "../wanted-rows.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type RouterPort,
   type SwitchPort,
   numberOf,
+  requestedKey,
   textOf,
 } from "./objects.ts";
 import { isGateway, isRedirected } from "./router-flows.ts";
@@ -18,21 +19,40 @@ const FLOOD = { name: "_MC_flood", key: 32_768 };
 const UNKNOWN = { name: "_MC_unknown", key: 32_769 };
 const FLOOD_L2 = { name: "_MC_flood_l2", key: 32_772 };
 
-/** Keys that go on belonging to what has them; new ones are the lowest that are free. */
-class Keys {
-  private readonly taken = new Set<number>();
-  private next = 1;
-
-  keep(key: number): void {
-    this.taken.add(key);
-  }
-
-  draw(): number {
-    while (this.taken.has(this.next)) this.next += 1;
-    this.taken.add(this.next);
-    return this.next;
-  }
+/** What a key is given to: the one it asks for, and the one that it has (0: none). */
+interface Keyed {
+  readonly name: string;
+  readonly requested: number | undefined;
+  readonly known: number;
+  readonly max: number;
 }
+
+/**
+ * Keys by name. Who asks for one gets it, the first of two that ask for the same; the others keep what they have, and new ones get
+ * the lowest that is free (ovn-nb(5), `requested-tnl-key`).
+ */
+function assignKeys(all: readonly Keyed[]): ReadonlyMap<string, number> {
+  const keys = new Map<string, number>();
+  const taken = new Set<number>();
+  const give = ({ name, max }: Keyed, key: number): void => {
+    if (key === 0 || key > max || taken.has(key) || keys.has(name)) return;
+    keys.set(name, key);
+    taken.add(key);
+  };
+  for (const each of all) give(each, each.requested ?? 0);
+  for (const each of all) give(each, each.known);
+  let next = 1;
+  for (const each of all) {
+    while (taken.has(next)) next += 1;
+    give(each, next);
+  }
+  return keys;
+}
+
+/** Bits of a key: of a datapath, with VXLAN anywhere, of a port (control-planes.md §4.3, key ranges). */
+const DATAPATH_KEY_MAX = 0xff_ffff;
+const VXLAN_DATAPATH_KEY_MAX = 4_095;
+const PORT_KEY_MAX = 32_767;
 
 interface WantedPort {
   readonly name: string;
@@ -43,6 +63,7 @@ interface WantedPort {
   readonly natAddresses: readonly string[];
   readonly externalIds: OvsdbValue | undefined;
   readonly requested: string | undefined;
+  readonly requestedKey: number | undefined;
 }
 
 type Sort = "router" | "switch";
@@ -53,7 +74,8 @@ function portOfSwitch(port: SwitchPort, routers: readonly LogicalRouter[]): Want
   const router = routers.find(({ ports }) => ports.some((each) => each.name === peer));
   const chassis = router?.options.get("chassis");
   const requested = options.get("requested-chassis");
-  const common = { name, mac: addresses, portSecurity, externalIds: undefined, requested };
+  const key = { requestedKey: requestedKey(options) };
+  const common = { name, mac: addresses, portSecurity, externalIds: undefined, requested, ...key };
   if (type !== "router" || peer === undefined) return { ...common, type, options, natAddresses: [] };
   const nat =
     options.get("nat-addresses") === "router" ? port.ends.map(({ mac, ips }) => [mac, ...ips].join(" ")) : [];
@@ -72,6 +94,7 @@ function portsOfRouter(router: LogicalRouter, port: RouterPort): readonly Wanted
     natAddresses: [],
     externalIds: undefined,
     requested: undefined,
+    requestedKey: requestedKey(port.options),
   };
   const options = new Map([
     ...(port.peer === undefined ? [] : [["peer", port.peer] as const]),
@@ -89,7 +112,8 @@ function portsOfRouter(router: LogicalRouter, port: RouterPort): readonly Wanted
     ["distributed-port", port.name],
     ["always-redirect", "true"],
   ]);
-  return [own, { ...common, name: `cr-${port.name}`, type: "chassisredirect", options: redirect }];
+  const cr = { name: `cr-${port.name}`, type: "chassisredirect", options: redirect, requestedKey: undefined };
+  return [own, { ...common, ...cr }];
 }
 
 export class Bindings {
@@ -98,7 +122,6 @@ export class Bindings {
   private readonly wanted: WantedRows;
   /** Names of chassis, and of their hosts, to UUIDs. */
   private readonly chassis = new Map<string, string>();
-  private readonly datapathKeys = new Keys();
 
   constructor(northbound: Replica, southbound: Replica, wanted: WantedRows) {
     this.northbound = northbound;
@@ -107,16 +130,14 @@ export class Bindings {
     for (const [id, row] of southbound.rows("Chassis"))
       for (const name of [textOf(row, "hostname"), textOf(row, "name")])
         if (name !== "") this.chassis.set(name, id);
-    for (const row of southbound.rows("Datapath_Binding").values())
-      this.datapathKeys.keep(numberOf(row, "tunnel_key"));
   }
 
   /** Wants the rows of all switches and routers. @returns the key of each datapath, by the northbound UUID */
   put({ switches, routers }: NorthboundObjects): ReadonlyMap<string, number> {
-    const keys = new Map<string, number>();
+    const keys = this.datapathKeys([...routers, ...switches]);
     for (const router of routers) {
       const ports = router.ports.flatMap((port) => portsOfRouter(router, port));
-      keys.set(router.id, this.putDatapath("router", router, ports));
+      this.putDatapath("router", router, keys.get(router.id) ?? 0, ports);
       for (const port of router.ports) this.putGateways(port);
     }
     for (const each of switches) {
@@ -124,39 +145,58 @@ export class Bindings {
         ...portOfSwitch(port, routers),
         externalIds: this.northbound.rows("Logical_Switch_Port").get(port.id)?.["external_ids"],
       }));
-      keys.set(each.id, this.putDatapath("switch", each, ports));
+      this.putDatapath("switch", each, keys.get(each.id) ?? 0, ports);
       this.putGroups(each);
     }
     return keys;
   }
 
-  private putDatapath(sort: Sort, of: LogicalSwitch | LogicalRouter, ports: readonly WantedPort[]): number {
+  private datapathKeys(all: readonly (LogicalSwitch | LogicalRouter)[]): ReadonlyMap<string, number> {
+    const hasVxlan = [...this.southbound.rows("Encap").values()].some((row) => row["type"] === "vxlan");
+    const rows = this.southbound.rows("Datapath_Binding");
+    const keyed = all.map((each) => {
+      const requested = requestedKey("options" in each ? each.options : each.otherConfig);
+      const row = rows.get(datapathOf(each.id));
+      // The key of a transit switch is that of other zones, too: northd 23.03 leaves it as it is beside VXLAN.
+      const isShort = hasVxlan && transitOf(each) === undefined;
+      const max = isShort ? VXLAN_DATAPATH_KEY_MAX : DATAPATH_KEY_MAX;
+      return { name: each.id, requested, known: row === undefined ? 0 : numberOf(row, "tunnel_key"), max };
+    });
+    return assignKeys(keyed);
+  }
+
+  private putDatapath(
+    sort: Sort,
+    of: LogicalSwitch | LogicalRouter,
+    key: number,
+    ports: readonly WantedPort[],
+  ): void {
     const id = datapathOf(of.id);
-    const known = this.southbound.rows("Datapath_Binding").get(id);
-    const key = known === undefined ? this.datapathKeys.draw() : numberOf(known, "tunnel_key");
     const zone = "options" in of ? of.options.get("snat-ct-zone") : undefined;
+    const transit = transitOf(of);
     const ids = {
       [`logical-${sort}`]: of.id,
       name: of.name,
+      ...(transit === undefined ? {} : { "interconn-ts": transit }),
       ...(zone === undefined ? {} : { "snat-ct-zone": zone }),
     };
     this.wanted.put("Datapath_Binding", of.id, { tunnel_key: key, external_ids: mapOf(ids) });
-    const keys = new Keys();
     const rows = this.southbound.rows("Port_Binding");
-    for (const { name } of ports) {
+    const keyed = ports.map(({ name, requestedKey: requested }) => {
       const row = rows.get(portOf(name));
-      if (row !== undefined) keys.keep(numberOf(row, "tunnel_key"));
-    }
-    for (const port of ports) this.putPort(id, port, rows.get(portOf(port.name)), keys);
-    return key;
+      const known = row === undefined ? 0 : numberOf(row, "tunnel_key");
+      return { name, requested, known, max: PORT_KEY_MAX };
+    });
+    const keys = assignKeys(keyed);
+    for (const port of ports) this.putPort(id, port, keys.get(port.name) ?? 0);
   }
 
-  private putPort(datapath: string, port: WantedPort, known: OvsdbRow | undefined, keys: Keys): void {
+  private putPort(datapath: string, port: WantedPort, key: number): void {
     const requested = port.requested === undefined ? undefined : this.chassis.get(port.requested);
     this.wanted.put("Port_Binding", port.name, {
       logical_port: port.name,
       datapath: reference(datapath),
-      tunnel_key: known === undefined ? keys.draw() : numberOf(known, "tunnel_key"),
+      tunnel_key: key,
       type: port.type,
       options: mapOf(Object.fromEntries(port.options)),
       mac: setOf(port.mac),
@@ -205,6 +245,11 @@ export class Bindings {
       ports.filter(({ hasUnknown }) => hasUnknown),
     );
   }
+}
+
+/** The name of a switch between zones (ovn-nb(5), `interconn-ts`). */
+function transitOf(of: LogicalSwitch | LogicalRouter): string | undefined {
+  return "otherConfig" in of ? of.otherConfig.get("interconn-ts") : undefined;
 }
 
 /** UUIDs of the southbound rows. */

@@ -60,6 +60,7 @@ export interface Balancer {
 export interface LogicalSwitch {
   readonly id: string;
   readonly name: string;
+  readonly otherConfig: ReadonlyMap<string, string>;
   readonly ports: readonly SwitchPort[];
   readonly acls: readonly Acl[];
   readonly balancers: readonly Balancer[];
@@ -326,6 +327,7 @@ export function readNorthbound(replica: Replica): NorthboundObjects {
     return {
       id,
       name: textOf(row, "name"),
+      otherConfig: textsOf(row["other_config"]),
       ports: rowsAt(replica, "Logical_Switch_Port", row, "ports").map(([each, port]) =>
         toSwitchPort(each, port, ports),
       ),
@@ -337,6 +339,12 @@ export function readNorthbound(replica: Replica): NorthboundObjects {
   const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
     a.name < b.name ? -1 : 1;
   return { switches: switches.toSorted(byName), routers: routers.toSorted(byName) };
+}
+
+/** The tunnel key that an object asks for; undefined when northd is to choose (ovn-nb(5), `requested-tnl-key`). */
+export function requestedKey(options: ReadonlyMap<string, string>): number | undefined {
+  const key = Number(options.get("requested-tnl-key") ?? "");
+  return Number.isInteger(key) && key > 0 ? key : undefined;
 }
 
 /** The broadcast address of a network. */
