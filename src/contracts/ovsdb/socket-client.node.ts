@@ -2,8 +2,9 @@
  * A client of a real ovsdb-server over a socket (RFC 7047, 4). It answers the server's probes, finds a server again that has
  * gone, and then tells what has changed meanwhile as one change.
  *
- * It asks with `monitor` and compares on return, where newer clients ask with `monitor_cond_since`: the same is heard, with more
- * on the wire. It stays with the server that it was given, and looks for no leader of a cluster.
+ * It asks with `monitor_cond_since` and the last transaction that it has heard of: a server that still knows it tells what has come
+ * after, another one tells all again, which is compared. A server that does not know the method is asked with `monitor`. The client
+ * stays with the server that it was given, and looks for no leader of a cluster.
  */
 import { type Socket, createConnection } from "node:net";
 import { isFields } from "#core/base/json.ts";
@@ -17,6 +18,7 @@ import type {
   OvsdbUpdates,
 } from "./client.ts";
 import { JsonMessages } from "./json-messages.ts";
+import { type KnownRows, RowDifferences, type SchemaShapes, shapesOf } from "./row-differences.ts";
 
 /** The server cannot be reached, has gone, or refuses. */
 export class OvsdbConnectionError extends Error {
@@ -29,7 +31,9 @@ const PAUSE_MS_MAX = 8_000;
 const CONNECT_MS = 5_000;
 
 type Tables = Readonly<Record<string, readonly string[]>>;
-type Rows = Map<string, Map<string, OvsdbRow>>;
+
+/** The id of no transaction: everything is news to who has heard of none. */
+const NO_TRANSACTION = "00000000-0000-0000-0000-000000000000";
 
 interface Waiting {
   readonly resolve: (result: unknown) => void;
@@ -39,7 +43,9 @@ interface Waiting {
 interface Followed {
   readonly tables: Tables;
   readonly listener: (updates: OvsdbUpdates) => void;
-  readonly rows: Rows;
+  readonly rows: KnownRows;
+  readonly differences: RowDifferences;
+  lastTransaction: string;
 }
 
 /** `unix:/run/ovn/ovnnb_db.sock`, `tcp:127.0.0.1:6641`; undefined for another text. */
@@ -77,7 +83,7 @@ async function open(remote: string): Promise<Socket> {
 }
 
 /** What leads from rows that were known to those that are there. */
-function difference(before: Rows, after: OvsdbUpdates): OvsdbUpdates {
+function difference(before: KnownRows, after: OvsdbUpdates): OvsdbUpdates {
   const updates: Record<string, Record<string, { old?: OvsdbRow; new?: OvsdbRow }>> = {};
   for (const table of new Set([...before.keys(), ...Object.keys(after)])) {
     const [known, now] = [before.get(table) ?? new Map<string, OvsdbRow>(), after[table] ?? {}];
@@ -93,7 +99,7 @@ function difference(before: Rows, after: OvsdbUpdates): OvsdbUpdates {
   return updates;
 }
 
-function remember(rows: Rows, updates: OvsdbUpdates): void {
+function remember(rows: KnownRows, updates: OvsdbUpdates): void {
   for (const [table, changes] of Object.entries(updates)) {
     const known = rows.get(table) ?? new Map<string, OvsdbRow>();
     rows.set(table, known);
@@ -102,6 +108,16 @@ function remember(rows: Rows, updates: OvsdbUpdates): void {
       else known.set(id, row);
     }
   }
+}
+
+/** What a schema has of these tables and columns. */
+function knownIn(shapes: SchemaShapes, tables: Tables): Tables {
+  return Object.fromEntries(
+    Object.entries(tables).flatMap(([table, columns]) => {
+      const has = shapes.get(table);
+      return has === undefined ? [] : [[table, columns.filter((column) => has.has(column))] as const];
+    }),
+  );
 }
 
 export class OvsdbSocketClient implements OvsdbClient {
@@ -143,7 +159,11 @@ export class OvsdbSocketClient implements OvsdbClient {
   /** Tables and columns that the server's schema has not, which is older or newer than ours, are left out. */
   async monitor(tables: Tables, listener: (updates: OvsdbUpdates) => void): Promise<OvsdbMonitor> {
     const id = `m${this.nextId}`;
-    const followed: Followed = { tables: await this.known(tables), listener, rows: new Map() };
+    const shapes = shapesOf(await this.request("get_schema", [this.database]));
+    const known = knownIn(shapes, tables);
+    const differences = new RowDifferences(shapes, known);
+    const rows: KnownRows = new Map();
+    const followed = { tables: known, listener, rows, differences, lastTransaction: NO_TRANSACTION };
     this.followed.set(id, followed);
     await this.begin(id, followed);
     return {
@@ -160,28 +180,23 @@ export class OvsdbSocketClient implements OvsdbClient {
     this.socket?.destroy();
   }
 
-  private async known(tables: Tables): Promise<Tables> {
-    const schema = await this.request("get_schema", [this.database]);
-    const of = isFields(schema) && isFields(schema["tables"]) ? schema["tables"] : {};
-    return Object.fromEntries(
-      Object.entries(tables).flatMap(([table, columns]) => {
-        const shape = of[table];
-        const has = isFields(shape) && isFields(shape["columns"]) ? shape["columns"] : undefined;
-        return has === undefined
-          ? []
-          : [[table, columns.filter((column) => Object.hasOwn(has, column))] as const];
-      }),
-    );
-  }
-
-  private async begin(id: string, { tables, listener, rows }: Followed): Promise<void> {
+  private async begin(id: string, followed: Followed): Promise<void> {
+    const { tables, listener, rows } = followed;
     const asked = Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [{ columns }]]));
-    const updates = difference(
-      rows,
-      (await this.request("monitor", [this.database, id, asked])) as OvsdbUpdates,
-    );
+    const updates = await this.beginSince(id, followed, asked).catch(async (error: unknown) => {
+      if (!messageOf(error).includes("unknown method")) throw error;
+      return difference(rows, (await this.request("monitor", [this.database, id, asked])) as OvsdbUpdates);
+    });
     remember(rows, updates);
     listener(updates);
+  }
+
+  private async beginSince(id: string, followed: Followed, asked: object): Promise<OvsdbUpdates> {
+    const { rows, differences, lastTransaction } = followed;
+    const answer = await this.request("monitor_cond_since", [this.database, id, asked, lastTransaction]);
+    const [isFound, transaction, told] = answer as readonly [boolean, string, unknown];
+    followed.lastTransaction = transaction;
+    return isFound ? differences.read(rows, told) : difference(rows, differences.read(new Map(), told));
   }
 
   private async request(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -215,16 +230,30 @@ export class OvsdbSocketClient implements OvsdbClient {
     if (method === "echo") socket.write(JSON.stringify({ id, result: params, error: null }));
     else if (method === "update" && Array.isArray(params)) {
       const [name, updates] = params as [unknown, OvsdbUpdates];
-      const followed = this.followed.get(String(name));
-      if (followed === undefined) return;
-      remember(followed.rows, updates);
-      followed.listener(updates);
+      this.tell(String(name), () => updates);
+    } else if (method === "update3" && Array.isArray(params)) {
+      const [name, transaction, differences] = params as [unknown, string, unknown];
+      this.tell(String(name), (followed) => {
+        // What is missed now must be told again: from the beginning, unless it can be read.
+        followed.lastTransaction = NO_TRANSACTION;
+        const updates = followed.differences.read(followed.rows, differences);
+        followed.lastTransaction = transaction;
+        return updates;
+      });
     } else if (typeof id === "number") {
       const waiting = this.waiting.get(id);
       this.waiting.delete(id);
       if (error === null || error === undefined) waiting?.resolve(result);
       else waiting?.reject(new OvsdbConnectionError(`${this.remote}: ${JSON.stringify(error)}`));
     }
+  }
+
+  private tell(name: string, read: (followed: Followed) => OvsdbUpdates): void {
+    const followed = this.followed.get(name);
+    if (followed === undefined) return;
+    const updates = read(followed);
+    remember(followed.rows, updates);
+    followed.listener(updates);
   }
 
   private lost(): void {

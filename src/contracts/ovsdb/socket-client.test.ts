@@ -8,30 +8,50 @@ import { OvsdbConnectionError, OvsdbSocketClient } from "./socket-client.node.ts
 interface Request {
   readonly method: string;
   readonly id: number;
+  readonly params: readonly unknown[];
 }
 
+const NO_TRANSACTION = "00000000-0000-0000-0000-000000000000";
+/** As ovsdb-server writes types: a text, texts of any number, a map, a reference or none. */
+const COLUMNS = {
+  name: { type: "string" },
+  nb_cfg: { type: { key: { type: "integer", minInteger: 0 } } },
+  transport_zones: { type: { key: "string", min: 0, max: "unlimited" } },
+  other_config: { type: { key: "string", value: "string", min: 0, max: "unlimited" } },
+  chassis: { type: { key: { type: "uuid", refTable: "Chassis" }, min: 0 } },
+};
 const ANSWERS: Readonly<Record<string, unknown>> = {
   list_dbs: ["OVN_Southbound"],
-  get_schema: { tables: { Chassis: { columns: { name: {} } } } },
+  get_schema: { tables: { Chassis: { columns: COLUMNS } } },
   monitor: {},
+  monitor_cond_since: [false, NO_TRANSACTION, {}],
 };
 
 let server: Server;
 let met: Socket[] = [];
 /** The method at which the server ends the connection. */
 let ending = "";
+/** Answers in place of the usual ones, by method; an error for a text. */
+let answers: Record<string, unknown> = {};
+let asked: Request[] = [];
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   met = [];
+  [answers, asked, ending] = [{}, [], ""];
   server = createServer((socket) => {
     const messages = new JsonMessages();
     met.push(socket);
     socket.on("error", () => undefined);
     socket.on("data", (piece) => {
-      for (const { method, id } of messages.take(String(piece)) as readonly Request[]) {
+      for (const request of messages.take(String(piece)) as readonly Request[]) {
+        const { method, id } = request;
+        asked.push(request);
+        const result = answers[method] ?? ANSWERS[method];
         if (method === ending) socket.destroy();
-        else socket.write(JSON.stringify({ id, result: ANSWERS[method], error: null }));
+        // An error has no result (control-planes.md §5.1).
+        else if (typeof result === "string") socket.write(JSON.stringify({ id, error: result }));
+        else socket.write(JSON.stringify({ id, result, error: null }));
       }
     });
   }).listen(0, "127.0.0.1");
@@ -54,6 +74,11 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Lets sockets work until something is so: how long that takes is the machine's business. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** An idle client is asked after half of this, and cut off at its end (ovsdb-server(1), inactivity probe). */
 const PROBE_MS = 10_000;
 
@@ -62,13 +87,13 @@ describe("a server that probes", () => {
     ending = "";
     const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
     const socket = met[0]!;
-    const answers: unknown[] = [];
+    const echoes: unknown[] = [];
     let cutOff = 0;
     let limit: ReturnType<typeof setTimeout> | undefined;
     socket.removeAllListeners("data");
     const heard = new JsonMessages();
     socket.on("data", (piece) => {
-      answers.push(...heard.take(String(piece)));
+      echoes.push(...heard.take(String(piece)));
       clearTimeout(limit);
     });
     for (let probe = 0; probe < 3; probe++) {
@@ -79,7 +104,7 @@ describe("a server that probes", () => {
       await vi.advanceTimersByTimeAsync(PROBE_MS / 2);
     }
     expect([cutOff, met.length]).toEqual([0, 1]);
-    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ id: "echo", result: [], error: null })));
+    expect(echoes).toEqual(Array.from({ length: 3 }, () => ({ id: "echo", result: [], error: null })));
     client.close();
   });
 });
@@ -99,7 +124,7 @@ describe("a server that goes", () => {
     ending = "";
     const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
     await client.monitor({ Chassis: ["name"] }, () => undefined);
-    ending = "monitor";
+    ending = "monitor_cond_since";
     met[0]?.destroy();
     await settle();
     const counts: number[] = [];
@@ -114,5 +139,138 @@ describe("a server that goes", () => {
     for (const pause of PAUSES_MS) await vi.advanceTimersByTimeAsync(pause);
     await settle();
     expect(met).toHaveLength(4);
+  });
+});
+
+describe("a monitor", () => {
+  const ALL = Object.keys(COLUMNS);
+  const ZONES = ["set", ["a", "b"]];
+  const PAIRS = [
+    "map",
+    [
+      ["mtu", "1400"],
+      ["x", "1"],
+    ],
+  ];
+  const CHASSIS = { initial: { name: "win1", nb_cfg: 3, transport_zones: ZONES, other_config: PAIRS } };
+  const WHOLE = {
+    name: "win1",
+    nb_cfg: 3,
+    transport_zones: ZONES,
+    other_config: PAIRS,
+    chassis: ["set", []],
+  };
+
+  async function followed(): Promise<{ client: OvsdbSocketClient; heard: unknown[] }> {
+    const heard: unknown[] = [];
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    await client.monitor({ Chassis: ALL }, (updates) => heard.push(updates["Chassis"]));
+    return { client, heard };
+  }
+
+  function say(transaction: string, rows: unknown): void {
+    const name = asked.findLast(({ method }) => method.startsWith("monitor"))?.params[1];
+    const params = [name, transaction, { Chassis: rows }];
+    met.at(-1)?.write(JSON.stringify({ id: null, method: "update3", params }));
+  }
+
+  /** The connection has ended; the client comes back and asks again. */
+  async function isBack(): Promise<void> {
+    const last = met.at(-1);
+    await until(() => last?.closed === true && vi.getTimerCount() === 1);
+    await vi.advanceTimersByTimeAsync(PAUSES_MS[0] ?? 0);
+    await until(() => sinceWhen().length === 2);
+  }
+
+  const sinceWhen = (): unknown[] =>
+    asked.filter(({ method }) => method === "monitor_cond_since").map(({ params }) => params[3]);
+
+  it("CP-O40: of a standalone database begins with all rows, and changes are differences", async () => {
+    answers = { monitor_cond_since: [false, NO_TRANSACTION, { Chassis: { u1: CHASSIS } }] };
+    const { client, heard } = await followed();
+    expect(heard).toEqual([{ u1: { new: WHOLE } }]);
+    const modify = {
+      nb_cfg: 4,
+      transport_zones: ["set", ["a", "c"]],
+      other_config: [
+        "map",
+        [
+          ["mtu", "9000"],
+          ["x", "1"],
+          ["y", "2"],
+        ],
+      ],
+      chassis: ["uuid", "u9"],
+    };
+    say(NO_TRANSACTION, { u1: { modify }, u2: { insert: { name: "lin1" } } });
+    await until(() => heard.length === 2);
+    const now = {
+      name: "win1",
+      nb_cfg: 4,
+      transport_zones: ["set", ["b", "c"]],
+      other_config: [
+        "map",
+        [
+          ["mtu", "9000"],
+          ["y", "2"],
+        ],
+      ],
+      chassis: ["uuid", "u9"],
+    };
+    const { name: _name, ...changed } = WHOLE;
+    const fresh = {
+      nb_cfg: 0,
+      transport_zones: ["set", []],
+      other_config: ["map", []],
+      chassis: ["set", []],
+    };
+    expect(heard[1]).toEqual({
+      u1: { old: changed, new: now },
+      u2: { new: { name: "lin1", ...fresh } },
+    });
+    say(NO_TRANSACTION, { u1: { modify: { transport_zones: "b", chassis: ["set", []] } } });
+    await until(() => heard.length === 3);
+    expect(heard[2]).toMatchObject({ u1: { new: { transport_zones: "c", chassis: ["set", []] } } });
+    say(NO_TRANSACTION, { u1: { delete: null } });
+    await until(() => heard.length === 4);
+    expect(heard[3]).toMatchObject({ u1: { old: { name: "win1" } } });
+    met.at(-1)?.destroy();
+    await isBack();
+    await until(() => heard.length === 5);
+    // The server does not know what has come since: it tells all rows again, and the difference is heard.
+    expect(sinceWhen()).toEqual([NO_TRANSACTION, NO_TRANSACTION]);
+    expect(heard[4]).toMatchObject({ u1: { new: WHOLE }, u2: { old: { name: "lin1" } } });
+    client.close();
+  });
+
+  it("of a clustered database goes on after the last transaction that was heard", async () => {
+    answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
+    const { client, heard } = await followed();
+    say("t2", { u1: { modify: { nb_cfg: 4 } } });
+    await until(() => heard.length === 2);
+    answers = { monitor_cond_since: [true, "t3", { Chassis: { u1: { modify: { nb_cfg: 5 } } } }] };
+    met.at(-1)?.destroy();
+    await isBack();
+    await until(() => heard.length === 3);
+    expect(sinceWhen()).toEqual([NO_TRANSACTION, "t2"]);
+    expect(heard[2]).toEqual({ u1: { old: { nb_cfg: 4 }, new: { ...WHOLE, nb_cfg: 5 } } });
+    client.close();
+  });
+
+  it("of an older server is one of RFC 7047", async () => {
+    answers = { monitor_cond_since: "unknown method", monitor: { Chassis: { u1: { new: WHOLE } } } };
+    const { client, heard } = await followed();
+    expect(heard).toEqual([{ u1: { new: WHOLE } }]);
+    client.close();
+  });
+
+  it("that has missed a change is begun anew, and nothing is made up", async () => {
+    answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
+    const { client, heard } = await followed();
+    say("t3", { u2: { modify: { nb_cfg: 5 } } });
+    await isBack();
+    expect(heard).toHaveLength(1);
+    expect(sinceWhen()).toEqual([NO_TRANSACTION, NO_TRANSACTION]);
+    client.close();
   });
 });
