@@ -316,6 +316,7 @@ export interface ClusterLife {
   readonly remarkNetworksIsolated: Template<"senderNetwork" | "receiverNetwork">;
   readonly remarkBackEndInOtherNetwork: Template<"namespace" | "pod" | "podNetwork" | "servedNetwork">;
   readonly remarkMacSpoofing: Template<"guard">;
+  readonly remarkPortSecurity: Template<"port" | "allowed" | "mac">;
   readonly adviceEnableIpv6: string;
   readonly adviceAskPodOrDns: string;
   readonly advicePodNotRunning: string;

@@ -76,7 +76,13 @@ describe("what a Windows chassis cannot do", () => {
     };
     await give("0a:58:0a:80:00:99");
     // Its question for the router's MAC is dropped already. The other pods of the node are as they were.
-    expect(codeOf(world, "pod/client", "pod/api")).toBe("neighbor-unresolved");
+    const cut = traced(world, "pod/client", "pod/api");
+    expect([cut.code, cut.summary]).toEqual([
+      "ovn-packet-dropped",
+      expect.stringMatching(
+        /Port security of the logical port default_client allows 0a:58:0a:80:00:99 10\.128\.0\.3 alone, and the endpoint has 0a:58:0a:80:00:03/,
+      ),
+    ]);
     expect(codeOf(world, "pod/web", "pod/api")).toBe("answered");
     await give("0a:58:0a:80:00:03");
     expect(codeOf(world, "pod/client", "pod/api")).toBe("answered");

@@ -4,6 +4,7 @@
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import { type Cluster, type ClusterPod, podAt } from "../cluster.ts";
 import { serviceKeyOf } from "../cluster-objects.ts";
 import { driverTraits } from "../file/driver-traits.ts";
@@ -172,6 +173,19 @@ function nodeWithMacGuard(cluster: Cluster, { from, to }: FollowedAttempt): stri
   return guarded?.node.spec.name;
 }
 
+/** The logical port that lets nothing out of the pod, whose MAC is not that of the port (control-planes.md §4.5, CP-O46). */
+function portSecurityAgainst({ ovn }: Cluster, sender: ClusterPod | undefined): Cause | undefined {
+  const found = sender?.compartment.interfaceOf(sender.address);
+  if (ovn === undefined || sender === undefined || found === undefined) return undefined;
+  const port = `${sender.spec.namespace}_${sender.spec.name}`;
+  const row = ovn.southbound.get("Port_Binding")?.find((each) => each.get("logical_port") === port);
+  const allowed = [row?.get("port_security") ?? []].flat().map(String);
+  const mac = formatMac(found.mac).replaceAll("-", ":").toLowerCase();
+  if (allowed.length === 0 || allowed.some((each) => each.startsWith(mac))) return undefined;
+  const remark = WORDS.remarkPortSecurity({ port, allowed: allowed.join(", "), mac });
+  return { code: "ovn-packet-dropped", remark };
+}
+
 /** Explains how `attempt` ended. */
 export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPacket): Cause {
   const { verdict, forward } = seen;
@@ -193,6 +207,10 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
     };
   }
   const code = codeOf(seen, codeOfService(cluster, attempt));
+  if (code === "neighbor-unresolved") {
+    const cut = portSecurityAgainst(cluster, podAt(cluster, attempt.from.compartment));
+    if (cut !== undefined) return cut;
+  }
   const guard = code === "neighbor-unresolved" ? nodeWithMacGuard(cluster, attempt) : undefined;
   return guard === undefined
     ? { code }

@@ -150,6 +150,7 @@ function toPorts(
         key: index + 1,
         options: new Map(options),
         portSecurity: [],
+        mac: [],
         chassis: "",
       };
     });

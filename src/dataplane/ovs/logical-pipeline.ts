@@ -187,7 +187,15 @@ class LogicalRun {
     const { length } = this.endings;
     this.actions(flow.actions, state, run);
     // Without an output, and without a further table, the packet ends where it is.
-    if (this.endings.length === length) this.end("drop", nameOf(flow));
+    if (this.endings.length === length) this.end("drop", `${nameOf(flow)}${this.securityOf(flow, state)}`);
+  }
+
+  /** What port security allows, where that is what dropped the packet: the flow says only that the port's check has failed. */
+  private securityOf({ row }: CompiledFlow, { inport, outport }: PacketState): string {
+    if (!row.stage.endsWith("_apply_port_sec")) return "";
+    const name = row.pipeline === "ingress" ? inport : outport;
+    const allowed = this.network.ports.get(name)?.portSecurity ?? [];
+    return allowed.length === 0 ? "" : `: port security of "${name}" allows ${allowed.join(", ")} alone`;
   }
 
   private actions(actions: readonly Action[], state: PacketState, run: Run): void {

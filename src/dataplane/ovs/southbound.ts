@@ -19,6 +19,8 @@ export interface PortBinding {
   readonly key: number;
   readonly options: ReadonlyMap<string, string>;
   readonly portSecurity: readonly string[];
+  /** MACs, each with its addresses: `0a:58:0a:80:01:05 10.128.1.5`; a router's with their prefixes; or `unknown`. */
+  readonly mac: readonly string[];
   /** Id of the chassis that has claimed it; empty for none. */
   readonly chassis: string;
 }
@@ -186,6 +188,7 @@ function toPort(row: Row): PortBinding {
     key: integer(row, "tunnel_key", 32_767),
     options: mapOf(row, "options"),
     portSecurity: texts(row, "port_security"),
+    mac: texts(row, "mac"),
     chassis: texts(row, "chassis")[0] ?? "",
   };
 }

@@ -202,6 +202,35 @@ Datapath: "router" (53cd23e2-8666-45dc-ac3a-67acec1a9273)  Pipeline: egress
   table=0 (lr_out_delivery    ), priority=100  , match=(outport == "rtos"), action=(output;)
 `;
 
+describe("a destination in a switch's own range", () => {
+  /** The recorded database with the addresses of its router's ports, as whole ones have them. */
+  const whole = tablesOf(DUMP)
+    .map((table) => {
+      if (table.caption !== "Port_Binding table") return table;
+      const at = table.headings.indexOf("logical_port");
+      const macs: Readonly<Record<string, string>> = { "lr0-sw0": "00:00:00:00:ff:00 10.0.0.1/24" };
+      const data = table.data.map((cells) => [...cells, macs[String(cells[at])] ?? ["set", []]]);
+      return { ...table, headings: [...table.headings, "mac"], data };
+    })
+    .map((table) => JSON.stringify(table))
+    .join("\n");
+  const to = (address: string): string =>
+    `${FROM_P04} && eth.dst == 00:00:00:00:ff:00 && ip4.dst == ${address} && ip.ttl == 64 && tcp.dst == 80`;
+
+  it("that nobody has is an error which says what there is, and ends with 2", async () => {
+    const { code, errors, output } = await run({ "sb.json": whole }, to("10.0.0.99"));
+    expect([code, output]).toEqual([2, ""]);
+    expect(errors).toMatch(/no port of sw0 has 10\.0\.0\.99, of its range 10\.0\.0\.0\/24/);
+  });
+
+  it.each(["10.0.0.2", "10.0.0.1", "10.0.0.255", "10.0.1.2", "192.0.2.1"])(
+    "%s is followed",
+    async (address) => {
+      expect((await run({ "sb.json": whole }, to(address))).code).not.toBe(2);
+    },
+  );
+});
+
 describe("a list of logical flows", () => {
   it("leads through the router, whose port is known by its MAC, and back", async () => {
     const { code, output, errors } = await run(

@@ -12,13 +12,12 @@ import { tellPassage } from "#dataplane/ovs/passage-text.ts";
 import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
 import { Failure } from "../failure.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import { SHOWN_MAX, checkDestination, near } from "./destination.ts";
 import { flowsOfTarget } from "./saved-database.ts";
 import type { OvnTraceRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
-/** Names that are told one by one. */
-const SHOWN_MAX = 8;
 
 function readPacket(text: string): Microflow {
   try {
@@ -31,18 +30,6 @@ function readPacket(text: string): Microflow {
       WORDS.adviceOvnMicroflow,
     );
   }
-}
-
-/** Names that have something in common with what was asked for. */
-function near(asked: string, names: readonly string[]): string {
-  const wanted = asked.toLowerCase();
-  const close = names.filter((name) => {
-    const known = name.toLowerCase();
-    return wanted !== "" && (known.includes(wanted) || wanted.includes(known));
-  });
-  const shown = close.length > 0 ? close : names;
-  const more = shown.length > SHOWN_MAX ? `, and ${shown.length - SHOWN_MAX} more` : "";
-  return `${shown.slice(0, SHOWN_MAX).join(", ")}${more}`;
 }
 
 /** The port that a packet comes in at, or why there is none. */
@@ -116,6 +103,7 @@ export async function trace(request: OvnTraceRequest, terminal: Terminal): Promi
   const network = new LogicalNetwork(given.southbound);
   const { inport, packet, metadata } = readPacket(request.microflow);
   const port = checkPort(network, inport, request.datapath);
+  checkDestination(given.southbound, packet);
   // As ovn-trace has it: no chassis is asked about, so that each has every port.
   const chassis = new Chassis(new Set(network.ports.keys()), new VirtualClock());
   const states = request.states.map((text) => {
