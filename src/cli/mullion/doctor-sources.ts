@@ -9,6 +9,7 @@ import { readInThreads, threadsFor } from "./doctor-readers.ts";
 import { asFailure } from "./hns/connect.ts";
 import { QUERY_V1, listObjects } from "./hns/list-objects.ts";
 import { ProgressLine } from "./progress-line.ts";
+import type { ReadCluster } from "./server-objects.ts";
 import type { Terminal } from "./terminal.ts";
 import type { DoctorRequest } from "./verbs.ts";
 
@@ -91,10 +92,21 @@ export type DoctorSources = Pick<
   "paths" | "kubeconfig" | "isHns" | "collect" | "node" | "threads"
 >;
 
-/** Everything that a request names, as it is now: what changes is read at the same moment. @throws Failure. */
+/** What an API server shows; the client of Kubernetes is loaded only where there is one. */
+async function readServer(kubeconfig: string | undefined): Promise<ReadCluster> {
+  if (kubeconfig === undefined) return { readings: [], left: [] };
+  return (await import("./server-objects.ts")).readCluster(kubeconfig);
+}
+
+/**
+ * Everything that a request names, as it is now: what changes is read at the same moment.
+ * @param read who reads the cluster; default: it is listed.
+ * @throws Failure.
+ */
 export async function collect(
   { paths, kubeconfig, isHns, collect: how, node, threads }: DoctorSources,
   terminal: Terminal,
+  read: () => Promise<ReadCluster> = () => readServer(kubeconfig),
 ): Promise<Collected> {
   const files = await readFiles(paths, terminal, threads);
   const own =
@@ -104,13 +116,7 @@ export async function collect(
           { kubeconfig, node, isAgreed: how === "do" },
           terminal,
         );
-  const [hns, cluster] = await Promise.all([
-    isHns ? readHns() : [],
-    // The client of Kubernetes is loaded only where there is a server.
-    kubeconfig === undefined
-      ? { readings: [], left: [] }
-      : import("./server-objects.ts").then(({ readCluster }) => readCluster(kubeconfig)),
-  ]);
+  const [hns, cluster] = await Promise.all([isHns ? readHns() : [], read()]);
   return {
     readings: [...files.readings, ...own.readings, ...hns, ...cluster.readings],
     logs: files.logs,

@@ -3,12 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { formatDuration } from "#core/base/duration.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { examineNodes } from "#diagnose/doctor/doctor.ts";
+import type { FileReading } from "#diagnose/doctor/read-evidence.ts";
+import { type DoctorReport, examineNodes } from "#diagnose/doctor/doctor.ts";
 import { type Change, type DoctorEvent, FindingHistory } from "#diagnose/doctor/finding-history.ts";
 import { formatFinding } from "#diagnose/doctor/format-text.ts";
 import { collect } from "./doctor-sources.ts";
 import { Failure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
+import type { FollowedCluster } from "./followed-cluster.ts";
 import type { DoctorRequest } from "./verbs.ts";
 import { doctor as doctorWords } from "#data/words.js";
 
@@ -31,6 +33,10 @@ class DoctorWatch {
   private hasBegun = false;
   private lastReason = "";
   private checksMade = 0;
+  private followed: FollowedCluster | undefined;
+  /** What the last look has read. */
+  private seen: readonly FileReading[] = [];
+  private report: DoctorReport | undefined;
 
   constructor(request: DoctorWatchRequest, terminal: Terminal) {
     this.request = request;
@@ -38,6 +44,14 @@ class DoctorWatch {
   }
 
   async run(): Promise<ExitCode> {
+    try {
+      return await this.watch();
+    } finally {
+      await this.followed?.close();
+    }
+  }
+
+  private async watch(): Promise<ExitCode> {
     void this.untilInterrupted();
     while (!this.isStopped) {
       const beganMs = performance.now();
@@ -56,15 +70,38 @@ class DoctorWatch {
     this.isStopped = true;
   }
 
+  /** The cluster is listed once, and heard of from there. */
+  private async follow(kubeconfig: string): Promise<FollowedCluster> {
+    const { FollowedCluster: Followed } = await import("./followed-cluster.ts");
+    this.followed ??= await Followed.open(kubeconfig);
+    return this.followed;
+  }
+
   private async look(): Promise<void> {
     const time = new Date().toISOString();
     try {
-      const { readings, logs } = await collect(this.request, this.terminal);
-      const report = await examineNodes(readings, { logs, node: this.request.node });
+      const { kubeconfig } = this.request;
+      const cluster = kubeconfig === undefined ? undefined : await this.follow(kubeconfig);
+      const { readings, logs } = await collect(
+        this.request,
+        this.terminal,
+        cluster && (() => cluster.read()),
+      );
+      this.lastReason = "";
+      const isSame =
+        logs.length === 0 &&
+        readings.length === this.seen.length &&
+        readings.every((reading, index) => reading === this.seen[index]);
+      // What is followed and has not changed says what it said.
+      const report =
+        isSame && this.report !== undefined
+          ? this.report
+          : await examineNodes(readings, { logs, node: this.request.node });
+      this.seen = readings;
+      this.report = report;
       this.checksMade = report.checksMade;
       if (!this.hasBegun) this.begin(report.nodes, time);
       for (const change of this.history.take(report, time)) this.tell(change);
-      this.lastReason = "";
     } catch (error) {
       // A server that does not answer shows nothing: what is wrong stays wrong. Without a first answer there is none to wait for.
       if (!(error instanceof Failure) || !this.hasBegun) throw error;

@@ -13,9 +13,9 @@ import { doctor as doctorWords } from "#data/words.js";
 const WORDS = doctorWords();
 
 /** Without these there is no cluster. */
-const NEEDED: readonly KubeKind[] = ["Node", "Pod", "Service", "EndpointSlice"];
+export const NEEDED: readonly KubeKind[] = ["Node", "Pod", "Service", "EndpointSlice"];
 /** These show which network a twin has; who may not list them has no proof by packets, perhaps. */
-const OF_NETWORKS: readonly KubeKind[] = ["ConfigMap", "DaemonSet"];
+export const OF_NETWORKS: readonly KubeKind[] = ["ConfigMap", "DaemonSet"];
 /** What else decides about packets. */
 const OF_PACKETS: readonly KubeKind[] = ["Namespace", "NetworkPolicy"];
 
@@ -39,6 +39,17 @@ interface ListedCluster {
   readonly left: readonly LeftKind[];
 }
 
+/** What an API server says, and what to do then. */
+export function failureOf({ code, message }: KubeError): Failure {
+  return new Failure(code, message, WORDS.adviceKubeconfig);
+}
+
+/** A list as `kubectl get -o json` prints it, an object a line. */
+export function listText(items: readonly KubeObject[]): string {
+  const lines = items.map((each) => JSON.stringify(each)).join(",\n");
+  return `{"apiVersion":"v1","kind":"List","items":[\n${lines}\n]}\n`;
+}
+
 /** @throws Failure when the server cannot be reached, or does not let list what is needed. */
 async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Promise<ListedCluster> {
   try {
@@ -50,8 +61,11 @@ async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Pro
         const file = `${source.address}/${KINDS[kind].plural}`;
         try {
           const { items } = await source.list(kind);
-          const text = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-          listed.push({ file, text, placeOf: (each) => objectPath(each.kind, each.metadata) });
+          listed.push({
+            file,
+            text: listText(items),
+            placeOf: (each) => objectPath(each.kind, each.metadata),
+          });
         } catch (error) {
           if (!(error instanceof KubeError) || NEEDED.includes(kind)) throw error;
           left.push({ file, line: 1, reason: error.message });
@@ -63,14 +77,17 @@ async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Pro
     }
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    throw new Failure(error.code, error.message, WORDS.adviceKubeconfig);
+    throw failureOf(error);
   }
 }
 
-/** What doctor compares. @param kubeconfig the path of a kubeconfig. */
-export async function readCluster(
-  kubeconfig: string,
-): Promise<Pick<ListedCluster, "left"> & { readonly readings: readonly FileReading[] }> {
+/** What doctor compares. */
+export interface ReadCluster extends Pick<ListedCluster, "left"> {
+  readonly readings: readonly FileReading[];
+}
+
+/** @param kubeconfig the path of a kubeconfig. */
+export async function readCluster(kubeconfig: string): Promise<ReadCluster> {
   const { listed, left } = await listCluster(kubeconfig, OF_NETWORKS);
   const readings = listed.map(
     ({ file, text, placeOf }) => new FileReading(new SourceText(file, text), placeOf),
