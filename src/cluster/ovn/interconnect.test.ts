@@ -1,4 +1,4 @@
-// Each node a zone of its own, with databases of its own: what nodes agree on are keys (control-planes.md §4.6; ovn-nb(5),
+// Each node a zone of its own, with databases of its own: what nodes agree on are keys (ovn-nb(5),
 // `requested-tnl-key`, ports of type `remote`).
 import { describe, expect, it } from "vitest";
 import type { OvsdbOperation, OvsdbRow } from "#contracts/ovsdb/client.ts";

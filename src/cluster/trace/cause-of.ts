@@ -173,7 +173,7 @@ function nodeWithMacGuard(cluster: Cluster, { from, to }: FollowedAttempt): stri
   return guarded?.node.spec.name;
 }
 
-/** The logical port that lets nothing out of the pod, whose MAC is not that of the port (control-planes.md §4.5, CP-O46). */
+/** The logical port that lets nothing out of the pod, whose MAC is not that of the port (control-planes.md §4.5). */
 function portSecurityAgainst({ ovn }: Cluster, sender: ClusterPod | undefined): Cause | undefined {
   const found = sender?.compartment.interfaceOf(sender.address);
   if (ovn === undefined || sender === undefined || found === undefined) return undefined;

@@ -49,7 +49,7 @@ beforeEach(async () => {
         asked.push(request);
         const result = answers[method] ?? ANSWERS[method];
         if (method === ending) socket.destroy();
-        // An error has no result (control-planes.md §5.1).
+        // With an error ovsdb-server 3.1 leaves the result out.
         else if (typeof result === "string") socket.write(JSON.stringify({ id, error: result }));
         else socket.write(JSON.stringify({ id, result, error: null }));
       }

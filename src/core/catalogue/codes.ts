@@ -474,6 +474,8 @@ export const KNOWLEDGE_CODES = [
   // Logical flows of OVN.
   "ovn-database-unreadable",
   "ovn-flow-refused",
+  "ovn-mtu-invalid",
+  "ovn-mtu-too-large",
   "ovn-packet-dropped",
   // Broken nodes.
   "default-routes-doubled",

@@ -24,6 +24,11 @@ spec:
 `;
 }
 
+/** Of pods and of machines, as `oc patch Network.operator.openshift.io` writes it. */
+function migration(pods: number, machines: number): string {
+  return `${network("")}  migration: { mtu: { network: { from: 1400, to: ${pods} }, machine: { to: ${machines} } } }\n`;
+}
+
 const HYBRID = "hybridClusterNetwork: [{ cidr: 10.132.0.0/14, hostPrefix: 23 }]";
 const MAC = "hybrid-overlay-distributed-router-gateway-mac: 00-15-5D-7B-E7-D2";
 const ONE = node("a", "linux", `node-subnets: '{"default":["10.130.0.0/23","fd01:0:0:2::/64"]}'`);
@@ -78,6 +83,34 @@ describe("what lint says of", () => {
       [network(`hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 6081 }`)],
       ["hybrid-overlay-port-unsupported: port 6081 is that of GENEVE on the Linux nodes"],
     ],
+    // The numbers of the operator's own tests (openshift/cluster-network-operator#1276).
+    ["a migration as OpenShift's documentation has it", [migration(9_000, 9_100)], []],
+    [
+      "one that leaves too little for outer headers",
+      [migration(1_500, 1_500)],
+      ["ovn-mtu-too-large: 1500 bytes for pods leave 0 of 1500 for outer headers"],
+    ],
+    [
+      "one byte too many",
+      [migration(1_401, 1_500)],
+      ["ovn-mtu-too-large: 1401 bytes for pods leave 99 of 1500 for outer headers"],
+    ],
+    [
+      "an MTU that is none",
+      [network("mtu: 100")],
+      ["ovn-mtu-invalid: an MTU is 576 to 65536 bytes here, and not 100"],
+    ],
+    [
+      "one that IPv6 cannot have",
+      [
+        network("mtu: 1200").replace(
+          "hostPrefix: 23 }]",
+          "hostPrefix: 23 }, { cidr: fd01::/48, hostPrefix: 64 }]",
+        ),
+      ],
+      ["ovn-mtu-invalid: an MTU is 1280 to 65536 bytes here, and not 1200"],
+    ],
+    ["none written, or 0", [network("mtu: 0"), network("mtu: null")], []],
     [
       "a port that GENEVE has left",
       [network(`genevePort: 9000, hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 6081 }`)],

@@ -56,6 +56,20 @@ ${lines}`,
 
 const ROUTER_MAC = "k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac: 00-15-5D-7B-E7-D2";
 
+/** A migration of the MTU, of pods and of machines. */
+function mtu(pods: string, machines: string): ExampleInput {
+  return oneFile(
+    "network.yaml",
+    `apiVersion: operator.openshift.io/v1
+kind: Network
+metadata: { name: cluster }
+spec:
+  migration:
+    mtu: { network: { from: 1400, ${pods} }, machine: { ${machines} } }
+`,
+  );
+}
+
 /** A Windows node of OpenShift as a dump has it, with the Network of its cluster. */
 function registered(name: string, range: string, mac: string, mark = ""): ExampleInput {
   return oneFile(
@@ -152,5 +166,7 @@ export const PROVIDER_EXAMPLES: ExampleTable = {
     bad: registered("name: win-1", "10.144.0.0/23", ROUTER_MAC, "«"),
     good: registered("name: win-1", "10.132.0.0/23", ROUTER_MAC),
   },
+  "ovn-mtu-too-large": { bad: mtu("«to: 1500", "to: 1500"), good: mtu("to: 1400", "to: 1500") },
+  "ovn-mtu-invalid": { bad: mtu("«to: 500", "to: 1500"), good: mtu("to: 1400", "to: 1500") },
   "eks-windows-addresses-off": { bad: eks("false", "«"), good: eks("true", "") },
 };

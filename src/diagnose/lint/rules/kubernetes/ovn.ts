@@ -162,4 +162,45 @@ const PORT: LintRule = {
   },
 };
 
-export const OVN_RULES: readonly LintRule[] = [OVERLAP, OUTSIDE, MISSING, PORT];
+/** What the operator keeps free for outer headers, and what it lets an MTU be (openshift/cluster-network-operator#1276). */
+const OVERHEAD = 100;
+const LEAST_MTU = { 4: 576, 6: 1_280 } as const;
+const MOST_MTU = 65_536;
+const TARGET: LintPath = ["spec", "migration", "mtu", "network", "to"];
+const MACHINE: LintPath = ["spec", "migration", "mtu", "machine", "to"];
+
+const MTU: LintRule = {
+  code: "ovn-mtu-too-large",
+  applies: ["kubernetes"],
+  objects: ["Network.operator.openshift.io"],
+  *check({ value }): Iterable<RuleFinding> {
+    if (textAt(value, "spec", "defaultNetwork", "type") === "OpenShiftSDN") return;
+    const [pods, machine] = [numberAt(value, ...TARGET), numberAt(value, ...MACHINE)];
+    if (pods === undefined || machine === undefined || machine >= pods + OVERHEAD) return;
+    yield {
+      at: { path: TARGET },
+      message: `${pods} bytes for pods leave ${machine - pods} of ${machine} for outer headers`,
+      fix: `Write ${machine - OVERHEAD} or less, or give the machines ${pods + OVERHEAD}.`,
+    };
+  },
+};
+
+const MTU_RANGE: LintRule = {
+  code: "ovn-mtu-invalid",
+  applies: ["kubernetes"],
+  objects: ["Network.operator.openshift.io"],
+  *check({ value }): Iterable<RuleFinding> {
+    const hasIpv6 = clusterRanges(value, ["spec", "clusterNetwork"]).some(
+      ({ address }) => typeof address === "bigint",
+    );
+    const least = LEAST_MTU[hasIpv6 ? 6 : 4];
+    for (const path of [["spec", "defaultNetwork", "ovnKubernetesConfig", "mtu"], TARGET, MACHINE]) {
+      const mtu = numberAt(value, ...path);
+      // 0 is how the field is left out.
+      if (mtu === undefined || mtu === 0 || (mtu >= least && mtu <= MOST_MTU)) continue;
+      yield { at: { path }, message: `an MTU is ${least} to ${MOST_MTU} bytes here, and not ${mtu}` };
+    }
+  },
+};
+
+export const OVN_RULES: readonly LintRule[] = [OVERLAP, OUTSIDE, MISSING, PORT, MTU, MTU_RANGE];
