@@ -1,8 +1,11 @@
 // Debian's ovn-central for tests: databases on sockets of a temporary folder, ovn-northd between them, ovn-trace beside.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type Socket, createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { JsonMessages } from "#contracts/ovsdb/json-messages.ts";
 
 const TABLES = [
   "Datapath_Binding",
@@ -27,7 +30,57 @@ function run(program: string, options: readonly string[], input?: string): strin
   });
 }
 
+/** Look-ups of one packet, and of one copy in each of a few ports. */
+const LOOKUPS_MAX = 64;
+const PACKETS_PER_TRACER = 100;
+
+/** An ovn-trace that stays. It is asked over its control socket, in JSON-RPC. */
+class Tracer {
+  asked = 0;
+  private readonly socket: Socket;
+  private readonly answers: ((answer: { result?: unknown; error?: unknown }) => void)[] = [];
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    const messages = new JsonMessages();
+    socket.setEncoding("utf8");
+    socket.on("data", (piece) => {
+      for (const message of messages.take(String(piece)))
+        this.answers.shift()?.(message as { result?: unknown });
+    });
+    // It ends with a failed assertion at some packets: that is an answer, too; and by our exit.
+    socket.on("error", () => undefined);
+    socket.on("close", () =>
+      this.answers.splice(0).forEach((answer) => answer({ error: "ovn-trace has ended" })),
+    );
+  }
+
+  static async connect(path: string): Promise<Tracer> {
+    const socket = createConnection({ path });
+    await once(socket, "connect");
+    return new Tracer(socket);
+  }
+
+  /** @throws Error with what ovn-trace said */
+  async trace(datapath: string, microflow: string): Promise<string> {
+    this.asked += 1;
+    const request = { id: 1, method: "trace", params: [datapath, microflow] };
+    const { result, error } = await new Promise<{ result?: unknown; error?: unknown }>((resolve) => {
+      this.answers.push(resolve);
+      this.socket.write(JSON.stringify(request));
+    });
+    if (typeof result === "string") return result;
+    throw new Error(String(error));
+  }
+
+  close(): void {
+    this.socket.end(JSON.stringify({ id: 1, method: "exit", params: [] }));
+  }
+}
+
 export class OvnCentral {
+  private readonly tracers = new Map<string, Tracer>();
+  private started = 0;
   private readonly folder = mkdtempSync(join(tmpdir(), "mullion-ovn-"));
 
   constructor() {
@@ -109,12 +162,38 @@ export class OvnCentral {
     return readFileSync(this.path(name));
   }
 
-  trace(datapath: string, microflow: string, options: readonly string[]): string {
-    return run("ovn-trace", [`--db=${this.socket("sb")}`, ...options, datapath, microflow]);
+  /**
+   * What ovn-trace prints. One that stays has the database already, where a process for each packet reads it (ovn-trace(8), "Daemon
+   * mode"). It takes states and back ends at its start alone and uses them up packet by packet: it is asked where all look-ups find one
+   * state, and one back end is chosen.
+   */
+  async trace(datapath: string, microflow: string, options: readonly string[]): Promise<string> {
+    const each = [...new Set(options)];
+    const kinds = new Set(each.map((option) => option.split("=")[0]));
+    if (kinds.size < each.length)
+      return run("ovn-trace", [`--db=${this.socket("sb")}`, ...options, datapath, microflow]);
+    const key = each.join(" ");
+    let tracer = this.tracers.get(key);
+    if (tracer === undefined || tracer.asked >= PACKETS_PER_TRACER) {
+      tracer?.close();
+      tracer = await this.startTracer(each);
+      this.tracers.set(key, tracer);
+    }
+    return tracer.trace(datapath, microflow);
+  }
+
+  private async startTracer(options: readonly string[]): Promise<Tracer> {
+    const name = `trace-${this.started++}`;
+    const times = PACKETS_PER_TRACER * LOOKUPS_MAX;
+    const all = options.flatMap((option) => Array.from({ length: times }, () => option));
+    this.daemon("ovn-trace", name, `--db=${this.socket("sb")}`, ...all);
+    return Tracer.connect(join(this.folder, `${name}.ctl`));
   }
 
   stop(): void {
-    for (const name of ["northd", "sb", "nb"]) {
+    for (const tracer of this.tracers.values()) tracer.close();
+    const tracers = Array.from({ length: this.started }, (_, index) => `trace-${index}`);
+    for (const name of [...tracers, "northd", "sb", "nb"]) {
       try {
         process.kill(Number(readFileSync(join(this.folder, `${name}.pid`), "utf8")));
       } catch {

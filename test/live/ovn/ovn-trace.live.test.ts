@@ -24,7 +24,7 @@ import { toSouthbound } from "#dataplane/ovs/southbound.ts";
 import { OvnCentral } from "./ovn-central.ts";
 import { type Source, TOPOLOGIES, type Topology } from "./topologies.ts";
 
-const PACKETS = Number(process.env["PACKETS"] ?? 250);
+const PACKETS = Number(process.env["PACKETS"] ?? 1_000);
 const SEED = Number(process.env["SEED"] ?? 24) % 0x7fff_ffff;
 
 const CHOICES_MAX = 40;
@@ -304,15 +304,19 @@ interface Traced {
  * ovn-trace chooses back ends by chance: what it is told of one, it takes at the first `ct_lb_mark` that has none, before that
  * which has them. So it is asked until it has chosen as we did.
  */
-function answerOf(askTrace: () => Traced, flows: readonly string[], isCut: boolean): Traced {
-  let answer = askTrace();
+async function answerOf(
+  askTrace: () => Promise<Traced>,
+  flows: readonly string[],
+  isCut: boolean,
+): Promise<Traced> {
+  let answer = await askTrace();
   const isSame = (): boolean => {
     if (isCut) answer = { ...answer, flows: answer.flows.slice(0, flows.length) };
     return answer.flows.join() === flows.join();
   };
   const mayChoose = flows.some((flow) => flow.startsWith("ls_in_lb ") || flow.startsWith("lr_in_dnat "));
   const triesMax = mayChoose ? CHOICES_MAX : 0;
-  for (let tries = 0; !isSame() && tries < triesMax; tries++) answer = askTrace();
+  for (let tries = 0; !isSame() && tries < triesMax; tries++) answer = await askTrace();
   return answer;
 }
 
@@ -353,7 +357,7 @@ describe.each(TOPOLOGIES)("$name", (topology) => {
     central.stop();
   });
 
-  it(`ovn-trace and ours agree on ${PACKETS} random packets`, () => {
+  it(`ovn-trace and ours agree on ${PACKETS} random packets`, async () => {
     const network = new LogicalNetwork(toSouthbound(readDump(central.dump())));
     expect(network.unreadable).toEqual([]);
     const chassis = new Chassis(new Set(network.ports.keys()), new VirtualClock());
@@ -375,8 +379,8 @@ describe.each(TOPOLOGIES)("$name", (topology) => {
         count("datapaths");
         if (cut !== undefined) count(`up to ${cut}`);
         const asked = `${name} ${options.join(" ")} ${microflow}`;
-        const theirs = answerOf(
-          () => traced(central.trace(name, microflow, options)),
+        const theirs = await answerOf(
+          async () => traced(await central.trace(name, microflow, options)),
           flows,
           cut !== undefined,
         );
