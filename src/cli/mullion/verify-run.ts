@@ -22,7 +22,7 @@ import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { packageVersion } from "../installation.ts";
-import { COPY_SHARE, checkMemory, warnOfMemory } from "./cluster/memory-check.ts";
+import { COPY_SHARE, checkMemory, checkRoomToBegin, warnOfMemory } from "./cluster/memory-check.ts";
 import { type ClusterSize, type OpenedCluster, openSession } from "./cluster/open-session.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
@@ -126,6 +126,7 @@ async function raise(
   let helpers: VerifyWorkers | undefined;
   const begins = (size: ClusterSize): void => {
     warnOfMemory(size, MORE_MEMORY, terminal);
+    checkRoomToBegin(size, MORE_MEMORY);
     // What was piped in and is too long for one text is read once.
     const isOnce = inputs.some((input) => isLong(input) && input.name === STANDARD_INPUT);
     const count = isOnce ? 0 : workersBeside(size, workers);

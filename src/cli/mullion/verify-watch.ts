@@ -12,7 +12,7 @@ import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 import { formatVerification, keptText, verdictLine } from "#diagnose/verify-text/format-verify.ts";
 import { type ClusterTarget, connectRunning } from "./cluster/cluster-target.ts";
-import { CHECKED_EVERY, COPY_SHARE, checkMemory, warnOfMemory } from "./cluster/memory-check.ts";
+import { COPY_SHARE, checkMemory, checkRoomToBegin, warnOfMemory } from "./cluster/memory-check.ts";
 import { type OpenReport, openSession } from "./cluster/open-session.ts";
 import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { reportFailure } from "./failure.ts";
@@ -94,13 +94,10 @@ class WatchedFiles implements Watched {
       begins: (size) => {
         if (!this.isWarned) warnOfMemory(size, WORDS.adviceMoreMemoryAlone, this.terminal);
         this.isWarned = true;
+        checkRoomToBegin(size, WORDS.adviceMoreMemoryAlone);
       },
       progress: (text, done, total) => {
-        if (done % CHECKED_EVERY === 0)
-          checkMemory(
-            `while the cluster comes up (${text}, ${done} of ${total})`,
-            WORDS.adviceMoreMemoryAlone,
-          );
+        checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, WORDS.adviceMoreMemoryAlone);
       },
     };
   }

@@ -7,8 +7,8 @@ import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { processLog } from "../process-log.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { Terminal } from "../terminal.ts";
-import { CHECKED_EVERY, checkMemory } from "./memory-check.ts";
-import { openSession } from "./open-session.ts";
+import { checkMemory, checkRoomToBegin } from "./memory-check.ts";
+import { type ClusterSize, openSession } from "./open-session.ts";
 import { ProgressLine } from "../progress-line.ts";
 import { commands } from "#data/words.js";
 
@@ -21,12 +21,13 @@ export async function connectInputs(
   overrides: FileOverrides = {},
 ): Promise<ControlClient> {
   const line = new ProgressLine(terminal);
+  const advice = WORDS.adviceMoreMemoryAlone;
+  const begins = (size: ClusterSize): void => checkRoomToBegin(size, advice);
   const progress = (text: string, done: number, total: number): void => {
-    if (done % CHECKED_EVERY === 0)
-      checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, WORDS.adviceMoreMemoryAlone);
+    checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, advice);
     line.raised(text, done, total);
   };
-  const opened = await openSession(inputs, { progress }, overrides, "when asked");
+  const opened = await openSession(inputs, { begins, progress }, overrides, "when asked");
   line.end();
   const { session, readManifests, verify, input } = opened;
   reportFindings(opened, LEFT_OUT, terminal);

@@ -1,5 +1,6 @@
 /** Whether the memory of this process will do, said before it is used up. */
-import { getHeapSpaceStatistics } from "node:v8";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Failure } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ClusterSize, heapLimit } from "./open-session.ts";
@@ -7,13 +8,13 @@ import { commands } from "#data/words.js";
 
 const WORDS = commands();
 
+const MIB = 2 ** 20;
+
 /** Node clears up before it is full; what is still there above this share is needed. */
 const FULL = 0.93;
 
-/** Looking at the memory costs as much as a step of a small cluster. */
-export const CHECKED_EVERY = 20;
-
-const MIB = 2 ** 20;
+/** Kept free in a small memory, too: objects that are taken in between two looks, and what Node needs to clear up. */
+const STEP_BYTES = 16 * MIB;
 
 /** What a raised cluster keeps, measured: of itself, of each node and pod, of each Service and pod on each node. */
 const BASE_BYTES = 26 * MIB;
@@ -21,6 +22,10 @@ const NODE_BYTES = 0.115 * MIB;
 const POD_BYTES = 44 * 1_024;
 const SERVICE_ON_NODE_BYTES = 2.6 * 1_024;
 const POD_ON_NODE_BYTES = 180;
+
+/** What a node and a pod keep while the node waits to be asked for, measured. */
+const WAITING_NODE_BYTES = 0.13 * MIB;
+const WAITING_POD_BYTES = 11 * 1_024;
 
 /** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
 export const COPY_SHARE = 0.35;
@@ -61,6 +66,42 @@ export function checkRoom(size: ClusterSize, nodes: number): void {
   );
 }
 
+function usedBytes(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith("new_"));
+  return spaces.reduce((sum, { space_used_size: size }) => sum + size, 0);
+}
+
+/** Takes seconds where gigabytes are in use. */
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc()");
+}
+
+/**
+ * Of a cluster whose input is read: whether it has room to come up, if its machines wait to be asked for. Its objects are
+ * taken in without a pause in which {@link checkMemory} could look.
+ * @throws Failure when it has not.
+ */
+export function checkRoomToBegin(size: ClusterSize, advice: string): void {
+  const { nodes, pods } = size;
+  const limit = heapLimit();
+  const needed = (): number => (usedBytes() + nodes * WAITING_NODE_BYTES + pods * WAITING_POD_BYTES) / FULL;
+  if (needed() < limit) return;
+  collectGarbage();
+  const neededBytes = needed();
+  if (neededBytes < limit) return;
+  throw new Failure(
+    "memory-nearly-full",
+    WORDS.noRoomToBegin({
+      nodes,
+      pods,
+      neededMebibytes: mebibytes(neededBytes),
+      limitMebibytes: mebibytes(limit),
+    }),
+    advice,
+  );
+}
+
 /**
  * Says that the memory will not do, before Node ends the process without a word.
  * @param advice what to do then.
@@ -68,10 +109,9 @@ export function checkRoom(size: ClusterSize, nodes: number): void {
  * @throws Failure when it will not.
  */
 export function checkMemory(when: string, advice: string, more = 0): void {
-  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith("new_"));
-  const used = spaces.reduce((sum, { space_used_size: size }) => sum + size, 0);
+  const used = usedBytes();
   const limit = heapLimit();
-  if (used * (1 + more) < limit * FULL) return;
+  if (used * (1 + more) < Math.min(limit * FULL, limit - STEP_BYTES)) return;
   throw new Failure(
     "memory-nearly-full",
     WORDS.memoryNearlyFull({ when, usedMebibytes: mebibytes(used), limitMebibytes: mebibytes(limit) }),
