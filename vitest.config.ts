@@ -15,6 +15,12 @@ const NODE_LOADER = { viteModuleRunner: false, nodeLoader: false };
 const YOUNG_OBJECTS = "--max-semi-space-size=64";
 
 /**
+ * Of tests with processes, kernels, browsers and Wine, on a machine that does other things besides: chance does not come
+ * again, a fault of ours does. What passed only then is listed at the end of the check (`tools/count-tests.mjs`).
+ */
+const SECOND_ATTEMPT = { retry: 1 };
+
+/**
  * `unit`: tables, walks, properties and small fixed-seed slices; at most two minutes on two cores.
  * `long`: fuzz, random sequences and crash loops, with the seed printed.
  * `live`: what needs root, a namespace, or a program from Debian.
@@ -57,6 +63,7 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "long",
+          ...SECOND_ATTEMPT,
           include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
           setupFiles: ["test/given-seed.ts", COUNT],
           experimental: NODE_LOADER,
@@ -67,6 +74,7 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "live",
+          ...SECOND_ATTEMPT,
           include: ["src/**/*.live.test.ts", "test/live/**/*.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 120_000,
@@ -76,6 +84,7 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "package",
+          ...SECOND_ATTEMPT,
           include: ["test/package/**/*.package.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 180_000,
@@ -84,6 +93,7 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "ui",
+          ...SECOND_ATTEMPT,
           include: ["test/ui/**/*.ui.test.ts"],
           setupFiles: [COUNT],
           experimental: NODE_LOADER,
@@ -96,14 +106,13 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "wine",
+          ...SECOND_ATTEMPT,
           include: ["test/wine/**/*.wine.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 120_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
-          // Now and then Wine ends a program with a signal while that leaves, on a busy machine. A fault of ours comes again.
-          retry: 1,
           // What a program under Wine wrote is the only trace of why it failed.
           chaiConfig: { truncateThreshold: 2_000 },
         },

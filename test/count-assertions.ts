@@ -10,6 +10,8 @@ declare module "vitest" {
   interface TaskMeta {
     /** What the test asserted, and the project that it belongs to. */
     asserted?: { readonly project: string; readonly assertions: number; readonly runs: number };
+    /** Attempts that failed before this one. */
+    failedBefore?: number;
   }
 }
 
@@ -24,6 +26,8 @@ function countAssertions(): void {
     const { assertionCalls } = expect.getState();
     task.meta.asserted = { project: task.file.projectName ?? "", assertions: assertionCalls, runs };
     runs = 0;
+    const failedBefore = task.result?.retryCount ?? 0;
+    if (failedBefore > 0) task.meta.failedBefore = failedBefore;
   });
 }
 
