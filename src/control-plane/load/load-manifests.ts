@@ -111,7 +111,7 @@ class Loader {
   private readonly policies: PassedPolicy[] = [];
   private readonly configurations: LoadedConfiguration[] = [];
   private readonly places = new Map<string, Origin>();
-  private readonly reader = new PlainYamlReader(true);
+  private readonly reader = new PlainYamlReader();
   private isFull = false;
   /** Made for the first object that no API server has shown. */
   private unknownFields: UnknownFields | undefined;

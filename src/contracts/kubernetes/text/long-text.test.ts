@@ -208,8 +208,8 @@ describe("a text that is read in chunks", () => {
             const pieces = [...plain];
             expect({ text, pieces: shown(pieces, 60) }).toEqual(expected);
             for (const { bytes, text: part } of pieces.slice(1))
-              expect(new PlainYamlReader(false).readBytes(bytes ?? new Uint8Array())).toEqual(
-                new PlainYamlReader(false).read(part),
+              expect(new PlainYamlReader().readBytes(bytes ?? new Uint8Array())).toEqual(
+                new PlainYamlReader().read(part),
               );
           }
           fc.pre(plain !== undefined);

@@ -19,7 +19,7 @@ function holdAlike(text: string): void {
   if (plain === undefined) return;
   expect({ text, reading: readAnyYaml(text) }).toEqual({ text, reading: { values: [plain.value] } });
   const paths = pathsIn(plain.value);
-  const offsets = new PlainYamlReader(false).offsets(text, paths);
+  const offsets = new PlainYamlReader().offsets(text, paths);
   expect({ text, offsets }).toEqual({ text, offsets: offsetsInAnyYaml(text, paths) });
 }
 
@@ -191,7 +191,7 @@ describe("the short way through YAML", () => {
   });
 
   it("remembers scalars from text to text and takes each for what it is", () => {
-    const reader = new PlainYamlReader(true);
+    const reader = new PlainYamlReader();
     const texts = [
       "a: 1\n",
       'a: "1"\n',

@@ -69,29 +69,29 @@ function nameOf(written: string): unknown {
   return /^["']/.test(written) ? written.slice(1, -1) : written;
 }
 
-/** Places in each table, a power of two: more than a dump has scalars that come again, and enough for one text. */
-const [DUMP_SCALARS, TEXT_SCALARS] = [16_384, 16] as const;
+/** Places in a table, powers of two: at first, and at most: more than a dump has scalars that come again. */
+const [PLACES_MIN, PLACES_MAX] = [32, 16_384] as const;
+const GROWTH = 8;
 
-/** Scalars by their bytes, the latest of each place in the table. */
+/** Scalars by their bytes, the latest of each place in the table, which grows with what it is asked for. */
 class ScalarTable {
-  private readonly written: string[];
-  private readonly values: unknown[];
-  private readonly mask: number;
+  private written: string[] = [];
+  private values: unknown[] = [];
+  private length = PLACES_MIN / GROWTH;
+  private misses = 0;
   private readonly decoder = new TextDecoder();
   private readonly valueOf: (text: string) => unknown;
 
-  constructor(length: number, valueOf: (text: string) => unknown) {
-    this.written = Array.from({ length }, () => "");
-    this.values = Array.from({ length });
-    this.mask = length - 1;
+  constructor(valueOf: (text: string) => unknown) {
     this.valueOf = valueOf;
+    this.grow();
   }
 
   /** The value of the scalar whose bytes lie from `start` to before `end`. Throws for what is not plain. */
   at(bytes: Uint8Array, start: number, end: number): unknown {
     let hash = end - start;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01_00_01_93);
-    const slot = (hash ^ (hash >>> 15)) & this.mask;
+    const slot = (hash ^ (hash >>> 15)) & (this.length - 1);
     const known = this.written[slot] ?? "";
     if (known.length === end - start && end > start) {
       let at = 0;
@@ -102,7 +102,16 @@ class ScalarTable {
     const value = this.valueOf(text);
     this.written[slot] = text;
     this.values[slot] = value;
+    this.misses += 1;
+    if (this.misses > this.length && this.length < PLACES_MAX) this.grow();
     return value;
+  }
+
+  private grow(): void {
+    this.length *= GROWTH;
+    this.misses = 0;
+    this.written = Array.from({ length: this.length }, () => "");
+    this.values = Array.from({ length: this.length });
   }
 }
 
@@ -111,8 +120,8 @@ type Places = Map<unknown, Map<string, number> | number[]>;
 
 /** Reads one text after the other. What it remembers are scalars; they change no result. */
 export class PlainYamlReader {
-  private readonly names: ScalarTable;
-  private readonly scalars: ScalarTable;
+  private readonly names = new ScalarTable(nameOf);
+  private readonly scalars = new ScalarTable(scalarOf);
   private readonly encoder = new TextEncoder();
   private readonly decoder = new TextDecoder();
   /** For texts that come as strings. */
@@ -127,12 +136,6 @@ export class PlainYamlReader {
   private indent = 0;
   /** Where the line behind it begins. */
   private next = 0;
-
-  constructor(isForDump: boolean) {
-    const length = isForDump ? DUMP_SCALARS : TEXT_SCALARS;
-    this.names = new ScalarTable(length, nameOf);
-    this.scalars = new ScalarTable(length, scalarOf);
-  }
 
   /** The value of a YAML text that is plain throughout; undefined when the library must read it. */
   read(text: string): { readonly value: unknown } | undefined {
@@ -374,5 +377,5 @@ function offsetIn(contents: unknown, path: FieldPath | undefined, places: Places
 
 /** The same for one text. */
 export function readPlainYaml(text: string): { readonly value: unknown } | undefined {
-  return new PlainYamlReader(false).read(text);
+  return new PlainYamlReader().read(text);
 }

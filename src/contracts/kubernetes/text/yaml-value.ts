@@ -243,7 +243,7 @@ class PlainValues {
 }
 
 /** The values of a YAML text, or what is wrong with it. `reader`: one for all the texts of a dump. */
-export function readYaml(text: string, reader: PlainYamlReader = new PlainYamlReader(false)): ValueReading {
+export function readYaml(text: string, reader: PlainYamlReader = new PlainYamlReader()): ValueReading {
   const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : reader.read(text);
   return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
 }
@@ -304,7 +304,7 @@ function offsetIn(contents: ParsedNode | null, path: FieldPath | undefined): num
 export function offsetsOf(
   text: string,
   paths: readonly (FieldPath | undefined)[],
-  reader: PlainYamlReader = new PlainYamlReader(false),
+  reader: PlainYamlReader = new PlainYamlReader(),
 ): readonly number[] {
   if (text.length > LIMITS.manifestDocumentCharactersMax) return offsetsInAnyYaml(text, paths);
   const inJson = /^\s*[[{]/.test(text) ? offsetsInJson(text, paths) : undefined;
