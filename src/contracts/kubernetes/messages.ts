@@ -21,13 +21,26 @@ function fieldOf(row: string): MessageField {
   return { number: Number(number), name, type, form: FORMS[mark as keyof typeof FORMS] };
 }
 
-/** The fields of each message by its name, `apps/v1.Deployment`. Reads the table anew. */
-export function readMessages(): ReadonlyMap<string, readonly MessageField[]> {
-  const table = CheckedFields.ofTable(kubeProtobuf());
-  return new Map(
-    table.names().map((name) => {
-      const rows = table.text(name);
-      return [name, rows === "" ? [] : rows.split(", ").map(fieldOf)] as const;
-    }),
-  );
+/** Messages by their names, `apps/v1.Deployment`. The rows of one are read when it is asked for. */
+export class Messages {
+  private readonly table = CheckedFields.ofTable(kubeProtobuf());
+  private readonly known = new Map<string, readonly MessageField[]>();
+
+  names(): readonly string[] {
+    return this.table.names();
+  }
+
+  has(message: string): boolean {
+    return this.table.has(message);
+  }
+
+  /** None of a message that there is not. */
+  fieldsOf(message: string): readonly MessageField[] {
+    const known = this.known.get(message);
+    if (known !== undefined) return known;
+    const rows = this.has(message) ? this.table.text(message) : "";
+    const fields = rows === "" ? [] : rows.split(", ").map(fieldOf);
+    this.known.set(message, fields);
+    return fields;
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { type Fields, isFields } from "#core/base/json.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { type MessageField, readMessages } from "./messages.ts";
+import { type MessageField, Messages } from "./messages.ts";
 import { type FieldPath, below, formatPath } from "./text/field-path.ts";
 import { contracts } from "#data/words.js";
 
@@ -42,7 +42,7 @@ interface Place {
 }
 
 export class UnknownFields {
-  private readonly messages = readMessages();
+  private readonly messages = new Messages();
   private readonly known = new Map<string, ReadonlyMap<string, MessageField>>();
 
   /** The fields of an object that its kind, in its version, does not have; none for a kind without a description. */
@@ -59,9 +59,9 @@ export class UnknownFields {
   private fieldsOf(message: string): ReadonlyMap<string, MessageField> {
     const known = this.known.get(message);
     if (known !== undefined) return known;
-    const fields = (this.messages.get(message) ?? []).flatMap((field) =>
-      field.form === "inline" ? [...this.fieldsOf(field.type).values()] : [field],
-    );
+    const fields = this.messages
+      .fieldsOf(message)
+      .flatMap((field) => (field.form === "inline" ? [...this.fieldsOf(field.type).values()] : [field]));
     const byName = new Map(fields.map((field) => [field.name, field]));
     this.known.set(message, byName);
     return byName;

@@ -4,7 +4,7 @@ import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { KubeApi } from "./api-app.node.ts";
 import { fieldDescriptions } from "./openapi.ts";
-import { readMessages } from "#contracts/kubernetes/messages.ts";
+import { Messages } from "#contracts/kubernetes/messages.ts";
 
 const api = new KubeApi({
   source: new MemoryKubeSource(start("", { clusterCIDRs: [] })),
@@ -130,9 +130,9 @@ describe("descriptions", () => {
   });
 
   it("are short, and none is of a field that is gone", () => {
-    const messages = readMessages();
+    const messages = new Messages();
     for (const [message, fields] of fieldDescriptions()) {
-      const known = (messages.get(message) ?? []).map(({ name }) => name);
+      const known = messages.fieldsOf(message).map(({ name }) => name);
       expect(
         [...fields.keys()].filter((name) => name !== "" && !known.includes(name)),
         message,

@@ -6,7 +6,7 @@
 import { encodeUtf8 } from "#core/base/encodings.ts";
 import { apiFields } from "#data/facts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
-import { readMessages } from "#contracts/kubernetes/messages.ts";
+import { Messages } from "#contracts/kubernetes/messages.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 import { controlPlane } from "#data/words.js";
 
@@ -98,7 +98,7 @@ class Schemas {
   readonly built = new Map<string, OpenApiSchema>();
   private readonly version: OpenApiVersion;
   private readonly descriptions = fieldDescriptions();
-  private readonly messages = readMessages();
+  private readonly messages = new Messages();
 
   constructor(version: OpenApiVersion) {
     this.version = version;
@@ -119,7 +119,7 @@ class Schemas {
   }
 
   private propertiesOf(message: string): readonly (readonly [string, OpenApiSchema])[] {
-    return (this.messages.get(message) ?? []).flatMap(({ name, type, form }) => {
+    return this.messages.fieldsOf(message).flatMap(({ name, type, form }) => {
       if (form === "inline") return this.propertiesOf(type);
       const value = this.typeOf(type);
       const description = this.describe(message, name);

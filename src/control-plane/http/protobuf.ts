@@ -5,7 +5,7 @@
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { type MessageField, readMessages } from "#contracts/kubernetes/messages.ts";
+import { type MessageField, Messages } from "#contracts/kubernetes/messages.ts";
 
 /** What every message begins with: `k8s` and a zero. */
 const MAGIC: readonly number[] = [0x6b, 0x38, 0x73, 0x00];
@@ -147,10 +147,15 @@ const ZERO_COUNTS: ReadonlySet<string> = new Set([
   "gracePeriodSeconds",
 ]);
 
+function fieldsByNumber(): ReadonlyMap<string, ReadonlyMap<number, MessageField>> {
+  const messages = new Messages();
+  const fieldsOf = (name: string): ReadonlyMap<number, MessageField> =>
+    new Map(messages.fieldsOf(name).map((field) => [field.number, field]));
+  return new Map(messages.names().map((name) => [name, fieldsOf(name)]));
+}
+
 /** The fields of each message by number. */
-const MESSAGES: ReadonlyMap<string, ReadonlyMap<number, MessageField>> = new Map(
-  [...readMessages()].map(([name, fields]) => [name, new Map(fields.map((field) => [field.number, field]))]),
-);
+const MESSAGES = fieldsByNumber();
 const NO_FIELDS: ReadonlyMap<number, MessageField> = new Map();
 
 /** A value as JSON has it; undefined for one that says nothing. */
