@@ -1578,6 +1578,7 @@ export interface PolicyEngines {
   readonly npmRefusesIpv6: Template<"at" | "cidr">;
   readonly npmRefusesNegation: Template<"at" | "operator" | "key">;
   readonly engineRefused: Template<"pod" | "detail">;
+  readonly engineCannotAsk: Template<"engine" | "detail">;
 }
 export function policyEngines(): PolicyEngines;
 

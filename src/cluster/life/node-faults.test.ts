@@ -80,6 +80,23 @@ describe("set-fault", () => {
     expect([faultsOf(), classes()]).toEqual([[undefined, undefined, undefined], before + 1]);
   });
 
+  it("an engine of NetworkPolicies that HNS does not answer is told of, and no longer when it is gone", async () => {
+    const fields = "policy: calico\npolicyNetwork: cbr0\nnetwork: { name: cbr0 }";
+    const world = await openSessionWorld(clusterText(fields), deployment("win", "windows", 2));
+    const told = (): readonly string[] =>
+      world.session.notes().flatMap(({ code, message }) => (code === "policy-engine-refused" ? [message] : []));
+    await set(world, "hns-away", true);
+    await apply(world, POLICY);
+    expect(told()).toEqual([
+      expect.stringMatching(
+        /^Calico cannot do its work, for HNS does not answer as it should: .+; rules that were written before stand \(win-1\)$/u,
+      ),
+    ]);
+    await set(world, "hns-away", false);
+    await world.session.passTime(60_000);
+    expect(told()).toEqual([]);
+  });
+
   it("is refused on Linux", async () => {
     const { session } = await openSessionWorld(clusterText());
     const change = { do: "set-fault", fault: "hns-away", isOn: true } as const;

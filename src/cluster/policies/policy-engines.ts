@@ -10,7 +10,10 @@ import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
-import type { Enforcement, NodeEnforcement } from "./enforcement.ts";
+import { ENGINE_TITLES, type Enforcement, type NodeEnforcement } from "./enforcement.ts";
+import { policyEngines } from "#data/words.js";
+
+const WORDS = policyEngines();
 
 /** Engines that share what they read of the objects. */
 interface Fleet {
@@ -101,7 +104,9 @@ export class PolicyEngines {
     } catch (error) {
       // HNS refuses (a fault of the node): what stood stands, and the next change lets the engine try again.
       if (!(error instanceof HcnError || error instanceof HcnNotFoundError)) throw error;
-      return this.cluster.enforcement?.nodes[name] ?? NOTHING;
+      const { networks, acls } = this.cluster.enforcement?.nodes[name] ?? NOTHING;
+      const message = WORDS.engineCannotAsk({ engine: ENGINE_TITLES[engine.name], detail: error.message });
+      return { networks, acls, findings: [{ code: "policy-engine-refused", message }] };
     }
   }
 }
