@@ -821,6 +821,10 @@ export interface Doctor {
   readonly rulesTwice: Template<"count" | "at">;
   readonly unnamedNode: string;
   readonly mixedNodes: Template<"names">;
+  readonly listingCutInLine: string;
+  readonly listingCutInRule: string;
+  readonly listingCutInCommand: string;
+  readonly listingCutInPort: string;
   readonly twinWithoutObjects: string;
   readonly twinNotJudged: string;
   readonly twinFailsAnyway: Template<"flow" | "summary">;

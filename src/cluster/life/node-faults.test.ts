@@ -84,7 +84,9 @@ describe("set-fault", () => {
     const fields = "policy: calico\npolicyNetwork: cbr0\nnetwork: { name: cbr0 }";
     const world = await openSessionWorld(clusterText(fields), deployment("win", "windows", 2));
     const told = (): readonly string[] =>
-      world.session.notes().flatMap(({ code, message }) => (code === "policy-engine-refused" ? [message] : []));
+      world.session
+        .notes()
+        .flatMap(({ code, message }) => (code === "policy-engine-refused" ? [message] : []));
     await set(world, "hns-away", true);
     await apply(world, POLICY);
     expect(told()).toEqual([

@@ -41,6 +41,7 @@ import {
   joinHostFacts,
   readHostFacts,
 } from "./host-facts.ts";
+import { cutOf } from "./cut-listing.ts";
 import { type ShortText, withoutRuns } from "./log-runs.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
@@ -105,6 +106,11 @@ function withoutQuoteMarks(source: SourceText): SourceText {
   return new SourceText(source.file, lines.map((line) => line.slice(indent)).join("\n"));
 }
 
+/** How many lines a text has; its last break ends one. */
+function linesIn(text: string): number {
+  return text.trimEnd().split("\n").length;
+}
+
 /** What a reader finds in a text, and in the whole of it where there is something to find. */
 function wholly<Found>(
   short: ShortText,
@@ -140,6 +146,8 @@ export class FileReading {
   readonly objects: readonly LoadedObject[];
   readonly hns: readonly DumpedObject[];
   readonly listings: readonly RuleListing[];
+  /** The listing ends before its end. */
+  readonly isListingCut: boolean;
   /** Where a list of load balancers stands that has none. */
   readonly emptyList: Place | undefined;
   readonly host: HostFacts;
@@ -159,9 +167,13 @@ export class FileReading {
     this.hns = this.objects.length > 0 ? [] : wholly(short, source, (each) => this.readHns(each));
     this.emptyList = wholly(short, source, (each) => this.findEmptyList(each)).at(0);
     this.listings = wholly(short, source, listingsIn);
+    const cut = cutOf(source.text, this.listings);
+    this.isListingCut = cut !== undefined;
     // A document of objects is nothing else; it may be long.
     const isDocument = /^\s*[[{]/u.test(source.text) && this.objects.length + this.hns.length > 0;
     this.isDump = isDocument && this.hns.length > 0;
+    if (cut !== undefined)
+      this.problems = [...this.problems, { file: source.file, line: linesIn(source.text), message: cut }];
     const lines = isDocument ? [] : short.lines();
     this.host = readHostFacts(lines);
     this.links = readLinks(lines);
@@ -321,15 +333,10 @@ const KINDS: Readonly<Record<string, KindOfEvidence>> = {
   LoadBalancer: "load balancers",
 };
 
-/** Commands end their last line; what is cut ends within one. */
-function isCut(text: string): boolean {
-  return !/\n[\t ]*$/u.test(text);
-}
-
 /** Kinds of which a file that is cut holds some. */
 function partialOf(readings: readonly FileReading[]): ReadonlySet<KindOfEvidence> {
   const cut = readings.filter(({ isPartial }) => isPartial).flatMap(({ hns }) => hns);
-  const isListingCut = readings.some(({ listings, source: { text } }) => listings.length > 0 && isCut(text));
+  const isListingCut = readings.some(({ isListingCut: isIt }) => isIt);
   return new Set([
     ...cut.flatMap(({ kind }) => KINDS[kind] ?? []),
     ...(isListingCut ? ["rules" as const] : []),
