@@ -3,6 +3,7 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import type { PodForesight } from "./pod-foresight.ts";
 import type { OvnNodeParts } from "../ovn/ovn-node.ts";
 import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 
@@ -22,6 +23,8 @@ export interface Kubelet {
    */
   addPod(pod: FilePodSpec, start?: PodStart): Promise<ClusterPod>;
   removePod(pod: ClusterPod): Promise<void>;
+  /** Decides what pods will be given that start next; undefined where they have to be asked. */
+  foresight?(): PodForesight | undefined;
   /** The node's part of ovn-kubernetes, with that plugin. */
   readonly ovn?: OvnNodeParts | undefined;
   /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
@@ -46,4 +49,13 @@ export function addHostPod(file: ClusterFile, node: ClusterNode, pod: FilePodSpe
   const { name, address } = node.spec;
   const address6 = file.ipv6?.nodes[name]?.address;
   return { spec: pod, node, compartment, address, address6, namespaceId: undefined, server };
+}
+
+/**
+ * How often a kubelet tries a sandbox that its network refuses, for as long as the next one may go otherwise. With flannel
+ * the first pod of a node fails on host-gw: host-local gives it `.2`, which the node's own leg has (kubernetes/kubernetes
+ * issue 74766). Its kubelet tries again with a new sandbox, and host-local goes on behind it.
+ */
+export function sandboxTries({ network }: ClusterFile): number {
+  return network.plugin === "flannel" ? 3 : 1;
 }

@@ -4,11 +4,10 @@
  */
 import { defined } from "#core/base/assert.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
-import { InProcessRunner, RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
 import { parseNetworkList } from "#contracts/cni/conflist.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { CniPlugin } from "#contracts/cni/plugin.ts";
-import { MemoryResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
+import type { InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniRuntime } from "#contracts/cni/runtime.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
@@ -26,13 +25,8 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { DHCP_WAIT_MS } from "#dataplane/host/dhcp/dhcp-client.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
-import { type Ipv4, type Ipv6, type Prefix, formatIp, prefixContains, prefixOf } from "#core/net/ip.ts";
-import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
+import { type Ipv4, type Prefix, formatIp, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
-import { Flannel } from "#programs/plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-files.ts";
-import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
-import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { type AzureNode, azureNode } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import { connectTwice } from "./acs-node.ts";
@@ -58,7 +52,16 @@ import {
   sourceVip,
 } from "../networks/networks-of-node.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
-import { hcnClientOf } from "./windows-node.ts";
+import { AddressForesight, PluginForesight, type PodForesight } from "./pod-foresight.ts";
+import { hcnClientOf, observerOf } from "./windows-node.ts";
+import {
+  CNI_PATH,
+  type PodIps,
+  attachmentOf,
+  podIpsOf,
+  sandboxIdOf,
+  windowsPlugins,
+} from "./windows-plugins.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -95,16 +98,6 @@ function waitForLease(compartment: Compartment, clock: VirtualClock, servers: re
   const own = address === undefined ? "" : `; its stack took ${formatIp(address)}`;
   const message = `no DHCP server gave the pod an address within ${DHCP_WAIT_MS / 1_000} s${own}`;
   throw new CniError(CNI_CODES.internal, message, { knowledge: "dhcp-no-lease" });
-}
-
-/** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
-const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
-
-/** What a pod was given. */
-interface PodIps {
-  readonly address: Ipv4;
-  /** Undefined in a network of IPv4 alone. */
-  readonly address6: Ipv6 | undefined;
 }
 
 /**
@@ -176,21 +169,19 @@ export class WindowsKubelet implements Kubelet {
     this.node = node;
     this.files = files;
     this.client = hcnClientOf(node);
-    const { compat } = node.spec;
-    const plugins = new Map<string, CniPlugin>();
-    const runner = new InProcessRunner(plugins, "win32");
-    const delegate = new RunnerDelegate(runner);
-    const parts = { client: this.client, delegate, compat };
-    plugins.set("host-local", new HostLocal({ store: this.leases, compat }));
-    plugins.set("win-bridge", new WinBridge(parts));
-    plugins.set("win-overlay", new WinOverlay(parts));
-    plugins.set("flannel", new Flannel({ delegate, files, scratch: new MemoryScratchStore(), compat }));
+    const { client, leases } = this;
+    const { plugins, delegate, runner, runtime } = windowsPlugins({
+      client,
+      leases,
+      files,
+      compat: node.spec.compat,
+    });
     this.runner = runner;
+    this.runtime = runtime;
     this.azure = azureNode(file, node, { client: this.client, delegate });
     for (const plugin of this.azure.plugins) plugins.set(plugin.name, plugin);
     if (ovn !== undefined) this.ovn = new OvnNodeParts(this.client, file.network.name, node, ovn);
     if (this.ovn !== undefined) plugins.set(this.ovn.plugin.name, this.ovn.plugin);
-    this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = addressBooks(file, node.spec);
     this.further = new FurtherEndpoints(this.client, node);
   }
@@ -231,6 +222,14 @@ export class WindowsKubelet implements Kubelet {
   /** What plugins remember lies on the disk. */
   rebooted(): void {
     return;
+  }
+
+  foresight(): PodForesight | undefined {
+    const { file, node, leases, files } = this;
+    const { network } = file;
+    const book = this.addresses.get(network.name);
+    if (network.plugin === "hns") return book === undefined ? undefined : new AddressForesight(book);
+    return new PluginForesight({ file, spec: node.spec, hns: observerOf(node), leases, files });
   }
 
   /** Gives the pod a sandbox and a network. */
@@ -364,7 +363,7 @@ export class WindowsKubelet implements Kubelet {
       return;
     }
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
-    await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
+    await this.runtime.del(parseNetworkList(text), attachmentOf(this.file, pod, namespaceId, undefined));
     this.ovn?.release(pod);
   }
 
@@ -374,44 +373,11 @@ export class WindowsKubelet implements Kubelet {
     if (plugin === "azure-vnet" && cni.conflist === undefined) this.azure.restore(pod);
     this.ovn?.annotate(pod);
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
-    const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
-    const ips = result.ips.map(({ address: each }) => each.ip);
-    const address = ips.find((ip) => typeof ip === "number");
-    if (pod.address !== undefined && address !== pod.address) {
-      // CNS chooses by itself, whatever the file asks for.
-      const message = WORDS.podAddressOverriddenByIpam({
-        given: address === undefined ? "no IPv4 address" : formatIp(address),
-        address: formatIp(pod.address),
-      });
-      throw new CniError(CNI_CODES.internal, message);
-    }
-    const address6 = ips.find((ip) => typeof ip === "bigint");
-    return { address: defined(address, "a pod gets an IPv4 address"), address6 };
-  }
-
-  /** What the runtime tells plugins of one pod. */
-  private attachmentOf(pod: FilePodSpec, namespaceId: string, dns: DnsSettings | undefined): CniAttachment {
-    return {
-      containerId: containerIdOf(this.file, pod, namespaceId),
-      netns: namespaceId,
-      ifName: "eth0",
-      args: [
-        ["IgnoreUnknown", "1"],
-        ["K8S_POD_NAMESPACE", pod.namespace],
-        ["K8S_POD_NAME", pod.name],
-        ...(pod.address === undefined ? [] : ([["IP", formatIp(pod.address)]] as const)),
-      ],
-      capabilityArgs: {
-        portMappings: pod.ports.flatMap(({ port, hostPort, protocol }) =>
-          hostPort === undefined ? [] : [{ hostPort, containerPort: port, protocol: protocol.toLowerCase() }],
-        ),
-        ...(dns === undefined
-          ? {}
-          : {
-              dns: { servers: dns.servers.map(formatIp), searches: dns.search, options: dns.options ?? [] },
-            }),
-      },
-    };
+    const result = await this.runtime.add(
+      parseNetworkList(text),
+      attachmentOf(this.file, pod, namespaceId, dns),
+    );
+    return podIpsOf(result, pod);
   }
 
   /** The same objects without a plugin, as the driver of the network has them. */
@@ -459,14 +425,4 @@ export class WindowsKubelet implements Kubelet {
     const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
     return defined(compartment, "a namespace has a compartment");
   }
-}
-
-/** Stands for the sandbox's id: names of pods are unique in their namespace, and hold no underscore. */
-function sandboxIdOf(pod: FilePodSpec): string {
-  return `${pod.namespace}_${pod.name}`;
-}
-
-/** azure-vnet names endpoints after the beginning of the ID, so names of pods will not do. */
-function containerIdOf({ network }: ClusterFile, pod: FilePodSpec, namespaceId: string): string {
-  return network.plugin === "azure-vnet" ? namespaceId.replaceAll("-", "").toLowerCase() : sandboxIdOf(pod);
 }

@@ -1,15 +1,19 @@
 /**
- * Pods of Windows nodes whose sandboxes nobody has asked for. A dump says which address each pod has. The node with the most
- * pods of its kind gives its pods theirs at the start; where that goes without a word, the others of its kind do the same,
- * and can wait. Who reads the stack of a pod that waits asks for its node.
+ * Pods of Windows nodes whose sandboxes nobody has asked for. A dump says which address each pod has; of other pods their
+ * node's plugins decide it on its books. The node with the most pods of its kind starts them at the start; where that goes
+ * as it was foreseen, and without a word, the others of its kind do the same, and can wait. Who reads the stack of a pod that
+ * waits asks for its node.
  */
 import type { Pod } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, type Ipv6, type Prefix, formatIp, lastIp, prefixContains } from "#core/net/ip.ts";
+import { type Ipv4, type Ipv6, type Prefix, lastIp, prefixContains } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { MachineAbsent } from "../absent-machines.ts";
 import type { Cluster, ClusterNode, ClusterPod, Demand } from "../cluster.ts";
-import type { ClusterFile, FilePodSpec, NodeSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkPlugin } from "../file/cluster-file.ts";
+import type { PodForesight } from "../machines/pod-foresight.ts";
+import type { PodOutcome, PodRemark } from "./running-pods.ts";
 
 /** Gateway, and what programs keep for the node: no pod asks for one of these, counted from the beginning of a range. */
 const KEPT_HOSTS = 3;
@@ -75,42 +79,99 @@ export interface DuePod {
   readonly sandbox: FilePodSpec;
 }
 
+/** How pods are attached where what comes of them can be known before they are. */
+const FORESEEN_PLUGINS: ReadonlySet<PodNetworkPlugin> = new Set([
+  "win-bridge",
+  "win-overlay",
+  "flannel",
+  "hns",
+]);
+
 /**
- * True where what leaves a pod that starts stays on its node: its announcements end at the switch, and its plugin takes the
- * address that it is asked to. Machines are quiet then before their pods start.
+ * True where what leaves a pod that starts stays on its node, since its announcements end at the switch, and where its
+ * addresses can be foreseen. Machines are quiet then before their pods start.
  */
 export function mayRest({ network, ipv6 }: ClusterFile): boolean {
-  const { plugin, driver, cni, shape } = network;
-  const isKnown = plugin === "win-bridge" && driver === "L2Bridge" && shape === "own-subnet";
-  return isKnown && cni.conflist === undefined && ipv6 === undefined;
+  const { plugin, driver, cni, shape, ipam } = network;
+  const isLocal = (driver === "L2Bridge" || driver === "Overlay") && shape === "own-subnet";
+  const isForeseen = FORESEEN_PLUGINS.has(plugin) && cni.conflist === undefined && ipam === "static";
+  return isLocal && isForeseen && ipv6 === undefined;
 }
 
-/** True for a pod that a dump shows running, and about which nothing is special. */
+/** True for a pod about which nothing is special. */
 function isPlain({ pod, sandbox }: DuePod, { network }: ClusterFile): boolean {
-  const { status, spec } = pod;
-  const { address, mac, policies, podNetwork, ports, furtherNetworks, routes } = sandbox;
-  if (status?.phase !== "Running" || (status.containerStatuses ?? []).length === 0) return false;
   if (sandbox.network === "host") return true;
+  const { mac, policies, podNetwork, ports, furtherNetworks, routes } = sandbox;
   return (
-    address !== undefined &&
-    status.podIP === formatIp(address) &&
     podNetwork === network.name &&
     mac === undefined &&
     policies.length === 0 &&
     (furtherNetworks ?? []).length + (routes ?? []).length === 0 &&
-    spec?.dnsConfig === undefined &&
+    pod.spec?.dnsConfig === undefined &&
     ports.every(({ hostPort }) => hostPort === undefined)
   );
 }
 
-/** True where each pod of a node asks for an address that only it asks for and that a pod can have. */
-function areAddressesFree(sandboxes: readonly FilePodSpec[], range: Prefix): boolean {
-  const addresses = sandboxes.flatMap(({ address }) => address ?? []);
+/** True where each address is another, and one that a pod of the node can have. */
+function areAddressesFree(addresses: readonly Ipv4[], range: Prefix): boolean {
   const [first, last] = [Number(range.address) + KEPT_HOSTS, Number(lastIp(range))];
   return (
     new Set(addresses).size === addresses.length &&
     addresses.every((address) => prefixContains(range, address) && address >= first && address < last)
   );
+}
+
+/** What will come of a pod of a node that waits. */
+export type Foreseen = { readonly address: Ipv4 } | { readonly refusal: PodRemark };
+
+/** Of each pod by its identity. */
+export type Prospects = ReadonlyMap<string, Foreseen>;
+
+/** What a node's own programs say of the pods that start next. */
+export interface Deciders {
+  /** Undefined: nobody can say it. Its work begins with a copy of what they remember. */
+  readonly foresight: () => PodForesight | undefined;
+  readonly dnsOf: (pod: Pod) => DnsSettings;
+  /** What is thrown by a plugin that refuses a pod. @throws what is no refusal. */
+  readonly refusalOf: (error: unknown) => PodRemark;
+}
+
+/**
+ * What will come of the pods of one node, in the order in which they start: the addresses that they ask for, or what the
+ * node's plugins decide. Undefined where its machine has to say it.
+ */
+export async function foreseePods(
+  starts: readonly (DuePod & { readonly identity: string })[],
+  { foresight: begin, dnsOf, refusalOf }: Deciders,
+): Promise<Prospects | undefined> {
+  const ofPods = starts.filter(({ sandbox }) => sandbox.network !== "host");
+  const prospects = new Map<string, Foreseen>();
+  const isAsked = ofPods.every(({ sandbox }) => sandbox.address !== undefined);
+  const foresight = isAsked ? undefined : begin();
+  for (const { identity, pod, sandbox } of ofPods) {
+    try {
+      const address = isAsked ? sandbox.address : await foresight?.next(sandbox, dnsOf(pod));
+      if (address === undefined) return undefined;
+      prospects.set(identity, { address });
+    } catch (error) {
+      const refusal = refusalOf(error);
+      // What else a plugin misses may come while time passes: a network of flanneld, its file.
+      if (refusal.code !== "ipam-range-exhausted") return undefined;
+      prospects.set(identity, { refusal });
+    }
+  }
+  return prospects;
+}
+
+/** True for what came of a pod as it was foreseen; a process of its node's own network is not foreseen. */
+export function isAsForeseen(
+  { running, remarks }: Pick<PodOutcome, "running" | "remarks">,
+  foreseen: Foreseen | undefined,
+): boolean {
+  if (foreseen === undefined || "address" in foreseen)
+    return running !== undefined && (foreseen === undefined || running.address === foreseen.address);
+  const { code, text } = foreseen.refusal;
+  return running === undefined && remarks.every((each) => each.code === code && each.text === text);
 }
 
 /** Equal texts, equal outcomes; undefined: nobody's outcome says anything of this node. */
@@ -125,7 +186,8 @@ function kindOf(
   if (os !== "windows" || range === undefined || isByChance) return undefined;
   if (!due.every((each) => isPlain(each, file))) return undefined;
   const sandboxes = due.map(({ sandbox }) => sandbox);
-  if (!areAddressesFree(sandboxes, range)) return undefined;
+  const asked = sandboxes.flatMap(({ address }) => address ?? []);
+  if (!areAddressesFree(asked, range)) return undefined;
   const ofHost = sandboxes.filter(({ network }) => network === "host").flatMap(({ ports }) => ports);
   const hostPorts = ofHost.map(({ port, protocol }) => `${port}/${protocol}`).toSorted();
   const networks = file.networks.filter(({ ranges }) => ranges[name] !== undefined);

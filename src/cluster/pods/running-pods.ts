@@ -11,7 +11,7 @@ import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { FilePodSpec } from "../file/cluster-file.ts";
-import type { Kubelet, PodStart } from "../machines/kubelet.ts";
+import { type Kubelet, type PodStart, sandboxTries } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
 import {
   type ContainerObstacle,
@@ -22,7 +22,14 @@ import {
   sharedPorts,
 } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
-import { type DuePod, NodePod, kindsOfNodes } from "./pods-at-rest.ts";
+import {
+  type DuePod,
+  NodePod,
+  type Prospects,
+  foreseePods,
+  isAsForeseen,
+  kindsOfNodes,
+} from "./pods-at-rest.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -75,6 +82,7 @@ interface Start extends DuePod {
 /** What a kubelet was to start when its node was left for later, and the node that answered in its place. */
 interface NodeAtRest {
   readonly like: string;
+  readonly prospects: Prospects;
   readonly starts: Start[];
 }
 
@@ -162,17 +170,21 @@ export class RunningPods {
     const left = this.atRest.get(node);
     if (left === undefined) return [];
     this.atRest.delete(node);
+    const up: Pod[] = [];
     for (const start of left.starts) {
-      const { running } = this.outcomes.get(start.identity) ?? {};
-      assert(running instanceof NodePod, "what is left for later is a pod of a node");
-      const { running: made, remarks } = await this.make(start);
-      if (made?.address !== running.address) {
-        const why = remarks.map(({ text }) => text).join("; ");
+      const { pod, identity } = start;
+      const outcome = await this.make(start);
+      if (!isAsForeseen(outcome, left.prospects.get(identity))) {
+        const why = outcome.remarks.map(({ text }) => text).join("; ");
         throw new AssertionError(`a pod of ${node} starts otherwise than those of ${left.like}: ${why}`);
       }
-      running.comeUp(made);
+      if (outcome.running === undefined) continue;
+      const { running } = this.outcomes.get(identity) ?? {};
+      assert(running instanceof NodePod, "what is left for later is a pod of a node");
+      running.comeUp(outcome.running);
+      up.push(pod);
     }
-    return left.starts.map(({ pod }) => pod);
+    return up;
   }
 
   /**
@@ -186,22 +198,36 @@ export class RunningPods {
     const needed = new Set(
       due.flatMap(({ pod, sandbox }) => (this.options.isNeeded(pod) ? sandbox.node : [])),
     );
+    const byNode = Map.groupBy(due, ({ sandbox }) => sandbox.node);
     for (const [first, ...others] of kindsOfNodes(this.options.cluster, due)) {
       if (first === undefined || others.length === 0) continue;
-      const outcomes: PodOutcome[] = [];
-      for (const start of starts) {
-        if (start.sandbox.node !== first) continue;
+      const prospects = await this.foresee(first, byNode.get(first) ?? []);
+      let isSilent = prospects !== undefined;
+      for (const start of byNode.get(first) ?? []) {
         const outcome = await this.start(start);
         started.set(start.identity, outcome);
-        if (!this.options.isLeftWaiting(start.pod)) outcomes.push(outcome);
+        isSilent &&= isAsForeseen(outcome, prospects?.get(start.identity));
+        // What its sockets are denied, its pods say when they serve.
+        isSilent &&= outcome.running?.compartment.refusesSockets !== true;
       }
-      const isSilent =
-        outcomes.every(({ running }) => running !== undefined) &&
-        this.nodes.get(first)?.hns?.listUndecided().size === 0;
-      if (!isSilent) continue;
-      for (const node of others) if (!needed.has(node)) this.atRest.set(node, { like: first, starts: [] });
+      if (!isSilent || this.nodes.get(first)?.hns?.listUndecided().size !== 0) continue;
+      for (const node of others) {
+        const own = needed.has(node) ? undefined : await this.foresee(node, byNode.get(node) ?? []);
+        if (own !== undefined) this.atRest.set(node, { like: first, prospects: own, starts: [] });
+      }
     }
     return started;
+  }
+
+  /** What will come of the pods that start next on a node; undefined where its machine has to say it. */
+  private async foresee(name: string, starts: readonly Start[]): Promise<Prospects | undefined> {
+    const { kubelets, dnsOf } = this.options;
+    const node = defined(this.nodes.get(name), "pods that are due have a node");
+    return foreseePods(starts, {
+      foresight: () => kubelets.get(name)?.foresight?.(),
+      dnsOf: (pod) => dnsOf(pod, node).settings,
+      refusalOf: sandboxRefusal,
+    });
   }
 
   /** The kubelet of a node ends; pods that run go on. */
@@ -264,7 +290,7 @@ export class RunningPods {
     const leftBehind: PodOutcome[] = [];
     for (const [identity, outcome] of this.outcomes) {
       if (wanted.has(identity) || this.isDown(outcome)) continue;
-      if (outcome.running !== undefined) await this.raise(outcome.running.node.spec.name);
+      await this.raise(outcome.pod.spec?.nodeName ?? "");
       this.outcomes.delete(identity);
       this.known.delete(identity);
       if (outcome.running === undefined) continue;
@@ -307,12 +333,11 @@ export class RunningPods {
 
   /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
   private async addPatiently(kubelet: Kubelet, sandbox: FilePodSpec, start: PodStart): Promise<ClusterPod> {
-    const isFlannel = this.options.cluster.file.network.plugin === "flannel";
-    for (let tries = 1; ; tries++) {
+    for (let tries = sandboxTries(this.options.cluster.file); ; tries--) {
       try {
         return await kubelet.addPod(sandbox, start);
       } catch (error) {
-        if (!isFlannel || tries === SANDBOX_TRIES) throw error;
+        if (tries <= 1) throw error;
       }
     }
   }
@@ -351,7 +376,9 @@ export class RunningPods {
       return { ...outcome, running };
     }
     left.starts.push(start);
-    const address = defined(sandbox.address, "a pod that is left for later asks for an address");
+    const foreseen = defined(left.prospects.get(start.identity), "a pod that is left for later is foreseen");
+    if ("refusal" in foreseen) return { pod, running: undefined, remarks: [foreseen.refusal], obstacles: [] };
+    const { address } = foreseen;
     const running = new NodePod({ spec: sandbox, node, address, address6: undefined }, cluster.demand);
     const obstacles = obstaclesOf(pod, node.spec);
     return { pod, running, remarks: this.remarksOf(start, obstacles), obstacles };
@@ -379,17 +406,10 @@ export class RunningPods {
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       return { pod, running, remarks: this.remarksOf({ pod, sandbox }, obstacles), obstacles };
     } catch (error) {
-      const remark = refusalOf(error, "its sandbox cannot be set up");
-      return { pod, running: undefined, remarks: [remark], obstacles: [] };
+      return { pod, running: undefined, remarks: [sandboxRefusal(error)], obstacles: [] };
     }
   }
 }
-
-/**
- * With flannel the first pod of a node fails on host-gw: host-local gives it `.2`, which the node's own leg has
- * (kubernetes/kubernetes issue 74766). Its kubelet tries again with a new sandbox, and host-local goes on behind it.
- */
-const SANDBOX_TRIES = 3;
 
 /** What HNS or a plugin refused, in words. Anything else is a fault of our own, and thrown. */
 function refusalOf(error: unknown, what: string): PodRemark {
@@ -398,6 +418,10 @@ function refusalOf(error: unknown, what: string): PodRemark {
   const known = error instanceof HcnError ? error.explanation : undefined;
   const code = error instanceof CniError ? error.knowledge : known;
   return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+function sandboxRefusal(error: unknown): PodRemark {
+  return refusalOf(error, "its sandbox cannot be set up");
 }
 
 /** What a dump says of a pod that waits. */

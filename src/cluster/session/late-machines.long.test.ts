@@ -40,15 +40,31 @@ describe.each(INPUTS)("$folder", ({ input }) => {
 });
 
 describe("a cluster", () => {
+  /** Nodes with addresses for three or four of their four or five pods. */
+  const refused = {
+    second: "build: ws2025, podCIDR: 10.244.1.0/29",
+    third: "build: ws2025, podCIDR: 10.244.2.0/29",
+  };
   it.each<readonly [string, World, readonly string[]]>([
     ["of Overlay", { network: "{ driver: Overlay }" }, ["win-2", "win-3"]],
     ["of L2Tunnel", { network: "{ driver: L2Tunnel }" }, ["win-2", "win-3"]],
     ["of NAT, which kube-proxy does not serve", { network: "{ driver: NAT }" }, []],
+    ["of win-overlay", { network: "{ plugin: win-overlay }" }, ["win-2", "win-3"]],
     ["of flannel host-gw", { network: "{ plugin: flannel, backend: host-gw }" }, ["win-2", "win-3"]],
     ["of flannel vxlan", { network: "{ plugin: flannel, backend: vxlan }" }, ["win-2", "win-3"]],
     ["of different builds", { third: "build: ws2019" }, ["win-2"]],
     ["of different modes", { third: "build: ws2025, compat: hardened" }, ["win-2"]],
     ["with refused pods", { second: "build: ws2025, podCIDR: 10.244.9.0/29" }, ["win-2", "win-3"]],
+    [
+      "of flannel vxlan with refused pods",
+      { network: "{ plugin: flannel, backend: vxlan }", ...refused },
+      ["win-2", "win-3"],
+    ],
+    [
+      "of flannel host-gw with refused pods",
+      { network: "{ plugin: flannel, backend: host-gw }", ...refused },
+      ["win-2", "win-3"],
+    ],
   ])("%s has late machines that equal early ones", async (_name, world, waiting) => {
     expect(await checkLate({ input: inputOf(world), questions: questionsIn(), asksPods: true })).toEqual(
       waiting,

@@ -28,9 +28,22 @@ metadata: { name: near }
 spec: { internalTrafficPolicy: Local, selector: { app: near }, ports: [{ port: 81, targetPort: 8080 }] }
 `;
 
-it("late machines equal early ones", async () => {
-  expect(await checkLate({ input: inputOf({}), questions: questionsIn() })).toEqual(["win-2", "win-3"]);
-});
+const HOST_GW = "{ plugin: flannel, backend: host-gw }";
+/** A node with addresses for four pods. */
+const NARROW = (subnet: number): string => `build: ws2025, podCIDR: 10.244.${subnet}.0/29`;
+
+/** More pods than two of three nodes have addresses for. */
+const MORE = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: more }
+spec:
+  replicas: 14
+  selector: { matchLabels: { app: more } }
+  template:
+    metadata: { labels: { app: more } }
+    spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: server }] }
+`;
 
 /** The nodes that have load balancers. */
 function programmed({ cluster }: RunningCluster): readonly string[] {
@@ -135,5 +148,22 @@ describe("pods of a dump", () => {
     await expect(session.raise("win-0002")).rejects.toThrow(
       "a pod of win-0002 starts otherwise than those of win-0001: its sandbox cannot be set up",
     );
+  });
+});
+
+describe("pods of manifests", () => {
+  it.each<readonly [string, World]>([
+    ["whose addresses nobody has said", {}],
+    ["of flannel, which tries once more where HNS refuses an address", { network: HOST_GW }],
+    ["of which some are refused", { second: NARROW(1), third: NARROW(2), more: MORE }],
+  ])("%s wait, and come up as they were foreseen", async (_name, world) => {
+    const input = inputOf(world);
+    const { session } = await openSession(input, undefined, "when asked");
+    expect(started(session)).not.toContain("win-3");
+    const { pods, objects } = session.cluster;
+    const waiting = pods.filter(({ node }) => node.spec.name === "win-3");
+    const due = objects.Pod.filter(({ spec }) => spec?.nodeName === "win-3");
+    expect(due.length - waiting.length).toBe(world.more === undefined ? 0 : 5);
+    expect(await checkLate({ input, questions: questionsIn() })).toContain("win-3");
   });
 });
