@@ -1,7 +1,7 @@
 /** What becomes of the built-in parts of Node in a bundle. */
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { withLazyBuiltIns } from "./bundle-programs.ts";
+import { shippedCode, withLazyBuiltIns } from "./bundle-programs.ts";
 
 /** Runs a bundle; the parts that it has loaded, in their order, with what it returns. */
 function run(code: string): readonly [readonly string[], unknown] {
@@ -36,4 +36,20 @@ function main() { return new node_fs.Stats("a").given; }`;
     }
   }
   expect(runInNewContext(`${withLazyBuiltIns(code)}\nmain()`, { require: () => ({ Stats }) })).toBe("a");
+});
+
+it("ships names of functions and classes, and lines, so that a stack trace can be read", () => {
+  const code = `let node_fs = require("node:fs");
+/** Reads what is there, or says why not. */
+class ReadFailure extends Error {}
+function readNetwork(longLocalName) { if (longLocalName) throw new ReadFailure(node_fs.read()); return longLocalName; }
+function main() { try { readNetwork(1 + 1); } catch (error) { return [error.constructor.name, error.stack.split("\\n")[1]]; } }
+globalThis.main = main;`;
+  const shipped = shippedCode("plugin.cjs", code);
+  expect(shipped).not.toMatch(/longLocalName|Reads what/);
+  expect(Math.max(...shipped.split("\n").map((line) => line.length))).toBeLessThan(100);
+  const [name, place] = runInNewContext(`${shipped};main()`, {
+    require: () => ({ read: () => "x" }),
+  }) as readonly string[];
+  expect([name, place]).toEqual(["ReadFailure", expect.stringContaining("at readNetwork (") as string]);
 });

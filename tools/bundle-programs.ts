@@ -8,6 +8,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
+import { type MinifyOptions, minifySync } from "rolldown/utils";
 import { compiledModules } from "./compile-texts.ts";
 import { formatBillOfMaterials, formatNotices, manifestOf } from "./bundled-licences.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
@@ -77,12 +78,32 @@ export function withLazyBuiltIns(code: string): string {
   });
 }
 
-const LAZY_BUILT_INS: Plugin = { name: "lazy-built-ins", renderChunk: withLazyBuiltIns };
+/**
+ * Bundles are small, because each plugin holds what it needs for itself. What a person reads in a stack trace stays: the
+ * names of functions and classes, and lines that fit a terminal.
+ */
+const KEPT_NAMES = { keepNames: { function: true, class: true } } as const;
+const SMALL: MinifyOptions = {
+  compress: KEPT_NAMES,
+  mangle: KEPT_NAMES,
+  codegen: { removeWhitespace: false },
+};
+
+/** A bundle as it is shipped. */
+export function shippedCode(fileName: string, code: string): string {
+  return minifySync(fileName, withLazyBuiltIns(code), SMALL).code;
+}
+
+const SHIPPED: Plugin = {
+  name: "shipped-code",
+  renderChunk: (code, { fileName }) => shippedCode(fileName, code),
+};
 
 function outputOf(folder: string): OutputOptions {
   return {
     dir: folder,
     format: "cjs",
+    comments: false,
     banner: (chunk) => (chunk.isEntry ? checkOfNode(chunk.name) : ""),
     entryFileNames: "[name].cjs",
     chunkFileNames: "shared/[name].cjs",
@@ -177,7 +198,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     treeshake: { moduleSideEffects: [{ test: /[\\/]@kubernetes[\\/]client-node[\\/]/, sideEffects: false }] },
     // How long it takes depends on what else the machine does.
     checks: { pluginTimings: false },
-    plugins: [entries(root), texts(root), WITHOUT_UNDICI, LAZY_BUILT_INS],
+    plugins: [entries(root), texts(root), WITHOUT_UNDICI, SHIPPED],
     // A warning is a fault of the build.
     onLog: (level, log) => {
       if (level === "warn") throw new Error(log.message);
