@@ -11,65 +11,16 @@ import { gzipSync } from "node:zlib";
 import { type Browser, type CDPSession, type Page, chromium } from "playwright-core";
 import { UiServer } from "../src/cli/mullion/web/ui-server.ts";
 import { type Figure, publishFigure } from "./measure.ts";
+import { NODES, PODS, answersOfLargeCluster } from "./pages-fixture.ts";
 
 const PROGRAM = process.env["MULLION_CHROMIUM"] ?? "/usr/bin/chromium";
-const [NODES, PODS, SERVICES] = [1_000, 50_000, 2_000];
 const ROUNDS = 5;
 const MS = 1_000;
 const KIB = 1_024;
 const TABLE = `Pages, ${NODES} nodes and ${PODS} pods`;
 
-function numbered(prefix: string, index: number): string {
-  return `${prefix}-${String(index).padStart(5, "0")}`;
-}
-
-/** What the control API answers, by path. */
-function answers(): ReadonlyMap<string, string> {
-  const document = { apiVersion: "mullion/v1alpha1" };
-  const nodes = Array.from({ length: NODES }, (_, index) => ({
-    name: numbered("node", index),
-    os: index % 5 < 3 ? "windows" : "linux",
-    ...(index % 5 < 3 ? { build: "ws2022" } : {}),
-    address: `10.${index >> 8}.${index & 255}.11`,
-    podCIDR: `10.${64 + (index >> 8)}.${index & 255}.0/24`,
-    compat: "upstream",
-    pods: PODS / NODES,
-  }));
-  const pods = Array.from({ length: PODS }, (_, index) => ({
-    namespace: numbered("team", index % 20),
-    name: `${numbered("web", index)}-5b8d9c8877-x${index % 97}`,
-    node: numbered("node", index % NODES),
-    address: `10.64.${(index >> 8) & 255}.${index & 255}`,
-    phase: index % 1_000 === 7 ? "Pending" : "Running",
-    ...(index % 1_000 === 7 ? { trouble: "ContainerCreating" } : {}),
-  }));
-  const list = (items: readonly object[]): string =>
-    JSON.stringify({ apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items });
-  const conditions = [{ type: "Ready", status: "True" }];
-  const outside = [{ name: "external", address: "203.0.113.10" }];
-  const summary = { name: "large", kubernetes: "1.34", seed: 1, atMs: 0, nodes, pods: PODS, outside };
-  return new Map([
-    ["/v1alpha1/cluster", JSON.stringify({ ...document, kind: "ClusterSummary", ...summary })],
-    ["/v1alpha1/pods", JSON.stringify({ ...document, kind: "PodSummaryList", items: pods })],
-    [
-      "/v1alpha1/objects/nodes",
-      list(nodes.map(({ name }) => ({ kind: "Node", metadata: { name }, status: { conditions } }))),
-    ],
-    [
-      "/v1alpha1/objects/services",
-      list(
-        Array.from({ length: SERVICES }, (_, index) => ({
-          kind: "Service",
-          metadata: { name: numbered("service", index), namespace: numbered("team", index % 20) },
-          spec: { clusterIP: `10.96.${index >> 8}.${index & 255}`, type: "ClusterIP" },
-        })),
-      ),
-    ],
-  ]);
-}
-
 function serve(socket: string): Server {
-  const texts = answers();
+  const texts = answersOfLargeCluster();
   const server = createServer((request, response) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (path === "/v1alpha1/events") {
@@ -108,11 +59,50 @@ const type = (text: string): string =>
   `const find = document.querySelector(".find-nodes input"); find.value = ${JSON.stringify(text)}; ` +
   `find.dispatchEvent(new InputEvent("input", { bubbles: true }))`;
 
+const pressButton = (text: string): string =>
+  `[...document.querySelectorAll("main button")].find((button) => button.textContent === "${text}").click()`;
+const inField = (field: string, text: string): string =>
+  `const field = document.querySelector('${field}'); field.value = ${JSON.stringify(text)}; ` +
+  `field.dispatchEvent(new InputEvent("input", { bubbles: true }))`;
+const scrollMatrix = (top: number, left: number): string =>
+  `document.querySelector(".heat").scrollTo(${left}, ${top})`;
+const pressKey = (selector: string, key: string): string =>
+  `const at = document.querySelector('${selector}'); at.focus(); window.wasAt = document.activeElement; ` +
+  `at.dispatchEvent(new KeyboardEvent("keydown", { key: "${key}", bubbles: true, cancelable: true }))`;
+
 /** What is measured, in this order: what is done, and what is on the screen then. */
 const DEEDS: readonly (readonly [row: string, deed: string, selector: string])[] = [
   ["finding a node", type("node-00777"), ".nodes .slot:only-child"],
   ["to Packet walk", press("Packet walk"), "[name=from]"],
   ["to Node", press("Node"), "main h1"],
+  ["the graph is there", "", ".box"],
+  [
+    "choosing an object of the graph",
+    "document.querySelectorAll('.box')[9].click()",
+    ".box[aria-pressed=true].endpoints",
+  ],
+  [
+    "by arrow key in the graph",
+    pressKey(".box[aria-pressed=true]", "ArrowDown"),
+    ".box:focus:not([aria-pressed=true])",
+  ],
+  ["finding objects", inField("input[type=search]", "10.96.7.2"), ".found-objects li"],
+  [
+    "from one found to its graph",
+    "document.querySelector('.found-objects button').click()",
+    ".box.loadbalancers[aria-pressed=true]",
+  ],
+  ["to Matrix", press("Matrix"), "main h1"],
+  ["the matrix is there", "", ".tile"],
+  ["choosing a tile of systems", "document.querySelector('.tile').click()", ".cell"],
+  ["by names", pressButton("pods and nodes"), ".heat.large td[data-row]"],
+  ["scrolling down", scrollMatrix(44 * 25_000, 0), "[data-row='25005']"],
+  ["scrolling aside", scrollMatrix(44 * 25_000, 108 * 30_000), "[data-column='30005']"],
+  ["back to its corner", scrollMatrix(0, 0), "[data-row='0'][data-column='0']"],
+  ["filtering by a text", inField(".filters input", "web-00777"), ".heat:not(.large) .tile"],
+  ["choosing a tile", "document.querySelector('.tile').click()", ".tile[aria-pressed=true]"],
+  ["by arrow key in the matrix", pressKey(".tile", "ArrowRight"), ".tile:focus"],
+  ["all names again", inField(".filters input", ""), ".heat.large .corner"],
   ["to Life", press("Life"), ".clock"],
   ["back to Cluster", press("Cluster"), "main h1"],
 ];

@@ -397,6 +397,7 @@ describe("the pages show what the control API answers", () => {
       const now = await ui.ask<StackLists["quirks"]>("/stacks/quirks?node=win-1");
       expect(now.items.find(({ name }) => name === quirk)?.setting).toBe(setting);
     }
+    expect(await page.textContent("main")).toContain("Calls that hang or take their time are not among them");
     const fault = page.getByRole("switch", { name: "HNS makes no load balancer" });
     await fault.click();
     await expect.poll(async () => fault.getAttribute("aria-checked")).toBe("true");

@@ -8,7 +8,7 @@ import { HnsView } from "./hns-graph.tsx";
 import { type Doing, EventList, useDoing } from "./life-page.tsx";
 import { QuirkList, Switch } from "./life-switches.tsx";
 import { Awaited, Fault } from "./page-parts.tsx";
-import { ScrollTable, Section } from "./parts.tsx";
+import { Button, ScrollTable, Section } from "./parts.tsx";
 import type { Happening } from "./ui.tsx";
 
 export function HnsPage({ query }: { readonly query: URLSearchParams }) {
@@ -75,9 +75,9 @@ function FaultSwitches({ doing }: { readonly doing: Doing }) {
                 ["Forget all load balancers", { do: "forget-load-balancers" }],
               ] as const
             ).map(([label, body]) => (
-              <button type="button" class="button" disabled={doing.isBusy} onClick={() => change(body)}>
+              <Button isOff={doing.isBusy} onPress={() => change(body)}>
                 {label}
-              </button>
+              </Button>
             ))}
           </div>
         </>
@@ -96,12 +96,12 @@ export function HnsLifePage({ events }: { readonly events: readonly Happening[] 
       <Section title="Faults">
         <FaultSwitches doing={doing} />
         <div class="bar">
-          <button type="button" class="button" onClick={() => act({ do: "restart-hns" })}>
+          <Button isOff={doing.isBusy} onPress={() => act({ do: "restart-hns" })}>
             Restart the service
-          </button>
-          <button type="button" class="button" onClick={() => act({ do: "reboot" })}>
+          </Button>
+          <Button isOff={doing.isBusy} onPress={() => act({ do: "reboot" })}>
             Reboot the machine
-          </button>
+          </Button>
         </div>
         {doing.problem === undefined ? null : <Fault problem={doing.problem} />}
       </Section>
@@ -129,9 +129,9 @@ export function DoctorPage() {
       <div class="bar">
         <h1>Doctor</h1>
         <span class="grow" />
-        <button type="button" class="button" disabled={answer.isWaiting} onClick={answer.reload}>
+        <Button isOff={answer.isWaiting} onPress={answer.reload}>
           {answer.isWaiting ? "Reading …" : "Read again"}
-        </button>
+        </Button>
       </div>
       <p class="dim">{ABOUT.name}</p>
       <Awaited answer={answer} what="Examining the files">

@@ -1,6 +1,6 @@
 /** Asks the control API below the token, and keeps what a page shows fresh. */
 import { createContext } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { BringUpState, UiAbout } from "#cli/mullion/web/about.ts";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { visibleText } from "#core/base/visible-text.ts";
@@ -11,9 +11,9 @@ export const BASE = location.pathname.split("/").slice(0, 2).join("/");
 const API = `${BASE}/api/v1alpha1`;
 
 /** What the pages are over: it stands in the page. */
-export const ABOUT = JSON.parse(
-  document.querySelector<HTMLElement>("#root")?.dataset["about"] ?? "",
-) as UiAbout;
+export const ABOUT = shown(
+  JSON.parse(document.querySelector<HTMLElement>("#root")?.dataset["about"] ?? "") as UiAbout,
+);
 
 /** Of the cluster that is not up yet. */
 export async function getBringUp(): Promise<BringUpState> {
@@ -47,8 +47,9 @@ async function answerOf(response: Response): Promise<unknown> {
   const body = JSON.parse(text) as unknown;
   // Where nothing is to be made visible, escaped or not, megabytes need no second look.
   const isPlain = !text.includes("\\u") && visibleText(text) === text;
-  if (response.ok) return isPlain ? body : shown(body);
-  const { error } = body as { readonly error?: ErrorDetails };
+  const answer = isPlain ? body : shown(body);
+  if (response.ok) return answer;
+  const { error } = answer as { readonly error?: ErrorDetails };
   throw new Problem(error ?? { ...AWAY, message: `the server answers ${response.status}` });
 }
 
@@ -188,7 +189,8 @@ const NO_EXPLANATIONS: Explanations = {};
 
 /** What the catalogue says of the codes in a document. */
 export function useExplanations(document: unknown): Explanations {
-  const codes = [...codesOf(document, new Set())].sort().join(",");
+  // A report of a large cluster is not looked through for each letter that somebody types.
+  const codes = useMemo(() => [...codesOf(document, new Set())].sort().join(","), [document]);
   const { value } = useAnswer(
     codes === "" ? undefined : () => ask<Explanations>(`${BASE}/explain/${codes}`),
     codes,

@@ -1,11 +1,22 @@
 /** The matrix on several builds of Windows, or of before and now: `verify --profile` and `verify --before`. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ErrorDetails } from "#cluster/api/documents.ts";
 import type { VerifyComparison } from "#cluster/verify/compare.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
-import { ABOUT, Changes, type GivenText, post, runCompare, useAnswer, useExplanations } from "./client.ts";
+import { visibleText } from "#core/base/visible-text.ts";
+import {
+  ABOUT,
+  Changes,
+  type GivenText,
+  Problem,
+  post,
+  runCompare,
+  useAnswer,
+  useExplanations,
+} from "./client.ts";
 import { Comparison } from "./comparison.tsx";
-import { Awaited } from "./page-parts.tsx";
-import { Section, download } from "./parts.tsx";
+import { Awaited, Fault } from "./page-parts.tsx";
+import { Button, Section, download } from "./parts.tsx";
 import { hrefOf, navigate } from "./route.tsx";
 
 function Compared({ question }: { readonly question: Parameters<typeof runCompare>[0] }) {
@@ -95,26 +106,31 @@ export function BeforeAndNow({
   readonly onKeep: (text: GivenText) => void;
 }) {
   const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<ErrorDetails>();
   const keep = async (): Promise<void> => {
     setBusy(true);
+    setProblem(undefined);
     try {
       const report = await post<VerifyReport>("/verify", {});
       onKeep({ name: `the cluster at ${new Date().toLocaleTimeString()}`, text: JSON.stringify(report) });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      setProblem(error.details);
     } finally {
       setBusy(false);
     }
   };
   const choose = (files: FileList | null): void => {
     const [file] = files ?? [];
-    if (file !== undefined) void file.text().then((text) => onKeep({ name: file.name, text }));
+    if (file !== undefined) void file.text().then((text) => onKeep({ name: visibleText(file.name), text }));
   };
   return (
     <>
       <Section title="Before">
         <div class="bar">
-          <button type="button" class="button primary" disabled={isBusy} onClick={() => void keep()}>
+          <Button isPrimary isOff={isBusy} onPress={() => void keep()}>
             {isBusy ? "Trying flows …" : "Keep the cluster as it is now"}
-          </button>
+          </Button>
           <label class="file">
             or a file: <code>verify -o json</code>, or a cluster file{" "}
             <input type="file" onChange={(event) => choose((event.target as HTMLInputElement).files)} />
@@ -129,6 +145,7 @@ export function BeforeAndNow({
             </button>
           )}
         </div>
+        {problem === undefined ? null : <Fault problem={problem} />}
         <p class="dim">
           {before === undefined
             ? "Keep a state, change the cluster (Life, mullion apply), and come back here."

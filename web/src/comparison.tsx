@@ -2,8 +2,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { VerifyComparison } from "#cluster/verify/compare.ts";
 import { type Explanations, kindOf, plural, shortName } from "./document.ts";
-import { type CellState, HeatMap, Legend, type Tile, gridOf } from "./heat-map.tsx";
-import { Chip, CodeNote, ScrollTable, Section, Stat, type Tone } from "./parts.tsx";
+import { type Tile, gridOf, indexGrid } from "./heat-grid.ts";
+import { type CellState, HeatMap, Legend } from "./heat-map.tsx";
+import { Chip, CodeNote, ScrollTable, Section, Stat, type Tone, useFirst } from "./parts.tsx";
 
 type Change = VerifyComparison["changes"][number];
 type Outcome = Change["outcomes"][number];
@@ -43,19 +44,23 @@ function ChangeTable({
   readonly changes: readonly Change[];
   readonly sides: VerifyComparison["sides"];
 }) {
+  const [shown, more] = useFirst(changes);
   return (
-    <ScrollTable label={label} head={["Flow", ...sides.map((side) => side.label)]}>
-      {changes.map((change) => (
-        <ChangeRow change={change} />
-      ))}
-    </ScrollTable>
+    <>
+      <ScrollTable label={label} head={["Flow", ...sides.map((side) => side.label)]}>
+        {shown.map((change) => (
+          <ChangeRow change={change} />
+        ))}
+      </ScrollTable>
+      {more}
+    </>
   );
 }
 
 /** The sides beside each other in each square; a pair that is chosen alone in the table, else all. */
 function Changes({ changes, sides }: Pick<VerifyComparison, "changes" | "sides">) {
   const [chosen, setChosen] = useState("");
-  const grid = useMemo(() => gridOf(changes, ({ from, to }) => [from, to]), [changes]);
+  const grid = useMemo(() => gridOf(indexGrid(changes, ({ from, to }) => [from, to])), [changes]);
   const tile = grid.tiles.get(chosen);
   return (
     <>

@@ -7,7 +7,7 @@ import { ABOUT, Problem, examine, useAnswer, useExplanations } from "./client.ts
 import { Doctor } from "./doctor.tsx";
 import { plural, type Explanations } from "./document.ts";
 import { Awaited, Fault } from "./page-parts.tsx";
-import { Chip, CodeNote, Prose, Section, Stat, type Tone } from "./parts.tsx";
+import { Button, Chip, CodeNote, Prose, Section, Stat, type Tone } from "./parts.tsx";
 
 /** As `-o json` has it. */
 type ShownFinding = Omit<LintFinding, "fix"> & { readonly remedy: string };
@@ -137,14 +137,9 @@ function Dropped() {
         </p>
         <div class="bar">
           {(["lint", "doctor"] as const).map((verb) => (
-            <button
-              type="button"
-              class="button primary"
-              disabled={isBusy || files.length === 0}
-              onClick={() => void run(verb)}
-            >
+            <Button isPrimary isOff={isBusy || files.length === 0} onPress={() => void run(verb)}>
               {verb === "lint" ? "Lint" : "Doctor"}
-            </button>
+            </Button>
           ))}
         </div>
       </div>

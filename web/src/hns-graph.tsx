@@ -1,17 +1,13 @@
 /** The objects of HNS on a node as a graph: networks to endpoints to the namespaces of pods, load balancers to endpoints. */
 import * as dagre from "@dagrejs/dagre";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { HnsList, HnsItem } from "#cluster/api/documents.ts";
 import { get, useAnswer } from "./client.ts";
 import { plural } from "./document.ts";
-import { DRAWN_MAX, type DrawnObject, LISTED_MAX, drawnOf, findObjects } from "./hns-part.ts";
+import { DRAWN_MAX, type DrawnObject, LISTED_MAX, drawnOf, findObjects, indexObjects } from "./hns-part.ts";
+import { type Place, arrowOf, nextPlace } from "./next-place.ts";
 import { Awaited } from "./page-parts.tsx";
 import { hrefOf, navigate } from "./route.tsx";
-
-interface Place {
-  readonly x: number;
-  readonly y: number;
-}
 
 /** What of the library is used: its own declarations lead to a package whose types do not resolve. */
 interface LayoutGraph {
@@ -152,9 +148,29 @@ function Picture({
   readonly onChoose: (id: string) => void;
 }) {
   const { width, height, boxes, lines } = useMemo(() => draw(objects), [objects]);
+  const [last, setLast] = useState("");
+  const canvas = useRef<HTMLDivElement>(null);
+  // Tab leads to one box: the one that had the focus, or the chosen one; to the others arrow keys do.
+  const ids = boxes.map(({ object }) => object.id);
+  const stop = [last, chosen].find((id) => ids.includes(id)) ?? ids[0];
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const from = boxes.find(({ object }) => object.id === (event.target as HTMLElement).dataset["id"]);
+    const key = arrowOf(event.key);
+    if (from === undefined || key === undefined) return;
+    event.preventDefault();
+    const next = nextPlace(boxes, from, key);
+    if (next === undefined) return;
+    canvas.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(next.object.id)}"]`)?.focus();
+  };
   return (
     <div class="graph" tabIndex={0} role="region" aria-label="Objects of HNS">
-      <div class="canvas" style={{ width: `${width}px`, height: `${height}px` }}>
+      <div
+        class="canvas"
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${height}px` }}
+        onKeyDown={onKeyDown}
+        onFocusIn={(event) => setLast((event.target as HTMLElement).dataset["id"] ?? "")}
+      >
         <svg width={width} height={height} aria-hidden="true">
           {lines.map((line) => (
             <path d={line} />
@@ -162,8 +178,11 @@ function Picture({
         </svg>
         {boxes.map(({ object, x, y }) => (
           <button
+            key={object.id}
             type="button"
             class={`box ${object.kind}`}
+            data-id={object.id}
+            tabIndex={object.id === stop ? 0 : -1}
             aria-pressed={object.id === chosen}
             style={{ left: `${x - BOX.width / 2}px`, top: `${y - BOX.height / 2}px` }}
             onClick={() => onChoose(object.id)}
@@ -263,8 +282,9 @@ function Objects({
   readonly chosen: string;
   readonly onChoose: (id: string) => void;
 }) {
-  const object = useMemo(() => objects.find(({ id }) => id === chosen), [objects, chosen]);
-  const drawn = useMemo(() => drawnOf(objects, object), [objects, object]);
+  const index = useMemo(() => indexObjects(objects), [objects]);
+  const object = index.byId.get(chosen);
+  const drawn = useMemo(() => drawnOf(index, object), [index, object]);
   const counts = useMemo(() => Map.groupBy(objects, ({ kind }) => kind), [objects]);
   const shown = object ?? objects[0];
   return (

@@ -37,17 +37,39 @@ function byRank<T extends DrawnObject>(objects: readonly T[]): readonly T[] {
   return objects.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
+/** Objects by what is asked of them, made once: HNS of a large cluster has tens of thousands. */
+export interface ObjectIndex<T> {
+  readonly byId: ReadonlyMap<string, T>;
+  /** By the id of an object: those that lead to it. */
+  readonly leading: ReadonlyMap<string, readonly T[]>;
+  /** What is drawn when nothing is chosen. */
+  readonly first: readonly T[];
+}
+
+export function indexObjects<T extends DrawnObject>(objects: readonly T[]): ObjectIndex<T> {
+  const leading = new Map<string, T[]>();
+  for (const object of objects)
+    for (const link of object.links) {
+      const list = leading.get(link);
+      if (list === undefined) leading.set(link, [object]);
+      else list.push(object);
+    }
+  // Everything, where that is a picture; else the node's own.
+  const first = objects.length <= DRAWN_MAX ? objects : byRank(objects).slice(0, DRAWN_MAX);
+  return { byId: new Map(objects.map((object) => [object.id, object])), leading, first };
+}
+
 /** An object with all that it leads to and that leads to it, and what these belong to. */
-function around<T extends DrawnObject>(objects: readonly T[], chosen: T): readonly T[] {
-  const byId = new Map(objects.map((object) => [object.id, object]));
+function around<T extends DrawnObject>({ byId, leading }: ObjectIndex<T>, chosen: T): readonly T[] {
   const of = (ids: readonly string[]): readonly T[] => ids.flatMap((id) => byId.get(id) ?? []);
-  const near = [...of(chosen.links), ...objects.filter(({ links }) => links.includes(chosen.id))];
+  const near = [...of(chosen.links), ...(leading.get(chosen.id) ?? [])];
   const further = near.slice(0, DRAWN_MAX).flatMap(({ links }) => of(links));
   return [...new Set([chosen, ...byRank(near), ...further])];
 }
 
 /** What is drawn: everything, where that is a picture; else the surroundings of the chosen object, or the node's own. */
-export function drawnOf<T extends DrawnObject>(objects: readonly T[], chosen: T | undefined): readonly T[] {
-  if (objects.length <= DRAWN_MAX) return objects;
-  return (chosen === undefined ? byRank(objects) : around(objects, chosen)).slice(0, DRAWN_MAX);
+export function drawnOf<T extends DrawnObject>(index: ObjectIndex<T>, chosen: T | undefined): readonly T[] {
+  const { byId, first } = index;
+  if (chosen === undefined || byId.size <= DRAWN_MAX) return first;
+  return around(index, chosen).slice(0, DRAWN_MAX);
 }

@@ -4,7 +4,7 @@ import type { ClusterSummary, ErrorDetails } from "#cluster/api/documents.ts";
 import { Problem, get, post, useAnswer } from "./client.ts";
 import { Faults } from "./life-switches.tsx";
 import { Awaited } from "./page-parts.tsx";
-import { Chip, Section, type Tone } from "./parts.tsx";
+import { Button, Chip, Section, type Tone } from "./parts.tsx";
 import type { Happening } from "./ui.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { object: "plain", node: "denied", note: "warn", gap: "bad" };
@@ -28,20 +28,23 @@ export function EventList({ events }: { readonly events: readonly Happening[] })
   const told = events.filter(({ type }) => type !== "progress");
   return (
     <Section title="Events" count={told.length}>
-      {told.length === 0 ? <p class="empty">Nothing has happened since the cluster came up.</p> : null}
-      <ol class="events" tabIndex={0} aria-label="Events, the newest first">
-        {told
-          .slice(-SHOWN_MAX)
-          .toReversed()
-          .map((event) => (
-            <li>
-              <time>{typeof event.atMs === "number" ? `${(event.atMs / 1000).toFixed(3)} s` : ""}</time>
-              <Chip tone={TONES[event.type] ?? "plain"}>{event.type}</Chip>
-              <span>{textOf(event)}</span>
-              {typeof event["code"] === "string" ? <code class="code">{event["code"]}</code> : null}
-            </li>
-          ))}
-      </ol>
+      {told.length === 0 ? (
+        <p class="empty">Nothing has happened since the cluster came up.</p>
+      ) : (
+        <ol class="events" tabIndex={0} aria-label="Events, the newest first">
+          {told
+            .slice(-SHOWN_MAX)
+            .toReversed()
+            .map((event) => (
+              <li>
+                <time>{typeof event.atMs === "number" ? `${(event.atMs / 1000).toFixed(3)} s` : ""}</time>
+                <Chip tone={TONES[event.type] ?? "plain"}>{event.type}</Chip>
+                <span>{textOf(event)}</span>
+                {typeof event["code"] === "string" ? <code class="code">{event["code"]}</code> : null}
+              </li>
+            ))}
+        </ol>
+      )}
     </Section>
   );
 }
@@ -94,23 +97,13 @@ function Clock({ doing, atMs }: { readonly doing: Doing; readonly atMs: number |
         {atMs === undefined ? "…" : `${(atMs / 1000).toFixed(3)} s`}
       </p>
       <div class="bar">
-        <button
-          type="button"
-          class="button primary"
-          onClick={() => setRunning(!isRunning)}
-          aria-pressed={isRunning}
-        >
+        <Button isPrimary isPressed={isRunning} onPress={() => setRunning(!isRunning)}>
           {isRunning ? "Pause" : "Run"}
-        </button>
+        </Button>
         {SPANS.map(([milliseconds, text]) => (
-          <button
-            type="button"
-            class="button"
-            disabled={doing.isBusy}
-            onClick={() => void doing.act("/time", { milliseconds })}
-          >
+          <Button isOff={doing.isBusy} onPress={() => void doing.act("/time", { milliseconds })}>
             + {text}
-          </button>
+          </Button>
         ))}
       </div>
     </Section>

@@ -6,7 +6,7 @@ import type { NodeFaultName } from "#cluster/life/node-change.ts";
 import { type Explanations, plural } from "./document.ts";
 import type { Doing } from "./life-page.tsx";
 import { Awaited, Fault, NameField } from "./page-parts.tsx";
-import { Chip, CodeNote, Section } from "./parts.tsx";
+import { Button, Chip, CodeNote, Section } from "./parts.tsx";
 
 export type QuirkItem = Omit<StackLists["quirks"]["items"][number], "node">;
 
@@ -28,8 +28,9 @@ export function Switch({
       role="switch"
       class="switch"
       aria-checked={isOn}
-      disabled={isDisabled}
-      onClick={() => onChange(!isOn)}
+      // Disabled, it would lose the focus: see Button.
+      aria-disabled={isDisabled}
+      onClick={() => isDisabled || onChange(!isOn)}
     >
       <span class="switch-track" aria-hidden="true" />
       {label}
@@ -207,20 +208,18 @@ function NodeSwitches({ node, doing }: { readonly node: NodeSummary; readonly do
           isDisabled={doing.isBusy || standing === "stopped"}
           onChange={(isOn) => act({ do: isOn ? "rejoin" : "leave" })}
         />
-        <button type="button" class="button" disabled={doing.isBusy} onClick={() => act({ do: "reboot" })}>
+        <Button isOff={doing.isBusy} onPress={() => act({ do: "reboot" })}>
           Reboot
-        </button>
+        </Button>
       </div>
       {os === "windows" ? (
         <div class="form bar">
-          <button
-            type="button"
-            class="button"
-            disabled={doing.isBusy}
-            onClick={() => act({ do: "restart-hns", ...(state === "" ? {} : { state }) })}
+          <Button
+            isOff={doing.isBusy}
+            onPress={() => act({ do: "restart-hns", ...(state === "" ? {} : { state }) })}
           >
             Restart HNS
-          </button>
+          </Button>
           <label>
             and
             <select value={state} onChange={(event) => setState((event.target as HTMLSelectElement).value)}>
@@ -262,7 +261,12 @@ export function Faults({ summary, doing }: { readonly summary: ClusterSummary; r
       </Section>
       {node?.os === "windows" ? (
         <Section title={`Faults of HNS on ${node.name}`}>
-          <p class="dim">What its programs meet when they call HNS, until the switch is off.</p>
+          <p class="dim">
+            What its programs meet when they call HNS, until the switch is off. Calls that hang or take their
+            time are not among them: programs of a cluster work until nothing changes any more, and would
+            never be done. An HNS that runs by itself has those: <code>mullion hns serve</code>, and{" "}
+            <code>mullion ui --hns</code>.
+          </p>
           <CallFaults node={node} doing={doing} />
         </Section>
       ) : null}

@@ -3,7 +3,7 @@ import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import type { SessionProblem } from "#cluster/session/session.ts";
 import { type Explanations, shortName } from "./document.ts";
 import type { FollowCell } from "./matrix.tsx";
-import { ScrollTable, Chip, CodeNote, Command, Prose, Section } from "./parts.tsx";
+import { ScrollTable, Chip, CodeNote, Command, Prose, Section, useFirst } from "./parts.tsx";
 
 function titleOf({ cell, about }: VerifyFinding, { cells }: VerifyReport): string {
   const asked = cell === undefined ? undefined : cells[cell];
@@ -58,14 +58,16 @@ export function FindingList({
   readonly onFollow: FollowCell | undefined;
 }) {
   const { findings } = report;
+  const [shown, more] = useFirst(findings);
   if (findings.length === 0) return null;
   return (
     <Section title="Findings" count={findings.length} id="findings">
       <ul class="findings">
-        {findings.map((finding) => (
+        {shown.map((finding) => (
           <Finding finding={finding} report={report} explanations={explanations} onFollow={onFollow} />
         ))}
       </ul>
+      {more}
     </Section>
   );
 }

@@ -5,7 +5,7 @@ import { type GivenText, post, useAnswer, useExplanations } from "./client.ts";
 import { BeforeAndNow, Builds } from "./compare-page.tsx";
 import { Matrix } from "./matrix.tsx";
 import { Awaited } from "./page-parts.tsx";
-import { Choice } from "./parts.tsx";
+import { Button, Choice } from "./parts.tsx";
 import { hrefOf, navigate } from "./route.tsx";
 import type { Happening } from "./ui.tsx";
 
@@ -44,9 +44,9 @@ function Now({ events }: { readonly events: readonly Happening[] }) {
   return (
     <>
       <div class="bar">
-        <button type="button" class="button" disabled={answer.isWaiting} onClick={() => setRound(round + 1)}>
+        <Button isOff={answer.isWaiting} onPress={() => setRound(round + 1)}>
           {answer.isWaiting ? "Trying flows …" : "Try all flows again"}
-        </button>
+        </Button>
         {answer.isWaiting ? <Progress events={events} /> : null}
       </div>
       <Awaited answer={answer} what="Trying the flows of the cluster">

@@ -1,10 +1,11 @@
 /** A verification as a heat map: who asks down, who is asked across, one square for each flow and protocol. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { type Explanations, kindOf, plural, shortName } from "./document.ts";
-import { type CellState, HeatMap, Legend, STATES, type Tile, gridOf } from "./heat-map.tsx";
+import { type Grid, type GridIndex, type Tile, gridOf, indexGrid } from "./heat-grid.ts";
+import { type CellState, HeatMap, Legend, STATES } from "./heat-map.tsx";
 import { Basis, FindingList } from "./matrix-notes.tsx";
-import { Chip, Choice, CodeNote, Command, Section, Stat } from "./parts.tsx";
+import { Chip, Choice, CodeNote, Command, Section, Stat, useFirst } from "./parts.tsx";
 
 /** Follows the packet of a cell; absent where no cluster is behind the page. */
 export type FollowCell = (cell: VerifyCell) => void;
@@ -49,6 +50,12 @@ interface Filter {
   readonly text: string;
 }
 
+const NO_FILTER: Filter = { state: "all", flow: "", protocol: "", text: "" };
+
+function isNone({ state, flow, protocol, text }: Filter): boolean {
+  return state === "all" && `${flow}${protocol}${text}` === "";
+}
+
 function passes(cell: VerifyCell, { state, flow, protocol, text }: Filter): boolean {
   return (
     (state === "all" || stateOf(cell) === state) &&
@@ -59,8 +66,9 @@ function passes(cell: VerifyCell, { state, flow, protocol, text }: Filter): bool
 }
 
 function describeTile({ from, to, items: cells }: Tile<VerifyCell>): string {
+  const byState = Map.groupBy(cells, stateOf);
   const counts = Object.entries(STATES).flatMap(([state, { text }]) => {
-    const count = cells.filter((cell) => stateOf(cell) === state).length;
+    const count = byState.get(state as CellState)?.length ?? 0;
     return count === 0 ? [] : [`${count} ${text}`];
   });
   return `${from} to ${to}: ${counts.join("; ")}`;
@@ -120,8 +128,13 @@ function Filters({
   readonly filter: Filter;
   readonly onChange: (filter: Filter) => void;
 }) {
-  const flows = [...new Set(report.cells.map(({ flow }) => flow))];
-  const protocols = [...new Set(report.cells.map(({ protocol }) => protocol))];
+  const [flows, protocols] = useMemo(
+    () => [
+      [...new Set(report.cells.map(({ flow }) => flow))],
+      [...new Set(report.cells.map(({ protocol }) => protocol))],
+    ],
+    [report],
+  );
   const valueOf = (event: Event): string => (event.target as HTMLInputElement).value;
   return (
     <div class="filters">
@@ -190,6 +203,60 @@ function Counts({ report }: { readonly report: VerifyReport }) {
   );
 }
 
+/** Of more cells than these the first look is at systems: names of thousands are found by a text. */
+const CELLS_BY_NAME_MAX = 5_000;
+
+function TileCells({
+  tile,
+  ...rest
+}: { readonly tile: Tile<VerifyCell> } & Omit<Parameters<typeof CellRow>[0], "cell">) {
+  const [cells, more] = useFirst(tile.items);
+  return (
+    <>
+      <h3>
+        {shortName(tile.from)} → {shortName(tile.to)}
+      </h3>
+      <ul class="cells">
+        {cells.map((cell) => (
+          <CellRow cell={cell} {...rest} />
+        ))}
+      </ul>
+      {more}
+    </>
+  );
+}
+
+const AFTER_PAINT_MS = 200;
+
+interface Indexed {
+  readonly index: GridIndex<VerifyCell>;
+  /** Without a filter. */
+  readonly whole: Grid<VerifyCell>;
+  readonly systems: ReadonlyMap<string, string>;
+}
+
+/** The cells by both axes; the one that is not looked at yet is made when the other is on the screen. */
+function useIndexes({ cells }: VerifyReport): (axis: Axis) => Indexed {
+  const indexes = useMemo(() => {
+    const made = new Map<Axis, Indexed>();
+    return (axis: Axis): Indexed => {
+      const known = made.get(axis);
+      if (known !== undefined) return known;
+      const index = indexGrid(cells, (cell) => endsOf(cell, axis));
+      const indexed = { index, whole: gridOf(index), systems: systemsOf(cells, axis) };
+      made.set(axis, indexed);
+      return indexed;
+    };
+  }, [cells]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const axis of Object.keys(AXES)) indexes(axis as Axis);
+    }, AFTER_PAINT_MS);
+    return () => clearTimeout(timer);
+  }, [indexes]);
+  return indexes;
+}
+
 function HeatSection({
   report,
   explanations,
@@ -199,12 +266,16 @@ function HeatSection({
   readonly explanations: Explanations;
   readonly onFollow: FollowCell | undefined;
 }) {
-  const [axis, setAxis] = useState<Axis>("objects");
-  const [filter, setFilter] = useState<Filter>({ state: "all", flow: "", protocol: "", text: "" });
+  const isLarge = report.cells.length > CELLS_BY_NAME_MAX;
+  const [axis, setAxis] = useState<Axis>(isLarge ? "systems" : "objects");
+  const [filter, setFilter] = useState<Filter>(NO_FILTER);
   const [chosen, setChosen] = useState("");
-  const cells = report.cells.filter((cell) => passes(cell, filter));
-  const grid = useMemo(() => gridOf(cells, (cell) => endsOf(cell, axis)), [report, axis, filter]);
-  const systems = useMemo(() => systemsOf(report.cells, axis), [report, axis]);
+  const indexes = useIndexes(report);
+  const grid = useMemo(() => {
+    const { index, whole } = indexes(axis);
+    return filter === NO_FILTER ? whole : gridOf(index, (cell) => passes(cell, filter));
+  }, [indexes, axis, filter]);
+  const { systems } = indexes(axis);
   const tile = grid.tiles.get(chosen);
   return (
     <Section title="Matrix" id="matrix">
@@ -218,10 +289,14 @@ function HeatSection({
             setChosen("");
           }}
         />
-        <Filters report={report} filter={filter} onChange={setFilter} />
+        <Filters
+          report={report}
+          filter={filter}
+          onChange={(next) => setFilter(isNone(next) ? NO_FILTER : next)}
+        />
       </div>
       <Legend />
-      {cells.length === 0 ? <p class="empty">No flow passes these filters.</p> : null}
+      {grid.tiles.size === 0 ? <p class="empty">No flow passes these filters.</p> : null}
       <HeatMap
         grid={grid}
         chosen={chosen}
@@ -234,16 +309,13 @@ function HeatSection({
         {tile === undefined ? (
           <p class="dim">Choose a tile to read what its squares say. Arrow keys go from tile to tile.</p>
         ) : (
-          <>
-            <h3>
-              {shortName(tile.from)} → {shortName(tile.to)}
-            </h3>
-            <ul class="cells">
-              {tile.items.map((cell) => (
-                <CellRow cell={cell} report={report} explanations={explanations} onFollow={onFollow} />
-              ))}
-            </ul>
-          </>
+          <TileCells
+            key={chosen}
+            tile={tile}
+            report={report}
+            explanations={explanations}
+            onFollow={onFollow}
+          />
         )}
       </div>
     </Section>

@@ -82,6 +82,53 @@ export function Stat({
   );
 }
 
+/**
+ * A button that keeps the focus while it cannot be pressed: a browser takes that away from what is disabled, and who goes by
+ * keyboard would have to begin anew.
+ */
+export function Button({
+  isOff = false,
+  isPrimary = false,
+  isPressed,
+  onPress,
+  children,
+}: {
+  readonly isOff?: boolean;
+  readonly isPrimary?: boolean;
+  readonly isPressed?: boolean;
+  readonly onPress: () => void;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <button
+      type="button"
+      class={isPrimary ? "button primary" : "button"}
+      aria-disabled={isOff}
+      onClick={() => isOff || onPress()}
+      {...(isPressed === undefined ? {} : { "aria-pressed": isPressed })}
+    >
+      {children}
+    </button>
+  );
+}
+
+const FIRST_MAX = 50;
+
+/** The first of a long list, and what asks for more of them; undefined when all are there. */
+export function useFirst<T>(items: readonly T[]): readonly [readonly T[], ComponentChildren] {
+  const [count, setCount] = useState(FIRST_MAX);
+  if (items.length <= count) return [items, undefined];
+  const more = (
+    <p class="bar">
+      <Button onPress={() => setCount(count + FIRST_MAX)}>{FIRST_MAX} more</Button>
+      <span class="dim">
+        The first {count} of {items.length}.
+      </span>
+    </p>
+  );
+  return [items.slice(0, count), more];
+}
+
 const INDENT = "    ";
 
 /** Paragraphs, and commands or what they print where lines are indented. */

@@ -1,6 +1,7 @@
 /** Pages by their addresses: each is a deep link. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { visibleText } from "#core/base/visible-text.ts";
 import { BASE } from "./client.ts";
 
 export interface Route {
@@ -9,9 +10,26 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
+/** A part of the address; one that is written wrongly stays as it is. */
+function partOf(written: string): string {
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    return written;
+  }
+}
+
+/** An address comes from others, as names do. */
+function visibleQuery(): [name: string, value: string][] {
+  return [...new URLSearchParams(location.search)].map(([name, value]) => [name, visibleText(value)]);
+}
+
 function currentRoute(): Route {
   const path = location.pathname.slice(BASE.length + 1).split("/");
-  return { path: path.map(decodeURIComponent), query: new URLSearchParams(location.search) };
+  return {
+    path: path.map((part) => visibleText(partOf(part))),
+    query: new URLSearchParams(visibleQuery()),
+  };
 }
 
 export function hrefOf(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
@@ -38,6 +56,7 @@ export function textOf(data: FormData, name: string): string {
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
   const isNew = useRef(false);
+  const page = useRef(route.path[0]);
   useEffect(() => {
     const update = ({ state }: PopStateEvent): void => {
       isNew.current = state === NAVIGATED;
@@ -46,12 +65,16 @@ export function useRoute(): Route {
     addEventListener("popstate", update);
     return () => removeEventListener("popstate", update);
   }, []);
-  // The new page stands there by now: to focus before would have the browser lay out the one that goes.
+  // The new page stands there by now: to focus before would have the browser lay out the one that goes. What is chosen on a
+  // page keeps the focus, and the page its place.
   useLayoutEffect(() => {
+    const isOther = page.current !== route.path[0];
+    page.current = route.path[0];
     if (!isNew.current) return;
     isNew.current = false;
+    if (!isOther && document.activeElement !== document.body) return;
     document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    if (isOther) scrollTo(0, 0);
   }, [route]);
   return route;
 }

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PodSummaryList } from "#cluster/api/documents.ts";
 import type { ExecReport } from "#cluster/exec/exec-report.ts";
+import { visibleText } from "#core/base/visible-text.ts";
 import { Problem, get, post, useAnswer } from "./client.ts";
 import { Awaited } from "./page-parts.tsx";
 import { Chip } from "./parts.tsx";
@@ -27,17 +28,19 @@ const SUGGESTED: Readonly<Record<string, readonly string[]>> = {
 };
 
 async function runCommand(from: string, command: string): Promise<ShellLine> {
+  // What was typed or pasted is shown as what others have written.
+  const asShown = visibleText(command);
   try {
     const { stdout, stderr, exitCode } = await post<ExecReport>("/exec", {
       from,
       command: command.split(/\s+/),
     });
-    return { from, command, output: `${stdout}${stderr}`, exitCode };
+    return { from, command: asShown, output: `${stdout}${stderr}`, exitCode };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return {
       from,
-      command,
+      command: asShown,
       output: `${error.details.message}. ${error.details.advice}`,
       exitCode: undefined,
     };

@@ -6,6 +6,7 @@ import type { ClusterSummary } from "#cluster/api/documents.ts";
 import { DoctorPage, HnsLifePage, HnsPage } from "./attached.tsx";
 import { ABOUT, BASE, Changes, type GivenText, get, getBringUp, useAnswer } from "./client.ts";
 import { ClusterPage } from "./cluster-page.tsx";
+import { shown } from "./document.ts";
 import { FilesPage } from "./files-page.tsx";
 import { LifePage } from "./life-page.tsx";
 import { MatrixPage } from "./matrix-page.tsx";
@@ -68,7 +69,7 @@ function useLife(): Life {
       timer = setTimeout(() => setLife((old) => ({ ...old, changes: old.changes + 1 })), QUIET_MS);
     };
     const hear = (message: MessageEvent<string>): void => {
-      const event = JSON.parse(message.data) as Happening;
+      const event = shown(JSON.parse(message.data) as Happening);
       if (event.type !== "gap") lastId = event.id;
       setLife((old) => ({ ...old, events: [...old.events, event].slice(-KEPT_MAX) }));
       if (event.type !== "progress") changed();

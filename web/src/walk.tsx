@@ -26,10 +26,13 @@ function Changes({ step }: { readonly step: TraceStep }) {
 function StepButton({
   step,
   isChosen,
+  isStop,
   onChoose,
 }: {
   readonly step: TraceStep;
   readonly isChosen: boolean;
+  /** Tab leads here; to the other steps arrow keys do. */
+  readonly isStop: boolean;
   readonly onChoose: () => void;
 }) {
   const button = useRef<HTMLButtonElement>(null);
@@ -46,6 +49,7 @@ function StepButton({
       type="button"
       class={`step ${toneOf(step)} ${isQuiet(step) ? "quiet-step" : ""}`}
       aria-pressed={isChosen}
+      tabIndex={isStop ? 0 : -1}
       data-step={step.number}
       onClick={onChoose}
     >
@@ -89,7 +93,12 @@ function HopCard({
         {hop.direction === "" ? null : <span class="direction">{hop.direction.toUpperCase()}</span>}
       </header>
       {hop.steps.map((step) => (
-        <StepButton step={step} isChosen={step.number === chosen} onChoose={() => onChoose(step.number)} />
+        <StepButton
+          step={step}
+          isChosen={step.number === chosen}
+          isStop={step.number === Math.max(1, chosen)}
+          onChoose={() => onChoose(step.number)}
+        />
       ))}
     </article>
   );
@@ -319,8 +328,8 @@ export function Walk({
       {forward.steps.length === 0 ? null : (
         <>
           <WalkBar report={report} leg={leg} side={side} onChoose={choose} />
-          <div class={`walk ${side === "both" ? "wide" : ""}`} onKeyDown={onKeyDown}>
-            <div class="legs">
+          <div class={`walk ${side === "both" ? "wide" : ""}`}>
+            <div class="legs" onKeyDown={onKeyDown}>
               <LegBoard
                 leg={leg}
                 title={side === "reply" ? "Reply" : "Forward"}
