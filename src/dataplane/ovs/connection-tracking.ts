@@ -105,6 +105,7 @@ function translate(state: PacketState, tracked: TrackedPacket): number {
     if (tracked.state !== "related") rewriteSide(packet.bytes, headers, side, target);
     else rewriteError(packet.bytes, headers, side, target, connection.tupleOf(opposite(direction)));
   }
+  state.fields.forget();
   return bits;
 }
 

@@ -200,24 +200,30 @@ class LogicalRun {
 
   private actions(actions: readonly Action[], state: PacketState, run: Run): void {
     for (const action of actions) {
-      if (action.kind !== "decrement-ttl") this.act(action, state, run);
+      // The packet itself goes on where nothing behind is done with it.
+      const going = (): PacketState => (action === actions.at(-1) ? state : state.copy());
+      if (action.kind === "next") this.goOn(action, going(), run);
+      else if (action.kind === "output")
+        if (run.pipeline === "ingress") this.toEgress(going(), run);
+        else this.leave(going(), run);
+      else if (action.kind !== "decrement-ttl") this.act(action, state, run);
       // No further action is carried out (ovn-sb(5), `ip.ttl--`).
       else if (!state.fields.decrementTtl()) return this.end("drop", "the time to live is over");
     }
   }
 
-  private act(action: Exclude<Action, { kind: "decrement-ttl" }>, state: PacketState, run: Run): void {
+  private goOn({ pipeline, table }: Extract<Action, { kind: "next" }>, state: PacketState, run: Run): void {
+    const to = pipeline ?? run.pipeline;
+    if (to !== run.pipeline) this.enter(state, to, true);
+    this.table(state, { pipeline: to, table: table ?? run.table + 1, depth: run.depth + 1 });
+  }
+
+  private act(
+    action: Exclude<Action, { kind: "decrement-ttl" | "next" | "output" }>,
+    state: PacketState,
+    run: Run,
+  ): void {
     switch (action.kind) {
-      case "next":
-        if ((action.pipeline ?? run.pipeline) !== run.pipeline)
-          this.enter(state, action.pipeline ?? run.pipeline, true);
-        return this.table(state.copy(), {
-          pipeline: action.pipeline ?? run.pipeline,
-          table: action.table ?? run.table + 1,
-          depth: run.depth + 1,
-        });
-      case "output":
-        return run.pipeline === "ingress" ? this.toEgress(state.copy(), run) : this.leave(state.copy(), run);
       case "load": {
         const before = state.read(action.to);
         state.write(action.to, (before & ~action.mask) | action.value);

@@ -87,14 +87,30 @@ export function replaceBits(whole: bigint, { low, width }: FieldBits, value: big
   return (whole & ~mask) | ((value << BigInt(low)) & mask);
 }
 
+const NOTHING_KNOWN: ReadonlyMap<string, bigint> = new Map();
+
 /** A frame that logical flows read and rewrite. */
 export class PacketFields {
   readonly packet: Packet;
   readonly headers: Headers = new Headers();
+  /** What was read already: flow after flow of a table asks for the same. */
+  private readonly known: Map<string, bigint>;
 
-  constructor(packet: Packet) {
+  /** `known`: of a frame with the same bytes. */
+  constructor(packet: Packet, known: ReadonlyMap<string, bigint> = NOTHING_KNOWN) {
     this.packet = packet;
     this.headers.parse(packet);
+    this.known = new Map(known);
+  }
+
+  /** The fields of a copy of the frame. */
+  copy(): PacketFields {
+    return new PacketFields(this.packet.copy(), this.known);
+  }
+
+  /** Somebody else has written into the bytes of the frame. */
+  forget(): void {
+    this.known.clear();
   }
 
   get family(): 0 | 4 | 6 {
@@ -103,6 +119,14 @@ export class PacketFields {
 
   /** The value of a whole field; 0 where the frame has none, as Open vSwitch reads it. */
   read(name: string): bigint {
+    const known = this.known.get(name);
+    if (known !== undefined) return known;
+    const value = this.find(name);
+    this.known.set(name, value);
+    return value;
+  }
+
+  private find(name: string): bigint {
     const { headers } = this;
     switch (name) {
       case "eth.type":
@@ -122,6 +146,7 @@ export class PacketFields {
   write(name: string, value: bigint): boolean {
     const location = this.locate(name);
     if (location === undefined) return false;
+    this.known.clear();
     const { at, length, shift, bits } = location;
     const mask = maskOf(bits) << BigInt(shift);
     let rest = (this.readWhole(at, length) & ~mask) | ((value << BigInt(shift)) & mask);

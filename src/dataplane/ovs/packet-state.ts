@@ -42,15 +42,15 @@ export class PacketState {
   tracking: PacketTracking | undefined;
   private readonly metadata = new Map<string, bigint>();
 
-  constructor(datapath: string, inport: string, packet: Packet) {
+  constructor(datapath: string, inport: string, packet: Packet | PacketFields) {
     this.datapath = datapath;
     this.inport = inport;
-    this.fields = new PacketFields(packet);
+    this.fields = packet instanceof PacketFields ? packet : new PacketFields(packet);
   }
 
   /** One of its own, with the same metadata. */
   copy(): PacketState {
-    const copy = new PacketState(this.datapath, this.inport, this.fields.packet.copy());
+    const copy = new PacketState(this.datapath, this.inport, this.fields.copy());
     copy.outport = this.outport;
     copy.tracking = this.tracking;
     copy.stack.push(...this.stack);

@@ -290,10 +290,18 @@ class MatchParser {
   }
 }
 
+/** What names stand for and need, by text: each is read once, when this file is loaded. */
+const EXPANDED: Map<string, Match> = new Map();
+
 /** The match that a name stands for. Its negation is that of the whole, needs included. */
 function expand(text: string, isNegated: boolean): Match {
-  const inner = new MatchParser(new TokenReader(text)).any(false);
+  const inner = EXPANDED.get(text) ?? new MatchParser(new TokenReader(text)).any(false);
   return isNegated ? opposite(inner) : inner;
+}
+
+for (const symbol of SYMBOLS.values()) {
+  const text = symbol.kind === "predicate" ? symbol.match : symbol.kind === "field" ? symbol.needs : "";
+  if (text !== "") EXPANDED.set(text, expand(text, false));
 }
 
 /** The match that is true where `match` is not. */
