@@ -17,6 +17,7 @@ const BENCHMARKS = [
   "service-proxy",
   "many-policies",
   "policy-engines",
+  "ovn",
   "cni-start-up",
   "cni-add",
   "manifests",
