@@ -430,6 +430,12 @@ const GOALS: readonly Goal[] = [
       ["from them to the packet walk", "to Packet walk", "s", 0.1],
       ["the page's own work of it", "to Packet walk, its own work", "s", 0.1],
       ["and back", "back to Cluster", "s", 0.1],
+      ["an object among 54 000 is chosen in the graph of HNS", "choosing an object of the graph", "s", 0.1],
+      ["an object is found among them", "finding objects", "s", 0.1],
+      ["a matrix of 70 000 flows by names", "by names", "s", 0.1],
+      ["it is scrolled", "scrolling down", "s", 0.1],
+      ["it is filtered", "filtering by a text", "s", 0.1],
+      ["a tile is chosen", "choosing a tile", "s", 0.1],
     ] as const
   ).map(([label, row, unit, most]): Goal => ({ label, bench: "pages", table: "Pages", row, unit, most })),
 ];
