@@ -57,3 +57,8 @@ describe("a listing that is cut", () => {
     expect(report.findings).toEqual([]);
   });
 });
+
+it("reads what has a hundred thousand empty lines at once", () => {
+  const text = `${WHOLE}${DONE}${"\n".repeat(100_000)}`;
+  expect(new FileReading(new SourceText("vfpOutput.txt", text)).isListingCut).toBe(false);
+});

@@ -6,7 +6,7 @@ import { doctor } from "#data/words.js";
 const WORDS = doctor();
 
 /** How a command of vfpctrl ends. */
-const ENDED = /^\s*Command \S+ succeeded!\s*$/gmu;
+const ENDED = /^[\t ]{0,16}Command \S{1,40} succeeded!/gmu;
 /** The last fields of a rule; builds differ in one of them. */
 const LAST_FIELDS = ["Flow TTL", "FlagsEx"];
 
