@@ -106,10 +106,12 @@ interface Value {
 
 class MatchParser {
   private readonly reader: TokenReader;
+  private readonly expanded: ReadonlyMap<string, Match>;
   private depth = 0;
 
-  constructor(reader: TokenReader) {
+  constructor(reader: TokenReader, expanded: ReadonlyMap<string, Match>) {
     this.reader = reader;
+    this.expanded = expanded;
   }
 
   /** `isNegated`: gives the opposite of what is written. */
@@ -169,7 +171,7 @@ class MatchParser {
     }
     const { name, symbol } = readField(reader);
     const relation = reader.token.text;
-    if (symbol.kind === "predicate") return expand(symbol.match, isNegated);
+    if (symbol.kind === "predicate") return expand(symbol.match, isNegated, this.expanded);
     if (!isRelation(relation) || reader.token.kind !== "symbol")
       return this.bit(name, symbol, isNegated, position);
     reader.take();
@@ -282,7 +284,7 @@ class MatchParser {
 
   private needed(symbol: FieldSymbol, match: Match): Match {
     if (symbol.needs === "") return match;
-    return { kind: "and", of: [expand(symbol.needs, false), match] };
+    return { kind: "and", of: [expand(symbol.needs, false, this.expanded), match] };
   }
 
   end(): void {
@@ -291,17 +293,22 @@ class MatchParser {
 }
 
 /** What names stand for and need, by text: each is read once, when this file is loaded. */
-const EXPANDED: Map<string, Match> = new Map();
+const EXPANDED: ReadonlyMap<string, Match> = readExpansions();
 
-/** The match that a name stands for. Its negation is that of the whole, needs included. */
-function expand(text: string, isNegated: boolean): Match {
-  const inner = EXPANDED.get(text) ?? new MatchParser(new TokenReader(text)).any(false);
-  return isNegated ? opposite(inner) : inner;
+/** What a name stands for may itself hold names. */
+function readExpansions(): ReadonlyMap<string, Match> {
+  const read = new Map<string, Match>();
+  for (const symbol of SYMBOLS.values()) {
+    const text = symbol.kind === "predicate" ? symbol.match : symbol.kind === "field" ? symbol.needs : "";
+    if (text !== "") read.set(text, new MatchParser(new TokenReader(text), read).any(false));
+  }
+  return read;
 }
 
-for (const symbol of SYMBOLS.values()) {
-  const text = symbol.kind === "predicate" ? symbol.match : symbol.kind === "field" ? symbol.needs : "";
-  if (text !== "") EXPANDED.set(text, expand(text, false));
+/** The match that a name stands for, of those that are `known` and else read. Its negation is that of the whole, needs included. */
+function expand(text: string, isNegated: boolean, known: ReadonlyMap<string, Match>): Match {
+  const inner = known.get(text) ?? new MatchParser(new TokenReader(text), known).any(false);
+  return isNegated ? opposite(inner) : inner;
 }
 
 /** The match that is true where `match` is not. */
@@ -330,12 +337,12 @@ export function portName(text: string): string {
 /** `match` where all of `needs` hold as well. */
 export function withNeeds(match: Match, needs: ReadonlySet<string>): Match {
   if (needs.size === 0) return match;
-  return { kind: "and", of: [match, ...[...needs].map((each) => expand(each, false))] };
+  return { kind: "and", of: [match, ...[...needs].map((each) => expand(each, false, EXPANDED))] };
 }
 
 /** Compiles the text of a match. @throws LanguageError */
 export function parseMatch(source: string): Match {
-  const parser = new MatchParser(new TokenReader(source));
+  const parser = new MatchParser(new TokenReader(source), EXPANDED);
   const match = parser.any(false);
   parser.end();
   return match;
