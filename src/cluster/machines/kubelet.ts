@@ -3,7 +3,6 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
-import type { PodForesight } from "./pod-foresight.ts";
 import type { OvnNodeParts } from "../ovn/ovn-node.ts";
 import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 
@@ -13,6 +12,15 @@ export interface PodStart {
   readonly dns?: DnsSettings | undefined;
   /** The names of the containers that run. */
   readonly containers: readonly string[];
+}
+
+/** Decides for the pods of one node in the order in which they start, in networks of IPv4 alone. */
+export interface PodForesight {
+  /**
+   * The address that the next pod will be given; undefined where the books do not say.
+   * @throws CniError where its plugins will refuse.
+   */
+  next(pod: FilePodSpec, dns: DnsSettings): Promise<Ipv4 | undefined>;
 }
 
 /** Where the pods of one node are made and taken away. */

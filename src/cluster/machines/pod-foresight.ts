@@ -23,7 +23,7 @@ import type { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec } from "../file/cluster-file.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import type { PodAddresses } from "../pods/pod-addresses.ts";
-import { sandboxTries } from "./kubelet.ts";
+import { type PodForesight, sandboxTries } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { attachmentOf, podIpsOf, windowsPlugins } from "./windows-plugins.ts";
 
@@ -139,15 +139,6 @@ export interface ForeseenNode {
   readonly hns: HcnClient;
   readonly leases: MemoryLeaseStore;
   readonly files: NodeFiles;
-}
-
-/** Decides for the pods of one node in the order in which they start, in networks of IPv4 alone. */
-export interface PodForesight {
-  /**
-   * The address that the next pod will be given; undefined where the books do not say.
-   * @throws CniError where its plugins will refuse.
-   */
-  next(pod: FilePodSpec, dns: DnsSettings): Promise<Ipv4 | undefined>;
 }
 
 /** For pods that plugins attach. */

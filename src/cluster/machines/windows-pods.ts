@@ -40,7 +40,7 @@ import { OvnNodeParts } from "../ovn/ovn-node.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 import { startContainers, stopContainers } from "./pod-compute-systems.ts";
-import { type Kubelet, type PodStart, addHostPod, podReference } from "./kubelet.ts";
+import { type Kubelet, type PodStart, addHostPod, podReference, type PodForesight } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { endpointDocument } from "../networks/network-document.ts";
 import {
@@ -52,7 +52,7 @@ import {
   sourceVip,
 } from "../networks/networks-of-node.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
-import { AddressForesight, PluginForesight, type PodForesight } from "./pod-foresight.ts";
+import { AddressForesight, PluginForesight } from "./pod-foresight.ts";
 import { hcnClientOf, observerOf } from "./windows-node.ts";
 import {
   CNI_PATH,

@@ -5,7 +5,8 @@ import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { backOffMessage, crashingContainers, creatingStatuses, startedStatus } from "./container-starts.ts";
-import { type PodOutcome, WAITS } from "./running-pods.ts";
+import type { PodOutcome } from "./pod-outcome.ts";
+import { WAITS } from "./running-pods.ts";
 
 /** Writes what became of a pod into its status, as its kubelet does. */
 export function recordPod(

@@ -12,8 +12,8 @@ import type { IdentificationServer } from "#dataplane/host/services/identificati
 import { MachineAbsent } from "../absent-machines.ts";
 import type { Cluster, ClusterNode, ClusterPod, Demand } from "../cluster.ts";
 import type { ClusterFile, FilePodSpec, NodeSpec, PodNetworkPlugin } from "../file/cluster-file.ts";
-import type { PodForesight } from "../machines/pod-foresight.ts";
-import type { PodOutcome, PodRemark } from "./running-pods.ts";
+import type { PodForesight } from "../machines/kubelet.ts";
+import type { PodOutcome, PodRemark } from "./pod-outcome.ts";
 
 /** Gateway, and what programs keep for the node: no pod asks for one of these, counted from the beginning of a range. */
 const KEPT_HOSTS = 3;

@@ -6,7 +6,7 @@ import { type ClusterObjects, servicesByPod } from "../cluster-objects.ts";
 import type { ClusterPod } from "../cluster.ts";
 import type { PortSpec } from "../file/cluster-file.ts";
 import { servedPorts } from "./pod-object.ts";
-import type { PodRemark } from "./running-pods.ts";
+import type { PodRemark } from "./pod-outcome.ts";
 
 /** A pod that cannot have a port, because somebody else in its compartment has it. */
 export interface PortConflict {

@@ -38,7 +38,8 @@ import { SETTLE_MS } from "./open-cluster.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { mayRest } from "../pods/pods-at-rest.ts";
-import { type PodOutcome, type PodSync, RunningPods } from "../pods/running-pods.ts";
+import type { PodOutcome, PodSync } from "../pods/pod-outcome.ts";
+import { RunningPods } from "../pods/running-pods.ts";
 import { PodServers } from "../pods/serve-ports.ts";
 import { ServiceProxies } from "../services/service-proxies.ts";
 import {
