@@ -74,8 +74,8 @@ export class Collector {
     else this.logs.push({ file: name, findings: findingsOf(log) });
   }
 
-  /** What a session shows beside what was recognised; a time-out is judged with the look-ups around it. */
-  private async scanSession(name: string, bytes: Uint8Array): Promise<void> {
+  /** What a session or a log shows beside what was recognised; a time-out is judged with the look-ups around it. */
+  private async scanBeside(name: string, bytes: Uint8Array): Promise<void> {
     const log = await readLog(inPieces(bytes), this.signatures);
     const findings = "notALog" in log ? [] : findingsOf(log).filter(({ error }) => error.id !== TIME_OUT);
     if (findings.length > 0) this.logs.push({ file: name, findings });
@@ -86,7 +86,7 @@ export class Collector {
     const reading = source === undefined ? undefined : new FileReading(source);
     if (reading !== undefined && reading.holds.length > 0) {
       this.readings.push(reading);
-      if (reading.isSession) await this.scanSession(name, bytes);
+      if (reading.showsErrors) await this.scanBeside(name, bytes);
     } else if (bytes.length === 0) this.leave(name, "it is empty");
     else await this.scan(name, inPieces(bytes));
   }

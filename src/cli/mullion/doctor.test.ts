@@ -297,6 +297,19 @@ describe("a log of a broken node, and nothing else", () => {
     const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
     expect(findings[0]?.code).toBe(code);
   });
+
+  // Something is recognised in each: a version, a clock, flags, an adapter that somebody pasted below.
+  it.each([
+    "I0409 13:34:00.1 3560 node.go:1] Microsoft Windows [Version 10.0.17763.2114]",
+    "I0409 13:34:00.1 3560 flags.go:64] FLAG: --network-name=cbr0",
+    GERMAN,
+  ])("and in it %j", async (beside) => {
+    const line =
+      'E0409 13:34:04.7 3560 proxier.go:998] "Source Vip endpoint creation failed" err="hcnCreateEndpoint failed in Win32: An address provided is invalid or reserved. (0x803b002f)"';
+    const { findings, files } = await reportOf({ "collected/program.log": `${beside}\n${line}\n` });
+    expect(findings[0]?.code).toBe("hcn-e-addr-invalid-or-reserved");
+    expect(files.map(({ file }) => file)).toEqual(["collected/program.log"]);
+  });
 });
 
 describe("--redact", () => {

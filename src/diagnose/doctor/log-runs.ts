@@ -9,6 +9,11 @@ import { type Line, linesOf } from "./place.ts";
 const LOG_LINE =
   /(?:[IWEF]\d{4} \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|time="\d{4}-|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:)\d\d/uy;
 
+/** True for a text in which a program's log stands, whatever stands around it. */
+export function hasLogLines(text: string): boolean {
+  return new RegExp(`^${LOG_LINE.source}`, "mu").test(text);
+}
+
 /**
  * What a line of a log has to hold that says something to a reader of documents: a flag, a proxy's address, an end of line
  * that is none of `\n`.

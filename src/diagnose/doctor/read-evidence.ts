@@ -42,7 +42,7 @@ import {
   readHostFacts,
 } from "./host-facts.ts";
 import { cutOf } from "./cut-listing.ts";
-import { type ShortText, withoutRuns } from "./log-runs.ts";
+import { hasLogLines, type ShortText, withoutRuns } from "./log-runs.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
 
@@ -195,13 +195,14 @@ export class FileReading {
   }
 
   /**
-   * A session in which somebody looked for the fault, or a log in which a program told of a clock: errors that it shows count,
-   * whatever else it holds.
+   * Errors that it shows count, whatever else it holds: a session in which somebody looked for the fault, or what a program
+   * logged, of a clock for one. An object of an API is neither, whatever texts are in it.
    */
-  get isSession(): boolean {
+  get showsErrors(): boolean {
     if (this.host.clocks.some(({ kind }) => kind === "early" || kind === "late")) return true;
+    if (this.objects.length > 0 || this.isDump) return false;
     const { text } = this.source;
-    return text.includes(":\\") && text.split("\n").some(hasCommand);
+    return hasLogLines(text) || (text.includes(":\\") && text.split("\n").some(hasCommand));
   }
 
   /** Configurations of programs. */
@@ -456,7 +457,9 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
       logs: logs.filter(({ file }) => groups.size === 1 || isBelow(file, folder)),
     };
   });
-  const scanned = logs.map(({ file }) => ({ file, holds: ["a log"] }));
+  const holds = new Map(readings.map((each) => [each.source.file, Array.from(each.holds)]));
+  // A log may hold more than its lines: a paste of what commands printed below it.
+  for (const { file } of logs) addToList(holds, file, "a log");
   return {
     evidence: {
       cluster,
@@ -464,7 +467,7 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
       sources: readings.filter(({ isDump }) => !isDump).map(({ source }) => source),
     },
     manifests: readings.filter((each) => each.objects.length > 0).map(({ source }) => source),
-    files: [...readings.map(({ source, holds }) => ({ file: source.file, holds })), ...scanned],
+    files: Array.from(holds, ([file, each]) => ({ file, holds: each })),
     problems: [...mixed, ...readings.flatMap((each) => each.problems)],
   };
 }
