@@ -60,7 +60,10 @@ export const KINDS: Readonly<Record<KubeKind, KindInformation>> = Object.freeze(
   }),
   ConfigMap: kind("ConfigMap", "v1", "configmaps", ["cm"]),
   Lease: kind("Lease", "coordination.k8s.io/v1", "leases", [], { "coordination.k8s.io/v1beta1": "1.22" }),
-  ServiceCIDR: kind("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs"),
+  ServiceCIDR: kind("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs", [], {
+    "networking.k8s.io/v1beta1": "1.37",
+    "networking.k8s.io/v1alpha1": "1.33",
+  }),
   RuntimeClass: kind("RuntimeClass", "node.k8s.io/v1", "runtimeclasses", [], {
     "node.k8s.io/v1beta1": "1.25",
   }),

@@ -5,6 +5,7 @@
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
 import { convertOld } from "./convert-old.ts";
@@ -282,23 +283,14 @@ class Loader {
       return undefined;
     }
     const [version, name] = [String(apiVersion), String(kind)];
-    if (isKubeKind(name)) {
-      const { apiVersion: present, oldVersions } = KINDS[name];
-      if (version === present || Object.hasOwn(oldVersions, version)) return name;
-      if (isBuiltInGroup(version)) {
-        this.fault(
-          candidate.file,
-          () => placeOfField(candidate, below(undefined, "apiVersion")),
-          {
-            code: "manifest-version-unknown",
-            message: `no matches for kind "${name}" in version ${showValue(version)}`,
-            advice: `Write apiVersion: ${present}.`,
-          },
-          "apiVersion",
-        );
-        return undefined;
-      }
+    const mismatch = kindMismatch(version, name);
+    if (mismatch !== undefined) {
+      const { field, message, advice } = mismatch;
+      const place = (): FilePlace => placeOfField(candidate, below(undefined, field));
+      this.fault(candidate.file, place, { code: "manifest-version-unknown", message, advice }, field);
+      return undefined;
     }
+    if (isKubeKind(name) && isOwnVersion(name, version)) return name;
     if (isConfiguration(version, name)) this.keepConfiguration(candidate, name);
     else this.passBy(candidate, version, name);
     return undefined;
@@ -527,11 +519,10 @@ function withKind(value: Fields, header: ListHeader | undefined): Fields {
   return { apiVersion: header.apiVersion, kind, ...value };
 }
 
-/** Groups that Kubernetes serves itself; in others a kind of the same name is somebody else's. */
-function isBuiltInGroup(apiVersion: string): boolean {
-  return /^(v\d\w*|(apps|batch|extensions|policy|autoscaling|discovery\.k8s\.io|networking\.k8s\.io)\/\w+)$/.test(
-    apiVersion,
-  );
+/** In groups of others a kind of the same name is somebody else's. */
+function isOwnVersion(kind: KubeKind, apiVersion: string): boolean {
+  const { apiVersion: present, oldVersions } = KINDS[kind];
+  return apiVersion === present || Object.hasOwn(oldVersions, apiVersion);
 }
 
 /** Reads the manifests of some files. The files count as one set: an object may stand in one of them only. */

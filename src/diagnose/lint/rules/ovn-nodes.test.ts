@@ -110,7 +110,7 @@ describe("what lint says of", () => {
       ],
       ["ovn-mtu-invalid: an MTU is 1280 to 65536 bytes here, and not 1200"],
     ],
-    ["none written, or 0", [network("mtu: 0"), network("mtu: null")], []],
+    ["none written, or 0", [network("mtu: 0"), network("mtu: null").replace("cluster }", "other }")], []],
     [
       "a port that GENEVE has left",
       [network(`genevePort: 9000, hybridOverlayConfig: { ${HYBRID}, hybridOverlayVXLANPort: 6081 }`)],

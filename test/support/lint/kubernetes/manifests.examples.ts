@@ -30,6 +30,23 @@ export const MANIFEST_EXAMPLES: ExampleTable = {
     bad: oneFile("web.yaml", SERVICE("port: 80, «targetport: 8080")),
     good: oneFile("web.yaml", SERVICE("port: 80, targetPort: 8080")),
   },
+  "manifest-version-unknown": {
+    bad: oneFile(
+      "web.yaml",
+      SERVICE("port: 80").replace("apiVersion: v1", "«apiVersion: networking.k8s.io/v1"),
+    ),
+    good: oneFile("web.yaml", SERVICE("port: 80")),
+  },
+  "manifest-duplicate-object": {
+    bad: oneFile(
+      "web.yaml",
+      `${SERVICE("port: 80")}---\n${SERVICE("port: 443").replace("name: web", "«name: web")}`,
+    ),
+    good: oneFile(
+      "web.yaml",
+      `${SERVICE("port: 80")}---\n${SERVICE("port: 443").replace("name: web", "name: web-tls")}`,
+    ),
+  },
   "manifest-old-version": {
     bad: oneFile(
       "job.yaml",

@@ -1,4 +1,5 @@
 /** What Kubernetes itself would refuse, and traps of a text that an editor does not show. */
+import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
@@ -11,6 +12,8 @@ import { type LintPath, listAt, textAt, valueAt } from "../../input/fields.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { podSpecPath } from "../../views/pods.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
+import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 /** A text that somebody, or some tool, will still replace. */
@@ -88,6 +91,54 @@ const UNKNOWN_FIELD: LintRule = {
 function unknownFields(): UnknownFields {
   return new UnknownFields();
 }
+
+/** Kinds that kubectl finds no match for. */
+const UNKNOWN_VERSION: LintRule = {
+  code: "manifest-version-unknown",
+  applies: ["kubernetes"],
+  *check({ value }): Iterable<RuleFinding> {
+    const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
+    if (PLACEHOLDER.test(kind) || PLACEHOLDER.test(version)) return;
+    const found = kindMismatch(version, kind);
+    if (found !== undefined) yield { at: { path: [found.field] }, message: found.message, fix: found.advice };
+  },
+};
+
+/** What an object is called in its file; undefined for one whose name is still to come. */
+function keyOf({ source: { file }, value, host }: LintDocument): string | undefined {
+  // What stands in a ConfigMap is another file.
+  if (host !== undefined) return undefined;
+  const name = textAt(value, "metadata", "name") ?? "";
+  const namespace = textAt(value, "metadata", "namespace") ?? "default";
+  if (name === "" || PLACEHOLDER.test(name) || PLACEHOLDER.test(namespace)) return undefined;
+  return [file, objectTypeOf(value), namespace, name].join("\n");
+}
+
+function firstOfKeys(context: LintContext): ReadonlyMap<string, LintDocument> {
+  const first = new Map<string, LintDocument>();
+  for (const document of context.ofKind("kubernetes")) {
+    const key = keyOf(document);
+    if (key !== undefined && !first.has(key)) first.set(key, document);
+  }
+  return first;
+}
+
+/** Two objects of one file: of those in several, one may be meant to take the other's place. */
+const DUPLICATE_OBJECT: LintRule = {
+  code: "manifest-duplicate-object",
+  applies: ["kubernetes"],
+  *check(document, context): Iterable<RuleFinding> {
+    const first = context.once(firstOfKeys).get(keyOf(document) ?? "");
+    if (first === undefined || first === document) return;
+    const [{ start } = { start: 0 }] = first.locate([{ path: ["metadata", "name"] }]);
+    const { line } = first.source.positionOf(start);
+    const name = textAt(document.value, "metadata", "name") ?? "";
+    yield {
+      at: { path: ["metadata", "name"] },
+      message: `${textAt(document.value, "kind") ?? ""} ${name} is in line ${line} already`,
+    };
+  },
+};
 
 const OLD_VERSION: LintRule = {
   code: "manifest-old-version",
@@ -167,6 +218,8 @@ export const MANIFEST_RULES: readonly LintRule[] = [
   INVALID_VALUE,
   MISSING_FIELD,
   UNKNOWN_FIELD,
+  UNKNOWN_VERSION,
+  DUPLICATE_OBJECT,
   OLD_VERSION,
   NO_BREAK_SPACE,
   CLUSTER_FILE,
