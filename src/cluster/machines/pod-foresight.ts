@@ -151,7 +151,7 @@ export class PluginForesight implements PodForesight {
     const { spec, hns, leases, files } = node;
     this.node = node;
     this.books = new HnsBooks(hns);
-    const parts = { client: this.books, leases: fork(leases), files: fork(files), compat: spec.compat };
+    const parts = { client: this.books, leases: fork(leases), files: fork(files), spec };
     this.runtime = windowsPlugins(parts).runtime;
   }
 

@@ -1,5 +1,4 @@
 /** The CNI plugins of a Windows node as programs of this process, and what its runtime tells them of a pod. */
-import type { Compat } from "#core/base/compat.ts";
 import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
@@ -15,7 +14,7 @@ import type { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
 import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
-import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, FilePodSpec, NodeSpec } from "../file/cluster-file.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -37,12 +36,12 @@ export function windowsPlugins({
   client,
   leases,
   files,
-  compat,
+  spec: { compat },
 }: {
   readonly client: HcnClient;
   readonly leases: MemoryLeaseStore;
   readonly files: NodeFiles;
-  readonly compat: Compat;
+  readonly spec: NodeSpec;
 }): WindowsPlugins {
   const plugins = new Map<string, CniPlugin>();
   const runner = new InProcessRunner(plugins, "win32");

@@ -174,7 +174,7 @@ export class WindowsKubelet implements Kubelet {
       client,
       leases,
       files,
-      compat: node.spec.compat,
+      spec: node.spec,
     });
     this.runner = runner;
     this.runtime = runtime;

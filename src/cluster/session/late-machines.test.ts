@@ -32,18 +32,24 @@ const HOST_GW = "{ plugin: flannel, backend: host-gw }";
 /** A node with addresses for four pods. */
 const NARROW = (subnet: number): string => `build: ws2025, podCIDR: 10.244.${subnet}.0/29`;
 
-/** More pods than two of three nodes have addresses for. */
-const MORE = `
+function deployment(replicas: number, image: string): string {
+  return `
 apiVersion: apps/v1
 kind: Deployment
 metadata: { name: more }
 spec:
-  replicas: 14
+  replicas: ${replicas}
   selector: { matchLabels: { app: more } }
   template:
     metadata: { labels: { app: more } }
-    spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: server }] }
+    spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: "${image}" }] }
 `;
+}
+
+/** More pods than two of three nodes have addresses for. */
+const MORE = deployment(14, "server");
+/** Pods with addresses on which nothing listens: the nodes are of later builds. */
+const NOT_STARTING = deployment(9, "mcr.microsoft.com/windows/servercore:ltsc2019");
 
 /** The nodes that have load balancers. */
 function programmed({ cluster }: RunningCluster): readonly string[] {
@@ -152,18 +158,19 @@ describe("pods of a dump", () => {
 });
 
 describe("pods of manifests", () => {
-  it.each<readonly [string, World]>([
-    ["whose addresses nobody has said", {}],
-    ["of flannel, which tries once more where HNS refuses an address", { network: HOST_GW }],
-    ["of which some are refused", { second: NARROW(1), third: NARROW(2), more: MORE }],
-  ])("%s wait, and come up as they were foreseen", async (_name, world) => {
+  it.each<readonly [string, World, number]>([
+    ["whose addresses nobody has said", {}, 0],
+    ["of flannel, which tries once more where HNS refuses an address", { network: HOST_GW }, 0],
+    ["of which some are refused", { second: NARROW(1), third: NARROW(2), more: MORE }, 5],
+    ["whose containers do not start", { more: NOT_STARTING }, 0],
+  ])("%s wait, and come up as they were foreseen", async (_name, world, refused) => {
     const input = inputOf(world);
     const { session } = await openSession(input, undefined, "when asked");
     expect(started(session)).not.toContain("win-3");
     const { pods, objects } = session.cluster;
     const waiting = pods.filter(({ node }) => node.spec.name === "win-3");
     const due = objects.Pod.filter(({ spec }) => spec?.nodeName === "win-3");
-    expect(due.length - waiting.length).toBe(world.more === undefined ? 0 : 5);
+    expect(due.length - waiting.length).toBe(refused);
     expect(await checkLate({ input, questions: questionsIn() })).toContain("win-3");
   });
 });

@@ -543,8 +543,11 @@ export class RunningCluster implements ClusterSession {
 
   private async raisePods(node: string): Promise<void> {
     await this.cluster.clock.runLate(this.podsAtMs, async () => {
-      for (const pod of await this.pods.raise(node)) {
-        const running = defined(this.pods.runningOf(pod), "a pod that has come up runs");
+      for (const started of await this.pods.raise(node)) {
+        const { namespace, name } = started.metadata;
+        // What its status says of its containers by now decides who listens.
+        const pod = this.kube.get("Pod", namespace, name) ?? started;
+        const running = defined(this.pods.runningOf(started), "a pod that has come up runs");
         const [conflict] = this.servers.serve(pod, running, this.isReserved);
         if (conflict !== undefined)
           throw new AssertionError(
