@@ -56,6 +56,28 @@ spec:
     expect(report("pod.yaml", text).findings.map(({ line, column }) => `${line}:${column}`)).toEqual(["6:3"]);
   });
 
+  it.each([
+    ["kind: Pod\nmetadata: { name: api }\n", "apiVersion: required value"],
+    ["apiVersion: v1\nmetadata: { name: api }\n", "kind: required value"],
+    ["apiVersion: 1\nkind: Pod\nmetadata: { name: api }\n", "apiVersion: must be text"],
+  ])("an object without its type: %j", (text, message) => {
+    const { findings } = report("pod.yaml", `${POD}---\n${text}`);
+    expect(findings.map((each) => [each.code, each.line, each.message])).toContainEqual([
+      "manifest-missing-field",
+      6,
+      message,
+    ]);
+  });
+
+  it.each(["metadata: { name: values }\nreplicas: 2\n", "kind: Pod\nreplicas: 2\n"])(
+    "what is no object: %j",
+    (text) => {
+      expect(report("values.yaml", `${POD}---\n${text}`).findings.map(({ code }) => code)).not.toContain(
+        "manifest-missing-field",
+      );
+    },
+  );
+
   it("lines end as Windows writes them", () => {
     const text = POD.replaceAll("\n", "\r\n");
     const [found] = report("pod.yaml", `${text}---\r\n${text.replace("web", "api")}`).findings.slice(1);

@@ -119,6 +119,13 @@ function isObject(value: Fields): boolean {
   return textAt(value, "apiVersion") !== undefined && textAt(value, "kind") !== undefined;
 }
 
+/** The field that keeps a mapping from being an object of Kubernetes; undefined for one that is not meant to be one. */
+function fieldOfType(value: Fields): "apiVersion" | "kind" | undefined {
+  if (textAt(value, "metadata", "name") === undefined) return undefined;
+  if (textAt(value, "kind") !== undefined) return "apiVersion";
+  return textAt(value, "apiVersion") === undefined ? undefined : "kind";
+}
+
 function titleOfObject(value: Fields): string {
   const namespace = textAt(value, "metadata", "namespace");
   const name = textAt(value, "metadata", "name") ?? textAt(value, "metadata", "generateName") ?? "";
@@ -284,7 +291,17 @@ class FileReader {
       return;
     }
     if (kind === undefined || piece.format !== "json") {
-      passBy(this.found, this.source, base, "not a document that lint reads");
+      const field = fieldOfType(value);
+      if (field === undefined || findTemplate(piece.text) !== undefined)
+        passBy(this.found, this.source, base, "not a document that lint reads");
+      else
+        this.found.faults.push({
+          source: this.source,
+          code: "manifest-missing-field",
+          offset: base,
+          message: `${field}: ${value[field] === undefined ? "required value" : "must be text"}`,
+          fix: `Write ${field}; every manifest begins with apiVersion and kind.`,
+        });
       return;
     }
     const range = readJsonText(piece.text).range;
