@@ -60,6 +60,7 @@ describe("may be a kind", () => {
     ["autoscaling/v2", "HorizontalPodAutoscaler", "of Kubernetes, and not looked at"],
     ["policy/v1", "PodDisruptionBudget", "of Kubernetes, and not looked at"],
     ["{{ .Values.api }}", "Deployment", "a template"],
+    ["constructor/v1", "toString", "names that objects of JavaScript have"],
   ])("%s %s: %s", (apiVersion, kind) => {
     expect(lintCodes(textOf(apiVersion, kind))).not.toContain("manifest-version-unknown");
   });

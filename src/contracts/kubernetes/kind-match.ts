@@ -66,7 +66,8 @@ function isKnownVersion(apiVersion: string, kind: string): boolean {
  * off may be something else that is no manifest: a kubeconfig is of version `v1` and kind `Config`.
  */
 function meantKind(apiVersion: string, kind: string): string | undefined {
-  const known = KINDS_OF_GROUPS[groupOf(apiVersion)];
+  const group = groupOf(apiVersion);
+  const known = Object.hasOwn(KINDS_OF_GROUPS, group) ? KINDS_OF_GROUPS[group] : undefined;
   // A list of a kind is of its group.
   if (known === undefined || known.includes(kind.replace(/(?<=.)List$/u, ""))) return undefined;
   const wanted = kind.toLowerCase();
