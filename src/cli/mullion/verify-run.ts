@@ -22,7 +22,13 @@ import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { packageVersion } from "../installation.ts";
-import { COPY_SHARE, checkMemory, checkRoomToBegin, warnOfMemory } from "./cluster/memory-check.ts";
+import {
+  COPY_SHARE,
+  checkMemory,
+  checkMemoryAt,
+  checkRoomToBegin,
+  warnOfMemory,
+} from "./cluster/memory-check.ts";
 import { type ClusterSize, type OpenedCluster, openSession } from "./cluster/open-session.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
@@ -138,7 +144,7 @@ async function raise(
       {
         begins,
         progress: (text, done, total) => {
-          checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, MORE_MEMORY);
+          checkMemoryAt(text, done, total, MORE_MEMORY);
           told.raised(text, done, total);
         },
       },

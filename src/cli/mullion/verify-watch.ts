@@ -12,7 +12,13 @@ import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 import { formatVerification, keptText, verdictLine } from "#diagnose/verify-text/format-verify.ts";
 import { type ClusterTarget, connectRunning } from "./cluster/cluster-target.ts";
-import { COPY_SHARE, checkMemory, checkRoomToBegin, warnOfMemory } from "./cluster/memory-check.ts";
+import {
+  COPY_SHARE,
+  checkMemory,
+  checkMemoryAt,
+  checkRoomToBegin,
+  warnOfMemory,
+} from "./cluster/memory-check.ts";
 import { type OpenReport, openSession } from "./cluster/open-session.ts";
 import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { reportFailure } from "./failure.ts";
@@ -97,7 +103,7 @@ class WatchedFiles implements Watched {
         checkRoomToBegin(size, WORDS.adviceMoreMemoryAlone);
       },
       progress: (text, done, total) => {
-        checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, WORDS.adviceMoreMemoryAlone);
+        checkMemoryAt(text, done, total, WORDS.adviceMoreMemoryAlone);
       },
     };
   }

@@ -4,7 +4,7 @@
  * `pkg/apis/apiextensions/validation`: "should be a domain with at least one dot").
  */
 import { editDistance } from "#core/base/nearest-name.ts";
-import { KINDS, KUBE_KINDS, isKubeKind } from "./kinds.ts";
+import { KINDS, KUBE_KINDS, isKubeKind, isVersionOf } from "./kinds.ts";
 
 /** What an API server has in the groups that people write by hand. */
 const KINDS_OF_GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -57,8 +57,7 @@ function groupOf(apiVersion: string): string {
 function isKnownVersion(apiVersion: string, kind: string): boolean {
   const group = groupOf(apiVersion);
   if (!isKubeKind(kind) || (group.includes(".") && !OWN_GROUPS.includes(group))) return true;
-  const { apiVersion: present, oldVersions } = KINDS[kind];
-  return apiVersion === present || Object.hasOwn(oldVersions, apiVersion);
+  return isVersionOf(kind, apiVersion);
 }
 
 /**

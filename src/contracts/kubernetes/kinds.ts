@@ -77,6 +77,12 @@ export function isKubeKind(text: string): text is KubeKind {
   return Object.hasOwn(KINDS, text);
 }
 
+/** True for an API version in which Kubernetes has, or had, the kind. */
+export function isVersionOf(name: KubeKind, apiVersion: string): boolean {
+  const { apiVersion: present, oldVersions } = KINDS[name];
+  return apiVersion === present || Object.hasOwn(oldVersions, apiVersion);
+}
+
 /** The kind that a person means by `svc`, `services`, `Service`; undefined when there is none. */
 export function findKind(text: string): KubeKind | undefined {
   const wanted = text.toLowerCase();

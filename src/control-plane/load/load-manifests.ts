@@ -6,7 +6,7 @@ import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
-import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { KINDS, isKubeKind, isVersionOf } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, mappingOf, showValue } from "./checks/field-check.ts";
@@ -290,7 +290,8 @@ class Loader {
       this.fault(candidate.file, place, { code: "manifest-version-unknown", message, advice }, field);
       return undefined;
     }
-    if (isKubeKind(name) && isOwnVersion(name, version)) return name;
+    // In groups of others a kind of the same name is somebody else's.
+    if (isKubeKind(name) && isVersionOf(name, version)) return name;
     if (isConfiguration(version, name)) this.keepConfiguration(candidate, name);
     else this.passBy(candidate, version, name);
     return undefined;
@@ -517,12 +518,6 @@ function withKind(value: Fields, header: ListHeader | undefined): Fields {
   const kind = header === undefined ? "" : (itemKindOf(header.kind) ?? "");
   if (header === undefined || kind === "" || value["kind"] !== undefined) return value;
   return { apiVersion: header.apiVersion, kind, ...value };
-}
-
-/** In groups of others a kind of the same name is somebody else's. */
-function isOwnVersion(kind: KubeKind, apiVersion: string): boolean {
-  const { apiVersion: present, oldVersions } = KINDS[kind];
-  return apiVersion === present || Object.hasOwn(oldVersions, apiVersion);
 }
 
 /** Reads the manifests of some files. The files count as one set: an object may stand in one of them only. */

@@ -7,7 +7,7 @@ import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { processLog } from "../process-log.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { Terminal } from "../terminal.ts";
-import { checkMemory, checkRoomToBegin } from "./memory-check.ts";
+import { checkMemoryAt, checkRoomToBegin } from "./memory-check.ts";
 import { type ClusterSize, openSession } from "./open-session.ts";
 import { ProgressLine } from "../progress-line.ts";
 import { commands } from "#data/words.js";
@@ -24,7 +24,7 @@ export async function connectInputs(
   const advice = WORDS.adviceMoreMemoryAlone;
   const begins = (size: ClusterSize): void => checkRoomToBegin(size, advice);
   const progress = (text: string, done: number, total: number): void => {
-    checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`, advice);
+    checkMemoryAt(text, done, total, advice);
     line.raised(text, done, total);
   };
   const opened = await openSession(inputs, { begins, progress }, overrides, "when asked");

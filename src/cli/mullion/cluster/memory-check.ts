@@ -118,3 +118,8 @@ export function checkMemory(when: string, advice: string, more = 0): void {
     advice,
   );
 }
+
+/** The same at each step of a cluster that comes up. @throws Failure when the memory will not do. */
+export function checkMemoryAt(step: string, done: number, total: number, advice: string): void {
+  checkMemory(`while the cluster comes up (${step}, ${done} of ${total})`, advice);
+}

@@ -114,13 +114,17 @@ function keyOf({ source: { file }, value, host }: LintDocument): string | undefi
   return [file, objectTypeOf(value), namespace, name].join("\n");
 }
 
-function firstOfKeys(context: LintContext): ReadonlyMap<string, LintDocument> {
-  const first = new Map<string, LintDocument>();
+/** Each object that is in its file already, with the first of them. */
+function doubledObjects(context: LintContext): ReadonlyMap<LintDocument, LintDocument> {
+  const firsts = new Map<string, LintDocument>();
+  const doubled = new Map<LintDocument, LintDocument>();
   for (const document of context.ofKind("kubernetes")) {
     const key = keyOf(document);
-    if (key !== undefined && !first.has(key)) first.set(key, document);
+    const first = key === undefined ? undefined : firsts.get(key);
+    if (first !== undefined) doubled.set(document, first);
+    else if (key !== undefined) firsts.set(key, document);
   }
-  return first;
+  return doubled;
 }
 
 /** Two objects of one file: of those in several, one may be meant to take the other's place. */
@@ -128,8 +132,8 @@ const DUPLICATE_OBJECT: LintRule = {
   code: "manifest-duplicate-object",
   applies: ["kubernetes"],
   *check(document, context): Iterable<RuleFinding> {
-    const first = context.once(firstOfKeys).get(keyOf(document) ?? "");
-    if (first === undefined || first === document) return;
+    const first = context.once(doubledObjects).get(document);
+    if (first === undefined) return;
     const [{ start } = { start: 0 }] = first.locate([{ path: ["metadata", "name"] }]);
     const { line } = first.source.positionOf(start);
     const name = textAt(document.value, "metadata", "name") ?? "";
