@@ -35,6 +35,8 @@ export type Step =
       readonly frame: Uint8Array;
       /** A flow sent it here, with its registers; else it begins with nothing but its bytes, or comes from the ingress. */
       readonly isJump: boolean;
+      /** Tables that it is within: those of what led to it are fewer. */
+      readonly depth: number;
     }
   | { readonly kind: "flow"; readonly datapath: string; readonly flow: CompiledFlow }
   /** A new table, with what connection tracking knows of the packet from there on. */
@@ -148,14 +150,14 @@ class LogicalRun {
 
   /** Begins a pipeline at its first table. */
   begin(state: PacketState, pipeline: Pipeline, depth: number): void {
-    this.enter(state, pipeline, false);
+    this.enter(state, pipeline, false, depth);
     this.table(state, { pipeline, table: 0, depth });
   }
 
-  private enter(state: PacketState, pipeline: Pipeline, isJump: boolean): void {
+  private enter(state: PacketState, pipeline: Pipeline, isJump: boolean, depth: number): void {
     const { datapath, inport, outport } = state;
     const frame = state.fields.packet.frame.slice();
-    this.steps.push({ kind: "pipeline", pipeline, datapath, inport, outport, frame, isJump });
+    this.steps.push({ kind: "pipeline", pipeline, datapath, inport, outport, frame, isJump, depth });
   }
 
   private end(kind: "drop" | "refused" | "loop", text: string): void {
@@ -214,8 +216,9 @@ class LogicalRun {
 
   private goOn({ pipeline, table }: Extract<Action, { kind: "next" }>, state: PacketState, run: Run): void {
     const to = pipeline ?? run.pipeline;
-    if (to !== run.pipeline) this.enter(state, to, true);
-    this.table(state, { pipeline: to, table: table ?? run.table + 1, depth: run.depth + 1 });
+    const depth = run.depth + 1;
+    if (to !== run.pipeline) this.enter(state, to, true, depth);
+    this.table(state, { pipeline: to, table: table ?? run.table + 1, depth });
   }
 
   private act(

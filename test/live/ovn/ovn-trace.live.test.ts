@@ -187,19 +187,24 @@ interface Segment {
 
 function segmentsOf({ steps }: Passage): readonly Segment[] {
   const segments: Segment[] = [];
-  let current: Segment | undefined;
+  // The pipelines that the packet is in, one from within the other; a jump, as that of `reject`, belongs to no segment.
+  const open: { readonly depth: number; readonly segment: Segment | undefined }[] = [];
   for (const step of steps) {
-    if (step.kind !== "pipeline") current?.steps.push(step);
-    else if (step.isJump) current = undefined;
-    else if (step.pipeline === "ingress") {
-      current = { begun: step, steps: [], outports: [] };
-      segments.push(current);
-    } else {
-      const isSame = ({ begun }: Segment): boolean =>
-        begun.datapath === step.datapath && begun.inport === step.inport;
-      current = segments.findLast(isSame);
-      current?.outports.push(step.outport);
+    if (step.kind !== "pipeline") {
+      open.at(-1)?.segment?.steps.push(step);
+      continue;
     }
+    const { depth } = step;
+    while ((open.at(-1)?.depth ?? -1) >= depth) open.pop();
+    let segment: Segment | undefined;
+    if (!step.isJump && step.pipeline === "ingress") {
+      segment = { begun: step, steps: [], outports: [] };
+      segments.push(segment);
+    } else if (!step.isJump) {
+      segment = open.at(-1)?.segment;
+      segment?.outports.push(step.outport);
+    }
+    open.push({ depth, segment });
   }
   return segments;
 }
