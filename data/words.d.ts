@@ -602,6 +602,7 @@ export interface Commands {
   readonly adviceMoreMemory: string;
   readonly memoryEstimateExceeded: Template<"nodes" | "pods" | "neededMebibytes" | "limitMebibytes" | "moreMemory">;
   readonly memoryNearlyFull: Template<"when" | "usedMebibytes" | "limitMebibytes">;
+  readonly whileManifestsAreRead: Template<"objects">;
   readonly noRoomToBegin: Template<"nodes" | "pods" | "neededMebibytes" | "limitMebibytes">;
   readonly noRoomForNodes: Template<"nodes" | "neededMebibytes" | "limitMebibytes">;
   readonly adviceNoRoomForNodes: string;

@@ -26,6 +26,7 @@ import {
   COPY_SHARE,
   checkMemory,
   checkMemoryAt,
+  checkMemoryToRead,
   checkRoomToBegin,
   warnOfMemory,
 } from "./cluster/memory-check.ts";
@@ -142,6 +143,7 @@ async function raise(
     const opened = await openSession(
       inputs,
       {
+        reads: (objects) => checkMemoryToRead(objects, MORE_MEMORY),
         begins,
         progress: (text, done, total) => {
           checkMemoryAt(text, done, total, MORE_MEMORY);

@@ -16,6 +16,7 @@ import {
   COPY_SHARE,
   checkMemory,
   checkMemoryAt,
+  checkMemoryToRead,
   checkRoomToBegin,
   warnOfMemory,
 } from "./cluster/memory-check.ts";
@@ -97,6 +98,7 @@ class WatchedFiles implements Watched {
   /** Everything is raised, and may be too large for this process. */
   private get report(): OpenReport {
     return {
+      reads: (objects) => checkMemoryToRead(objects, WORDS.adviceMoreMemoryAlone),
       begins: (size) => {
         if (!this.isWarned) warnOfMemory(size, WORDS.adviceMoreMemoryAlone, this.terminal);
         this.isWarned = true;

@@ -305,9 +305,13 @@ function nodeOnBuild(loaded: LoadedObject, build: WindowsBuild): LoadedObject {
 
 /**
  * Reads everything. A cluster file with a problem stops it, because every default would be a guess then; a broken
- * manifest does not. `overrides` go before what the texts say.
+ * manifest does not. `overrides` go before what the texts say; `reads` is that of `loadManifests`.
  */
-export function readInput(texts: readonly InputText[], overrides: FileOverrides = {}): ClusterInputResult {
+export function readInput(
+  texts: readonly InputText[],
+  overrides: FileOverrides = {},
+  reads?: (objects: number) => void,
+): ClusterInputResult {
   const { build } = overrides;
   const given = texts.map((each) => ({ ...each, text: withoutPrompts(each.text) }));
   const mixed = given.filter((each) => isLong(each) && isClusterFile(each.text));
@@ -317,7 +321,11 @@ export function readInput(texts: readonly InputText[], overrides: FileOverrides 
   const others = rest.flatMap((text) => otherText(text) ?? []);
   const split = rest.filter(({ name }) => !others.some(({ file }) => file === name)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
-  const read = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
+  const read = loadManifests(
+    split.flatMap(({ manifests }) => manifests ?? []),
+    undefined,
+    reads,
+  );
   const loaded =
     build === undefined ? read : { ...read, objects: read.objects.map((each) => nodeOnBuild(each, build)) };
   const isEmpty = loaded.objects.length + loaded.configurations.length + cniFiles.length === 0;

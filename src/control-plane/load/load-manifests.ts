@@ -117,10 +117,11 @@ class Loader {
   /** Made for the first object that no API server has shown. */
   private unknownFields: UnknownFields | undefined;
   private readonly namespace: string;
+  private readonly reads: (objects: number) => void;
 
-  /** `namespace` is that of objects which name none. */
-  constructor(namespace: string) {
+  constructor(namespace: string, reads: (objects: number) => void) {
     this.namespace = namespace;
+    this.reads = reads;
   }
 
   /** Reads one file. */
@@ -438,6 +439,7 @@ class Loader {
     }
     this.places.set(key, origin);
     this.objects.push(Object.freeze({ object, origin }));
+    if (this.objects.length % OBJECTS_BETWEEN === 0) this.reads(this.objects.length);
   }
 
   /** Only a Service may be refused after reading: for its address, or for its node ports. */
@@ -457,6 +459,9 @@ class Loader {
     return Object.freeze({ objects, policies, configurations, notes, problems });
   }
 }
+
+/** From one call of `reads` to the next. */
+const OBJECTS_BETWEEN = 64;
 
 const REFUSABLE = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"] as const;
 
@@ -520,9 +525,18 @@ function withKind(value: Fields, header: ListHeader | undefined): Fields {
   return { apiVersion: header.apiVersion, kind, ...value };
 }
 
-/** Reads the manifests of some files. The files count as one set: an object may stand in one of them only. */
-export function loadManifests(files: readonly ManifestFile[], namespace = "default"): Manifests {
-  const loader = new Loader(namespace);
+/**
+ * Reads the manifests of some files. The files count as one set: an object may stand in one of them only.
+ *
+ * @param namespace of objects that name none.
+ * @param reads is told now and then how many objects there are; what it throws ends the reading.
+ */
+export function loadManifests(
+  files: readonly ManifestFile[],
+  namespace = "default",
+  reads: (objects: number) => void = () => undefined,
+): Manifests {
+  const loader = new Loader(namespace, reads);
   for (const file of files) loader.addFile(file);
   return loader.finish();
 }

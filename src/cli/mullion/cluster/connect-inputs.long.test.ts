@@ -27,7 +27,7 @@ function getNodes(mebibytes: number): SpawnSyncReturns<string> {
 const ADVICE = / \[memory-nearly-full\]\n {4}Give it more \(NODE_OPTIONS=--max-old-space-size=MiB\)/;
 
 // Each was ended by Node in a step between two looks at the memory, when only those were there.
-it.each([65, 75, 80, 100])("get says that %i MiB will not do", { timeout: 300_000 }, (mebibytes) => {
+it.each([70, 75, 80, 100])("get says that %i MiB will not do", { timeout: 300_000 }, (mebibytes) => {
   const { status, stdout, stderr } = getNodes(mebibytes);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toMatch(
@@ -35,6 +35,28 @@ it.each([65, 75, 80, 100])("get says that %i MiB will not do", { timeout: 300_00
   );
   expect(stderr).toMatch(ADVICE);
 });
+
+// Objects themselves have no room then.
+it.each([45, 50, 55])("reading says that %i MiB will not do", { timeout: 300_000 }, (mebibytes) => {
+  const { status, stdout, stderr } = getNodes(mebibytes);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  const place = "while manifests are read, after \\d+ objects";
+  expect(stderr).toMatch(
+    new RegExp(`the memory of this process is nearly full ${place}: \\d+ of ${mebibytes} MiB`),
+  );
+  expect(stderr).toMatch(ADVICE);
+});
+
+// Between the two: one of both says so.
+it.each([58, 60, 62, 65])(
+  "one or the other says that %i MiB will not do",
+  { timeout: 300_000 },
+  (mebibytes) => {
+    const { status, stdout, stderr } = getNodes(mebibytes);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(ADVICE);
+  },
+);
 
 it("get works with twice as much", { timeout: 300_000 }, () => {
   const { status, stdout } = getNodes(160);

@@ -7,7 +7,7 @@ import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { processLog } from "../process-log.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { Terminal } from "../terminal.ts";
-import { checkMemoryAt, checkRoomToBegin } from "./memory-check.ts";
+import { checkMemoryAt, checkMemoryToRead, checkRoomToBegin } from "./memory-check.ts";
 import { type ClusterSize, openSession } from "./open-session.ts";
 import { ProgressLine } from "../progress-line.ts";
 import { commands } from "#data/words.js";
@@ -23,11 +23,12 @@ export async function connectInputs(
   const line = new ProgressLine(terminal);
   const advice = WORDS.adviceMoreMemoryAlone;
   const begins = (size: ClusterSize): void => checkRoomToBegin(size, advice);
+  const reads = (objects: number): void => checkMemoryToRead(objects, advice);
   const progress = (text: string, done: number, total: number): void => {
     checkMemoryAt(text, done, total, advice);
     line.raised(text, done, total);
   };
-  const opened = await openSession(inputs, { begins, progress }, overrides, "when asked");
+  const opened = await openSession(inputs, { reads, begins, progress }, overrides, "when asked");
   line.end();
   const { session, readManifests, verify, input } = opened;
   reportFindings(opened, LEFT_OUT, terminal);

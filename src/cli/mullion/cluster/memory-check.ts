@@ -16,6 +16,9 @@ const FULL = 0.93;
 /** Kept free in a small memory, too: objects that are taken in between two looks, and what Node needs to clear up. */
 const STEP_BYTES = 16 * MIB;
 
+/** The same while manifests are read, of which each object is small. */
+const READING_BYTES = 6 * MIB;
+
 /** What a raised cluster keeps, measured: of itself, of each node and pod, of each Service and pod on each node. */
 const BASE_BYTES = 26 * MIB;
 const NODE_BYTES = 0.115 * MIB;
@@ -102,6 +105,22 @@ export function checkRoomToBegin(size: ClusterSize, advice: string): void {
   );
 }
 
+/** @throws Failure when the memory will not do for the objects of manifests that are being read. */
+export function checkMemoryToRead(objects: number, advice: string): void {
+  const limit = heapLimit() - READING_BYTES;
+  if (usedBytes() < limit) return;
+  collectGarbage();
+  const used = usedBytes();
+  if (used < limit) return;
+  throw nearlyFull(WORDS.whileManifestsAreRead({ objects }), used, advice);
+}
+
+function nearlyFull(when: string, used: number, advice: string): Failure {
+  const [usedMebibytes, limitMebibytes] = [mebibytes(used), mebibytes(heapLimit())];
+  const text = WORDS.memoryNearlyFull({ when, usedMebibytes, limitMebibytes });
+  return new Failure("memory-nearly-full", text, advice);
+}
+
 /**
  * Says that the memory will not do, before Node ends the process without a word.
  * @param advice what to do then.
@@ -112,11 +131,7 @@ export function checkMemory(when: string, advice: string, more = 0): void {
   const used = usedBytes();
   const limit = heapLimit();
   if (used * (1 + more) < Math.min(limit * FULL, limit - STEP_BYTES)) return;
-  throw new Failure(
-    "memory-nearly-full",
-    WORDS.memoryNearlyFull({ when, usedMebibytes: mebibytes(used), limitMebibytes: mebibytes(limit) }),
-    advice,
-  );
+  throw nearlyFull(when, used, advice);
 }
 
 /** The same at each step of a cluster that comes up. @throws Failure when the memory will not do. */

@@ -42,6 +42,8 @@ export interface ClusterSize {
 
 /** Told of the bring-up of a cluster. */
 export interface OpenReport {
+  /** Now and then while manifests are read, with the objects so far; what it throws ends the reading. */
+  readonly reads?: (objects: number) => void;
   readonly begins?: (size: ClusterSize) => void;
   readonly progress?: ReportProgress;
   /** Before so many nodes that wait come up because all do; what it throws keeps them waiting. */
@@ -162,11 +164,11 @@ function flowsInMemory(): number {
  */
 export async function openSession(
   inputs: readonly InputText[],
-  { begins, progress, beforeRest }: OpenReport = {},
+  { reads, begins, progress, beforeRest }: OpenReport = {},
   overrides: FileOverrides = {},
   raising: Raising | "by size" = "at the start",
 ): Promise<OpenedCluster> {
-  const read = readInput(inputs, overrides);
+  const read = readInput(inputs, overrides, reads);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems, assumed, facts, limits } = read.input;
   const contradictions = read.input.contradictions.map(toSessionProblem);
