@@ -2,6 +2,7 @@
 import type { Clock } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { ConnectionZones } from "./connection-tracking.ts";
+import { NextHopMemory } from "./next-hop-memory.ts";
 
 const MS_PER_SECOND = 1_000;
 
@@ -17,11 +18,15 @@ export class Chassis {
   /** Its name in the southbound database; undefined for one that has every port. */
   readonly name: string | undefined;
   readonly zones: ConnectionZones = new ConnectionZones();
+  readonly nextHops: NextHopMemory = new NextHopMemory();
   private readonly clock: Clock;
   /** By client and service: the back end that it stays with. */
   private readonly sessions = new Map<string, Session>();
   /** Answers of a back end to itself, which are known by what began them. */
   private readonly hairpins = new Set<string>();
+
+  /** Virtual ports, each with the port that stands behind it now. */
+  private readonly virtuals = new Map<string, string>();
 
   /** States that look-ups give instead of what they find, in their order (`--ct` of ovn-trace). */
   private readonly states: number[] = [];
@@ -38,7 +43,19 @@ export class Chassis {
    */
   settle(residents: ReadonlySet<string>): void {
     for (const port of this.residents) if (!residents.has(port)) this.zones.flush(`port ${port}`);
-    this.residents = residents;
+    for (const [port, parent] of this.virtuals) if (!residents.has(parent)) this.virtuals.delete(port);
+    this.residents = new Set([...residents, ...this.virtuals.keys()]);
+  }
+
+  /** Virtual ports that are here, and the port behind each (ovn-sb(5), Port_Binding, `virtual_parent`). */
+  get virtualPorts(): ReadonlyMap<string, string> {
+    return this.virtuals;
+  }
+
+  /** A virtual port was met behind one of this chassis. */
+  bindVirtual(port: string, parent: string): void {
+    this.virtuals.set(port, parent);
+    if (!this.residents.has(port)) this.residents = new Set([...this.residents, port]);
   }
 
   get nowMs(): number {

@@ -214,5 +214,6 @@ export function readFlowList(text: string): Southbound {
     loadBalancers: [],
     fdb: [],
     chassis: [],
+    dns: [],
   };
 }

@@ -13,6 +13,7 @@ import { readTuple } from "../host/netfilter/tuple.ts";
 import type { Chassis } from "./chassis.ts";
 import type { Translation } from "./connection-tracking.ts";
 import type { Argument } from "./language/actions.ts";
+import { optionText } from "./language/call-options.ts";
 import type { FieldBits } from "./language/match.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
 import type { PacketState } from "./packet-state.ts";
@@ -39,14 +40,6 @@ function protocolName(protocol: number): string {
 
 function formatSocket({ ip, port }: SocketAddress): string {
   return port === undefined ? formatIp(ip) : formatSocketAddress(ip, port);
-}
-
-/** The value of `name=…` among the arguments of a call. */
-function optionText(args: readonly Argument[], name: string): string | undefined {
-  const option = args.find((each) => each.kind === "option" && each.name === name);
-  const [first] = option?.kind === "option" ? option.values : [];
-  if (first?.kind === "text") return first.text;
-  return first?.kind === "constant" ? String(first.value) : undefined;
 }
 
 function backEndsOf(args: readonly Argument[], isIpv6: boolean): readonly SocketAddress[] {

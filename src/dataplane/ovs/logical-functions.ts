@@ -4,10 +4,13 @@ import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Chassis } from "./chassis.ts";
 import { putDhcpOptions } from "./dhcp-options.ts";
 import type { Argument, Place } from "./language/actions.ts";
+import { putDhcpv6Options } from "./dhcpv6-options.ts";
+import { answerDns } from "./dns-answers.ts";
 import { checkAffinity, checkHairpin, checkHairpinReply, commitAffinity } from "./load-balancing.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
 import type { PacketState } from "./packet-state.ts";
 import { breaksInPortSecurity, breaksOutPortSecurity } from "./port-security.ts";
+import { putRouterAdvertisement } from "./router-advertisements.ts";
 
 type Value = bigint | string;
 
@@ -84,6 +87,13 @@ function originalOf({ state }: Call): FiveTuple | undefined {
   return state.tracking?.tracked.connection?.original;
 }
 
+/** Only a port that exists is bound. */
+function bindVirtual({ network, chassis, values: [port, parent] }: Call): undefined {
+  if (typeof port === "string" && typeof parent === "string" && network.ports.has(port))
+    chassis.bindVirtual(port, parent);
+  return undefined;
+}
+
 type LogicalFunction = (call: Call) => boolean | bigint | string | undefined;
 
 const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalFunction>([
@@ -120,6 +130,19 @@ const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalF
     },
   ],
   ["put_dhcp_opts", ({ state, arguments: given }) => putDhcpOptions(state, given)],
+  ["put_dhcpv6_opts", ({ state, arguments: given }) => putDhcpv6Options(state, given)],
+  ["put_nd_ra_opts", ({ state, arguments: given }) => putRouterAdvertisement(state, given)],
+  ["dns_lookup", ({ state, network }) => answerDns(state, network)],
+  ["chk_ecmp_nh", ({ state, chassis }) => chassis.nextHops.isAnswer(state, chassis.nowMs)],
+  ["chk_ecmp_nh_mac", ({ state, chassis }) => chassis.nextHops.isFromNextHop(state, chassis.nowMs)],
+  [
+    "commit_ecmp_nh",
+    ({ state, chassis }) => {
+      chassis.nextHops.commit(state, chassis.nowMs);
+      return undefined;
+    },
+  ],
+  ["bind_vport", bindVirtual],
   ["push", pushField],
   ["pop", popField],
   [

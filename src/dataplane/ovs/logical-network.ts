@@ -4,12 +4,15 @@ import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { OVN_GROUP_MIN, type OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import { unknownDhcpOptions } from "./dhcp-options.ts";
-import { type Action, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
+import { unknownDhcpv6Options } from "./dhcpv6-options.ts";
+import { type Action, type Argument, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
 import { type Match, parseMatch, withNeeds } from "./language/match.ts";
 import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
+import { unknownAdvertisementOptions } from "./router-advertisements.ts";
 import type {
   ChassisBinding,
   DatapathBinding,
+  DnsRecords,
   LoadBalancer,
   LogicalFlowRow,
   MulticastGroup,
@@ -39,34 +42,34 @@ export interface LogicalPort extends PortBinding {
 
 /** Actions that are read and not carried out. */
 const REFUSED: ReadonlySet<string> = new Set([
-  "handle_bfd_msg",
-  "bind_vport",
-  "chk_ecmp_nh",
   "chk_evpn_arp",
-  "chk_ecmp_nh_mac",
-  "commit_ecmp_nh",
   "ct_lb_mark_local",
   "dhcp_relay_req_chk",
   "dhcp_relay_resp_chk",
-  "dns_lookup",
   "flood_remote",
-  "fwd_group",
   "get_remote_fdb",
-  "handle_dhcpv6_reply",
-  "handle_svc_check",
   "igmp",
-  "put_dhcpv6_opts",
-  "put_nd_ra_opts",
-  "sctp_abort",
 ]);
+
+/** Options that an action cannot write, by the action. */
+const UNKNOWN_OPTIONS: Readonly<Record<string, (given: readonly Argument[]) => readonly string[]>> = {
+  put_dhcp_opts: unknownDhcpOptions,
+  put_dhcpv6_opts: unknownDhcpv6Options,
+  put_nd_ra_opts: unknownAdvertisementOptions,
+};
+
+function unknownOptionOf(action: Action): string | undefined {
+  if (action.kind !== "call") return undefined;
+  const [option] = UNKNOWN_OPTIONS[action.name]?.(action.arguments) ?? [];
+  return option === undefined ? undefined : `${action.name} with the option ${option}`;
+}
 
 /** The first action that is not carried out. */
 function findRefused(actions: readonly Action[]): string | undefined {
   for (const action of actions) {
     if ((action.kind === "call" || action.kind === "nested") && REFUSED.has(action.name)) return action.name;
-    const [option] =
-      action.kind === "call" && action.name === "put_dhcp_opts" ? unknownDhcpOptions(action.arguments) : [];
-    if (option !== undefined) return `put_dhcp_opts with the option ${option}`;
+    const option = unknownOptionOf(action);
+    if (option !== undefined) return option;
     if (action.kind !== "nested") continue;
     const inner = findRefused(action.actions);
     if (inner !== undefined) return inner;
@@ -154,6 +157,7 @@ export class LogicalNetwork {
   private readonly portGroups = new Map<string, ReadonlySet<string>>();
   readonly datapaths: ReadonlyMap<string, DatapathBinding>;
   readonly loadBalancers: readonly LoadBalancer[];
+  private readonly dns: readonly DnsRecords[];
   private readonly macBindings = new Map<string, bigint>();
   /** Those that packets have taught, which no row says. */
   private readonly taught = new Map<string, bigint>();
@@ -165,6 +169,7 @@ export class LogicalNetwork {
     this.ports = new Map(southbound.ports.map((port) => [port.name, toLogicalPort(port)]));
     this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
     this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
+    this.dns = Object.freeze([...southbound.dns]);
     this.groups = new Map(
       southbound.groups.map((group) => [`${group.datapath} ${group.name}`, Object.freeze({ ...group })]),
     );
@@ -240,6 +245,13 @@ export class LogicalNetwork {
   /** The flows of a table, highest priority first. */
   flowsOf(datapath: string, pipeline: Pipeline, table: number): readonly CompiledFlow[] {
     return this.tables.get(tableKey(datapath, pipeline, table)) ?? [];
+  }
+
+  /** What a datapath answers for a name in lower case; undefined where no row says. */
+  dnsRecord(datapath: string, name: string): string | undefined {
+    return this.dns
+      .find((row) => row.datapaths.includes(datapath) && row.records.has(name))
+      ?.records.get(name);
   }
 
   /** A multicast group; undefined for a name that is none. */

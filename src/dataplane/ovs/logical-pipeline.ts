@@ -9,6 +9,7 @@ import type { OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import type { Chassis } from "./chassis.ts";
 import { formatState } from "./connection-tracking.ts";
 import type { Action, Pipeline } from "./language/actions.ts";
+import { optionsIn, textOfArgument } from "./language/call-options.ts";
 import type { Match } from "./language/match.ts";
 import { keptBackEnd, placeByHash } from "./load-balancing.ts";
 import { callFunction } from "./logical-functions.ts";
@@ -251,6 +252,7 @@ class LogicalRun {
       case "call":
         if (isTracking(action.name)) return this.track(action, state, run);
         if (action.name === "select") return this.select(action, state.copy(), run);
+        if (action.name === "fwd_group") return this.toGroupMember(action, state.copy(), run);
         return callFunction(action, state, this.network, this.chassis);
     }
   }
@@ -300,6 +302,22 @@ class LogicalRun {
     const chosen = choices[placeByHash(state, choices.length || 1)];
     if (chosen !== undefined && to !== undefined) state.writePlace(to, chosen);
     return this.table(state, { ...run, table: run.table + 1, depth: run.depth + 1 });
+  }
+
+  /** Goes out at one of several ports, always the same for a connection (ovn-sb(5), `fwd_group`). */
+  private toGroupMember(
+    { arguments: given }: Extract<Action, { kind: "call" }>,
+    state: PacketState,
+    run: Run,
+  ): void {
+    const ports = optionsIn(given)
+      .filter(({ name }) => name === "childports")
+      .flatMap(({ values }) => values.flatMap((value) => textOfArgument(value) ?? []))
+      .filter((port) => this.network.ports.has(port));
+    const chosen = ports[placeByHash(state, ports.length || 1)];
+    if (chosen === undefined) return this.end("drop", "no port of the forwarding group exists");
+    state.outport = chosen;
+    return this.toEgress(state, run);
   }
 
   private toEgress(state: PacketState, { depth }: Run): void {

@@ -1,5 +1,6 @@
 /**
- * Packets that a chassis makes for an action: `arp`, `nd_ns`, `nd_na`, `icmp4`, `icmp6`, `tcp_reset`, `reject` (ovn-sb(5),
+ * Packets that a chassis makes for an action: `arp`, `nd_ns`, `nd_na`, `icmp4`, `icmp6`, `tcp_reset`,
+ * `sctp_abort`, `reject` (ovn-sb(5),
  * Logical_Flow, "actions"). Sizes and values that the page leaves open are those of ovn-controller 23.03
  * (controller/pinctrl.c).
  */
@@ -10,6 +11,7 @@ import {
   buildArpFrame,
   buildIcmpFrame,
   buildIcmpv6Frame,
+  buildIpFrame,
   buildNdFrame,
   buildTcpFrame,
 } from "#core/wire/build-frame.ts";
@@ -19,12 +21,13 @@ import { Icmpv6Unreachable } from "#core/wire/icmpv6/icmpv6.ts";
 import { ND_HOP_LIMIT, solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { buildSctpAbort } from "#core/wire/sctp.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import type { PacketFields } from "./packet-fields.ts";
 
 /** Bytes of the packet that an ICMP error is about, with Ethernet, IP and ICMP headers taken off 576 and 1280. */
 const INVOKING_BYTES_MAX = { 4: 576 - 42, 6: 1280 - 62 } as const;
-const TCP_RESET_TTL = 63;
+const REFUSAL_TTL = 63;
 const ICMP_TTL = 255;
 const ICMP_UNREACHABLE = 3n;
 const ICMPV6_UNREACHABLE = 1n;
@@ -80,7 +83,7 @@ function tcpReset(fields: PacketFields, isBack: boolean): Packet | undefined {
     link: linkOf(fields, isBack),
     ip: {
       ...addressesOf(fields, isBack),
-      ttl: TCP_RESET_TTL,
+      ttl: REFUSAL_TTL,
       identification: 0,
       isDontFragment: true,
     },
@@ -95,6 +98,19 @@ function tcpReset(fields: PacketFields, isBack: boolean): Packet | undefined {
   });
 }
 
+function sctpAbort(fields: PacketFields, isBack: boolean): Packet | undefined {
+  const { headers, packet } = fields;
+  if (headers.protocol !== IpProtocol.sctp || headers.fragmentOffset !== 0) return undefined;
+  const payload = buildSctpAbort(packet.bytes, headers.upper, headers.end);
+  if (payload === undefined) return undefined;
+  return buildIpFrame({
+    link: linkOf(fields, isBack),
+    ip: { ...addressesOf(fields, isBack), ttl: REFUSAL_TTL, identification: 0, isDontFragment: true },
+    protocol: IpProtocol.sctp,
+    payload,
+  });
+}
+
 /** Nothing answers a reset or an unreachable destination (pinctrl.c, `pinctrl_handle_reject_ignore_pkt`). */
 function isRefusal(fields: PacketFields): boolean {
   if (fields.headers.protocol === IpProtocol.tcp)
@@ -105,6 +121,7 @@ function isRefusal(fields: PacketFields): boolean {
 
 function reject(fields: PacketFields): Packet | undefined {
   if (isRefusal(fields)) return undefined;
+  if (fields.headers.protocol === IpProtocol.sctp) return sctpAbort(fields, true);
   return fields.headers.protocol === IpProtocol.tcp ? tcpReset(fields, true) : icmpError(fields, true, true);
 }
 
@@ -181,6 +198,7 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ["icmp6", (fields) => icmpError(fields, false, false)],
   ["icmp6_error", (fields) => icmpError(fields, false, false)],
   ["tcp_reset", (fields) => tcpReset(fields, false)],
+  ["sctp_abort", (fields) => sctpAbort(fields, false)],
   ["reject", reject],
 ]);
 

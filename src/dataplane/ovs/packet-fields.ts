@@ -7,6 +7,7 @@ import { updateChecksum } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { readSctpChecksum, sctpChecksum, writeSctpChecksum } from "#core/wire/sctp.ts";
 import { transportChecksumOffset } from "#core/wire/transport-checksum.ts";
 import type { FieldBits } from "./language/match.ts";
 
@@ -155,7 +156,8 @@ export class PacketFields {
       after[index] = Number(rest & 0xffn);
       rest >>= 8n;
     }
-    this.replace(at, after);
+    if (name.startsWith("sctp.")) this.replaceInSctp(at, after);
+    else this.replace(at, after);
     return true;
   }
 
@@ -166,10 +168,15 @@ export class PacketFields {
     const row = LOCATIONS[name] ?? EITHER_FAMILY[name]?.find(([family]) => family === headers.family)?.[1];
     if (row === undefined) return undefined;
     const [start, offset, length, shift, bits] = row;
-    const base = headers[start];
+    const base = name.startsWith("sctp.") ? this.sctpStart() : headers[start];
     if (base < 0) return undefined;
     const at = base + offset;
     return at + length <= this.packet.end ? { at, length, shift, bits } : undefined;
+  }
+
+  private sctpStart(): number {
+    const { protocol, fragmentOffset, upper } = this.headers;
+    return protocol === IpProtocol.sctp && fragmentOffset === 0 ? upper : -1;
   }
 
   /** The link-layer address in an option of neighbour discovery (RFC 4861 §4.6.1). */
@@ -212,6 +219,15 @@ export class PacketFields {
     for (let word = start; word < end; word += 2) {
       this.update(word, readU16(before, word - start), readU16(bytes, word));
     }
+  }
+
+  /** A CRC has no cheap update: what it was off by before, it is after, too. */
+  private replaceInSctp(at: number, after: Uint8Array): void {
+    const { upper, end } = this.headers;
+    const { bytes } = this.packet;
+    const wrong = (readSctpChecksum(bytes, upper) ^ sctpChecksum(bytes, upper, end)) >>> 0;
+    bytes.set(after, at);
+    writeSctpChecksum(bytes, upper, (sctpChecksum(bytes, upper, end) ^ wrong) >>> 0);
   }
 
   private update(word: number, before: number, after: number): void {

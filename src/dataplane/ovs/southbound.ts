@@ -65,6 +65,13 @@ export interface FdbEntry {
   readonly mac: string;
 }
 
+/** Names that logical switches answer for. */
+export interface DnsRecords {
+  readonly datapaths: readonly string[];
+  /** `web.example` to its addresses; a name of in-addr.arpa to its name. */
+  readonly records: ReadonlyMap<string, string>;
+}
+
 export interface NamedSet {
   readonly name: string;
   readonly members: readonly string[];
@@ -92,6 +99,7 @@ export interface Southbound {
   readonly loadBalancers: readonly LoadBalancer[];
   readonly fdb: readonly FdbEntry[];
   readonly chassis: readonly ChassisBinding[];
+  readonly dns: readonly DnsRecords[];
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -226,6 +234,7 @@ export function toSouthbound(tables: OvsdbTables): Southbound {
       options: mapOf(row, "options"),
     })),
     chassis: toChassis(rows("Chassis"), rows("Encap")),
+    dns: rows("DNS").map((row) => ({ datapaths: texts(row, "datapaths"), records: mapOf(row, "records") })),
     fdb: rows("FDB").map((row) => ({
       datapathKey: integer(row, "dp_key", 0xff_ffff),
       portKey: integer(row, "port_key", 0xff_ffff),

@@ -152,9 +152,10 @@ export class OvnCentral {
       .join("\n");
   }
 
-  /** What ovn-nbctl or ovn-sbctl prints. */
-  ask(name: "nb" | "sb", ...words: readonly string[]): string {
-    return run(`ovn-${name}ctl`, [`--db=${this.socket(name)}`, ...words]);
+  /** What ovn-nbctl, ovn-sbctl or a single ovn-trace prints. */
+  ask(name: "nb" | "sb" | "trace", ...words: readonly string[]): string {
+    const [program, database] = name === "trace" ? ["ovn-trace", "sb"] : [`ovn-${name}ctl`, name];
+    return run(program, [`--db=${this.socket(database)}`, ...words]);
   }
 
   /** The file of a database. */

@@ -302,7 +302,8 @@ class ActionParser {
   private value(): Argument {
     const { reader } = this;
     const { token } = reader;
-    if (token.kind === "text") {
+    // `obs_point=$cookie` of `sample` is no address set: the name stands for the flow.
+    if (token.kind === "text" || token.kind === "set" || token.kind === "group") {
       reader.take();
       return { kind: "text", text: token.text };
     }
