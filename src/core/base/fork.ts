@@ -10,7 +10,6 @@
 import { AssertionError } from "./assert.ts";
 
 type Copies = Map<object, object>;
-type Work = { readonly from: object; readonly to: object; readonly path: string };
 
 /** Objects whose contents lie where no copy can reach them. */
 const OPAQUE: ReadonlySet<object | null> = new Set<object | null>([
@@ -43,60 +42,115 @@ function builtIn(source: object, copies: Copies): object | undefined {
   return undefined;
 }
 
-/** Makes the empty copy of `source`; its contents follow in `fill`. */
-function shell(source: object, path: string, copies: Copies): object {
-  const prototype = Object.getPrototypeOf(source) as object | null;
-  if (OPAQUE.has(prototype)) throw new AssertionError(`a forked state holds something opaque at ${path}`);
-  const copy = builtIn(source, copies);
-  if (copy === undefined) return Object.create(prototype) as object;
-  if (Object.getPrototypeOf(copy) !== prototype) Object.setPrototypeOf(copy, prototype);
-  return copy;
+/** What no copy can reach; undefined: nothing of it. */
+function obstacleIn(value: unknown): "a closure" | "something opaque" | undefined {
+  if (typeof value === "function") return "a closure";
+  const isOpaque =
+    typeof value === "object" && value !== null && OPAQUE.has(Object.getPrototypeOf(value) as object | null);
+  return isOpaque ? "something opaque" : undefined;
 }
 
-function copyValue(value: unknown, path: string, copies: Copies, work: Work[]): unknown {
-  if (typeof value === "function") throw new AssertionError(`a forked state holds a closure at ${path}`);
-  if (typeof value !== "object" || value === null) return value;
-  const known = copies.get(value);
-  if (known !== undefined) return known;
-  if (Object.isFrozen(value) || value instanceof Error) return value;
-  const copy = shell(value, path, copies);
-  copies.set(value, copy);
-  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer))
-    work.push({ from: value, to: copy, path });
-  return copy;
+/** A value that no copy can reach, before it is known where it is. */
+class Unreachable extends Error {}
+
+/** True for what copies share with the original. */
+function isShared(value: object): boolean {
+  return Object.isFrozen(value) || value instanceof Error;
 }
 
-/** Copies what a map or a set holds. */
-function fillCollection({ from, to, path }: Work, copies: Copies, work: Work[]): void {
-  if (from instanceof Map) {
-    const target = to as Map<unknown, unknown>;
+/** One copy under way: copies of what was met, and objects whose contents are still to come. */
+class Forking {
+  private readonly copies: Copies;
+  /** Originals, each followed by its copy. */
+  private readonly work: object[] = [];
+
+  constructor(replace: ReadonlyMap<object, object>) {
+    this.copies = new Map(replace);
+  }
+
+  run(root: object): object {
+    const { work } = this;
+    const copy = this.copyOf(root) as object;
+    for (let to = work.pop(); to !== undefined; to = work.pop()) {
+      const from = work.pop();
+      if (from !== undefined) this.fill(from, to);
+    }
+    return copy;
+  }
+
+  private copyOf(value: unknown): unknown {
+    if (typeof value !== "object" || value === null) {
+      if (typeof value === "function") throw new Unreachable();
+      return value;
+    }
+    const known = this.copies.get(value);
+    if (known !== undefined) return known;
+    if (isShared(value)) return value;
+    const copy = this.shellOf(value);
+    this.copies.set(value, copy);
+    if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) this.work.push(value, copy);
+    return copy;
+  }
+
+  /** Makes the empty copy of `source`; its contents follow in `fill`. */
+  private shellOf(source: object): object {
+    const prototype = Object.getPrototypeOf(source) as object | null;
+    if (OPAQUE.has(prototype)) throw new Unreachable();
+    const copy = builtIn(source, this.copies);
+    if (copy === undefined) return Object.create(prototype) as object;
+    if (Object.getPrototypeOf(copy) !== prototype) Object.setPrototypeOf(copy, prototype);
+    return copy;
+  }
+
+  private fill(from: object, to: object): void {
+    if (from instanceof Map) {
+      const target = to as Map<unknown, unknown>;
+      for (const [key, value] of from) target.set(this.copyOf(key), this.copyOf(value));
+    } else if (from instanceof Set) {
+      const target = to as Set<unknown>;
+      for (const value of from) target.add(this.copyOf(value));
+    }
+    const source = from as Record<string, unknown>;
+    const target = to as Record<string, unknown>;
+    for (const key of Object.keys(from)) {
+      const value = this.copyOf(source[key]);
+      if (key === "__proto__") {
+        // Documents from outside may have a property of this name; assigning it would set the prototype.
+        Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });
+      } else {
+        target[key] = value;
+      }
+    }
+    if (Array.isArray(from)) (to as unknown[]).length = from.length;
+  }
+}
+
+/** What an object holds, each with the way to it. */
+function* contentsOf(from: object, path: string): Generator<readonly [value: unknown, path: string]> {
+  if (from instanceof Map)
     for (const [key, value] of from) {
-      target.set(
-        copyValue(key, `${path}(key)`, copies, work),
-        copyValue(value, `${path}(value)`, copies, work),
-      );
+      yield [key, `${path}(key)`];
+      yield [value, `${path}(value)`];
     }
-  } else if (from instanceof Set) {
-    const target = to as Set<unknown>;
-    for (const value of from) target.add(copyValue(value, `${path}(member)`, copies, work));
-  }
+  else if (from instanceof Set) for (const value of from) yield [value, `${path}(member)`];
+  if (ArrayBuffer.isView(from)) return;
+  for (const key of Object.keys(from)) yield [(from as Record<string, unknown>)[key], `${path}.${key}`];
 }
 
-function fill(item: Work, copies: Copies, work: Work[]): void {
-  const { from, to, path } = item;
-  fillCollection(item, copies, work);
-  const source = from as Record<string, unknown>;
-  const target = to as Record<string, unknown>;
-  for (const key of Object.keys(from)) {
-    const value = copyValue(source[key], `${path}.${key}`, copies, work);
-    if (key === "__proto__") {
-      // Documents from outside may have a property of this name; assigning it would set the prototype.
-      Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });
-    } else {
-      target[key] = value;
+/** Says what keeps a world from being copied, and where. Asked when a copy has failed: most never keep their ways. */
+function describeObstacle(root: object, replace: ReadonlyMap<object, object>): string {
+  const seen = new Set<unknown>(replace.keys());
+  const work: (readonly [object, string])[] = [[root, "world"]];
+  for (let item = work.pop(); item !== undefined; item = work.pop())
+    for (const [value, path] of contentsOf(...item)) {
+      if (seen.has(value)) continue;
+      const obstacle = obstacleIn(value);
+      if (obstacle !== undefined) return `a forked state holds ${obstacle} at ${path}`;
+      if (typeof value !== "object" || value === null || isShared(value)) continue;
+      seen.add(value);
+      work.push([value, path]);
     }
-  }
-  if (Array.isArray(from)) (to as unknown[]).length = from.length;
+  return "a forked state is something opaque";
 }
 
 /**
@@ -105,9 +159,10 @@ function fill(item: Work, copies: Copies, work: Work[]): void {
  * @throws AssertionError when the state holds a closure or something opaque.
  */
 export function fork<T extends object>(root: T, replace: ReadonlyMap<object, object> = new Map()): T {
-  const copies: Copies = new Map(replace);
-  const work: Work[] = [];
-  const copy = copyValue(root, "world", copies, work) as T;
-  for (let item = work.pop(); item !== undefined; item = work.pop()) fill(item, copies, work);
-  return copy;
+  try {
+    return new Forking(replace).run(root) as T;
+  } catch (error) {
+    if (error instanceof Unreachable) throw new AssertionError(describeObstacle(root, replace));
+    throw error;
+  }
 }
