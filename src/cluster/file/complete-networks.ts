@@ -28,14 +28,19 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
 /** As the start scripts call them (control-planes.md §2.4). */
 const BRIDGE_NAME = "cbr0";
 const OVERLAY_NAME = "vxlan0";
-/** Docker's default network on Windows (control-planes.md §8.1). */
-const DOCKER_NAME = "nat";
-/** As acs-engine calls it (control-planes.md §9). */
-const ACS_NAME = "transparentNet";
-/** As it was made for OVN (control-planes.md §4.5). */
-const OVN_NAME = "external";
-/** The name in azure-vnet's own lists for Windows, after which HNS' network is called (azure-windows-swift.conflist). */
-const AZURE_NAME = "azure";
+
+/** What a network is called where the file does not say, by the plugin that makes it; others are called after the driver. */
+const NAMES: Readonly<Partial<Record<PodNetworkPlugin, string>>> = {
+  // Docker's default network on Windows (control-planes.md §8.1).
+  docker: "nat",
+  // As acs-engine calls it (control-planes.md §9).
+  "acs-2017": "transparentNet",
+  "ovn-hybrid-overlay": HYBRID_OVERLAY.name,
+  // As it was made for OVN (control-planes.md §4.5).
+  "ovn-kubernetes": "external",
+  // The name in azure-vnet's own lists for Windows, after which HNS' network is called (azure-windows-swift.conflist).
+  "azure-vnet": "azure",
+};
 
 /** flannel's backend; undefined with another plugin. */
 export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
@@ -60,13 +65,9 @@ export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
 }
 
 function nameOf(raw: LocatedFields<NetworkFields>): string {
-  if (raw.name.value !== undefined) return raw.name.value;
-  if (raw.plugin.value === "docker") return DOCKER_NAME;
-  if (raw.plugin.value === "acs-2017") return ACS_NAME;
-  if (isHybridOverlay(raw)) return HYBRID_OVERLAY.name;
-  if (raw.plugin.value === "ovn-kubernetes") return OVN_NAME;
-  if (raw.plugin.value === "azure-vnet") return AZURE_NAME;
-  return isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME;
+  const { name, plugin } = raw;
+  const ofPlugin = plugin.value === undefined ? undefined : NAMES[plugin.value];
+  return name.value ?? ofPlugin ?? (isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME);
 }
 
 /** Without repetitions, in order. */

@@ -181,9 +181,7 @@ function installationContradictions(evidence: Evidence): readonly Contradiction[
 /** The network's name that kube-proxy is told, where nothing else says one. */
 function withName(fields: JsonObject, { networkName }: KubeProxySettings): JsonObject {
   const isNameable = Object.keys(fields).length > 0 && fields["name"] === undefined;
-  return isNameable && networkName !== undefined && !/^azure$/.test(networkName.value)
-    ? { ...fields, name: networkName.value }
-    : fields;
+  return isNameable && networkName !== undefined ? { ...fields, name: networkName.value } : fields;
 }
 
 interface Choice {
