@@ -115,6 +115,11 @@ export class ClusterPart implements CopiedPart {
     return this.names.has(node);
   }
 
+  only(nodes: Iterable<string>): ClusterPart {
+    const names = [...nodes].filter((node) => this.names.has(node));
+    return new ClusterPart(new Set(names), this.owners, this.demand);
+  }
+
   require(node: string): void {
     if (this.names.has(node)) return;
     this.demand.nodes.add(node);

@@ -67,6 +67,8 @@ export interface Demand {
 /** Those nodes of a cluster that its copies hold; the others are looked at and never run. */
 export interface CopiedPart {
   has(node: string): boolean;
+  /** Those of `nodes` alone that it has. */
+  only(nodes: Iterable<string>): CopiedPart;
   /** Ends an attempt that needs a node which is not there. */
   require(node: string): void;
   /** What takes the place of what is not copied. */

@@ -92,24 +92,42 @@ const FORESEEN_PLUGINS: ReadonlySet<PodNetworkPlugin> = new Set([
  * addresses can be foreseen. Machines are quiet then before their pods start.
  */
 export function mayRest({ network, ipv6 }: ClusterFile): boolean {
-  const { plugin, driver, cni, shape, ipam } = network;
+  const { plugin, driver, shape, ipam } = network;
   const isLocal = (driver === "L2Bridge" || driver === "Overlay") && shape === "own-subnet";
-  const isForeseen = FORESEEN_PLUGINS.has(plugin) && cni.conflist === undefined && ipam === "static";
+  const isForeseen = FORESEEN_PLUGINS.has(plugin) && ipam === "static";
   return isLocal && isForeseen && ipv6 === undefined;
 }
 
 /** True for a pod about which nothing is special. */
-function isPlain({ pod, sandbox }: DuePod, { network }: ClusterFile): boolean {
+function isPlain({ sandbox }: DuePod, { network }: ClusterFile): boolean {
   if (sandbox.network === "host") return true;
-  const { mac, policies, podNetwork, ports, furtherNetworks, routes } = sandbox;
+  const { mac, policies, podNetwork, furtherNetworks, routes } = sandbox;
   return (
     podNetwork === network.name &&
     mac === undefined &&
     policies.length === 0 &&
-    (furtherNetworks ?? []).length + (routes ?? []).length === 0 &&
-    pod.spec?.dnsConfig === undefined &&
-    ports.every(({ hostPort }) => hostPort === undefined)
+    (furtherNetworks ?? []).length + (routes ?? []).length === 0
   );
+}
+
+/** The node's ports that pods take, in order: `8080/TCP`. */
+function nodePorts(sandboxes: readonly FilePodSpec[]): readonly string[] {
+  const taken = sandboxes.flatMap(({ network, ports }) =>
+    ports.flatMap(({ port, hostPort, protocol }) => {
+      const ofNode = network === "host" ? port : hostPort;
+      return ofNode === undefined ? [] : [`${ofNode}/${protocol}`];
+    }),
+  );
+  return taken.toSorted();
+}
+
+/** True where no pod asks for a port of the node that another one has: who comes first is then of no account. */
+function arePortsFree(sandboxes: readonly FilePodSpec[]): boolean {
+  const [ofHost, mapped] = [true, false].map((isOfHost) =>
+    nodePorts(sandboxes.filter(({ network }) => (network === "host") === isOfHost)),
+  );
+  const taken = new Set(ofHost);
+  return (mapped ?? []).every((port, index, all) => all.indexOf(port) === index && !taken.has(port));
 }
 
 /** True where each address is another, and one that a pod of the node can have. */
@@ -129,6 +147,10 @@ export type Prospects = ReadonlyMap<string, Foreseen>;
 
 /** What a node's own programs say of the pods that start next. */
 export interface Deciders {
+  /** Where its pods have their addresses; undefined: from no range. */
+  readonly range: Prefix | undefined;
+  /** A pod has the address that it asks for: the configuration of its plugins is not the user's own. */
+  readonly givesWhatIsAsked: boolean;
   /** Undefined: nobody can say it. Its work begins with a copy of what they remember. */
   readonly foresight: () => PodForesight | undefined;
   readonly dnsOf: (pod: Pod) => DnsSettings;
@@ -142,16 +164,17 @@ export interface Deciders {
  */
 export async function foreseePods(
   starts: readonly (DuePod & { readonly identity: string })[],
-  { foresight: begin, dnsOf, refusalOf }: Deciders,
+  { range, givesWhatIsAsked, foresight: begin, dnsOf, refusalOf }: Deciders,
 ): Promise<Prospects | undefined> {
   const ofPods = starts.filter(({ sandbox }) => sandbox.network !== "host");
   const prospects = new Map<string, Foreseen>();
-  const isAsked = ofPods.every(({ sandbox }) => sandbox.address !== undefined);
+  const isAsked = givesWhatIsAsked && ofPods.every(({ sandbox }) => sandbox.address !== undefined);
   const foresight = isAsked ? undefined : begin();
   for (const { identity, pod, sandbox } of ofPods) {
     try {
       const address = isAsked ? sandbox.address : await foresight?.next(sandbox, dnsOf(pod));
-      if (address === undefined) return undefined;
+      // What the subnet of its network does not hold, HNS refuses.
+      if (address === undefined || range === undefined || !prefixContains(range, address)) return undefined;
       prospects.set(identity, { address });
     } catch (error) {
       const refusal = refusalOf(error);
@@ -188,12 +211,13 @@ function kindOf(
   const sandboxes = due.map(({ sandbox }) => sandbox);
   const asked = sandboxes.flatMap(({ address }) => address ?? []);
   if (!areAddressesFree(asked, range)) return undefined;
-  const ofHost = sandboxes.filter(({ network }) => network === "host").flatMap(({ ports }) => ports);
-  const hostPorts = ofHost.map(({ port, protocol }) => `${port}/${protocol}`).toSorted();
+  if (!arePortsFree(sandboxes)) return undefined;
+  const ofHost = nodePorts(sandboxes.filter(({ network }) => network === "host"));
+  const mapped = nodePorts(sandboxes.filter(({ network }) => network !== "host"));
   const networks = file.networks.filter(({ ranges }) => ranges[name] !== undefined);
   return JSON.stringify([
     [build, compat, quirks, addressDelayMs, files, portForward],
-    [range.length, networks.map((network) => network.name), hostPorts],
+    [range.length, networks.map((network) => network.name), ofHost, mapped],
   ]);
 }
 

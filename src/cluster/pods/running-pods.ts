@@ -194,9 +194,12 @@ export class RunningPods {
 
   /** What will come of the pods that start next on a node; undefined where its machine has to say it. */
   private async foresee(name: string, starts: readonly Start[]): Promise<Prospects | undefined> {
-    const { kubelets, dnsOf } = this.options;
+    const { kubelets, dnsOf, cluster } = this.options;
+    const { network } = cluster.file;
     const node = defined(this.nodes.get(name), "pods that are due have a node");
     return foreseePods(starts, {
+      range: network.ranges[name],
+      givesWhatIsAsked: network.cni.conflist === undefined,
       foresight: () => kubelets.get(name)?.foresight?.(),
       dnsOf: (pod) => dnsOf(pod, node).settings,
       refusalOf: sandboxRefusal,

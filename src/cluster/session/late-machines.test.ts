@@ -51,6 +51,48 @@ const MORE = deployment(14, "server");
 /** Pods with addresses on which nothing listens: the nodes are of later builds. */
 const NOT_STARTING = deployment(9, "mcr.microsoft.com/windows/servercore:ltsc2019");
 
+/** On each Windows node one pod that takes a port of the node and says itself whom it asks for names. */
+const AGENTS = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: agent }
+spec:
+  selector: { matchLabels: { app: agent } }
+  template:
+    metadata: { labels: { app: agent } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      dnsPolicy: None
+      dnsConfig: { nameservers: [10.96.0.10, "2001:db8::53"], searches: [corp.example], options: [{ name: ndots, value: "2" }] }
+      containers: [{ name: c, image: server, ports: [{ containerPort: 9100, hostPort: 9100 }] }]
+`;
+
+/** Two pods of one node that take the same port of it. */
+const TWICE: string = ["one", "two"]
+  .map(
+    (name) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec: { nodeName: win-2, containers: [{ name: c, image: server, ports: [{ containerPort: 8080, hostPort: 9100 }] }] }
+`,
+  )
+  .join("---");
+
+/** A list that the user wrote. */
+function ownList(network: string, plugin: string): string {
+  return `{ ${network}, cni: { conflist: { cniVersion: 1.0.0, name: cbr0, plugins: [${plugin}] } } }`;
+}
+const FLANNEL_LIST: string = ownList(
+  "plugin: flannel, backend: host-gw",
+  "{ type: flannel, delegate: { type: win-bridge, apiVersion: 2 } }",
+);
+/** host-local gives pods of each node addresses of the second node. */
+const ONE_RANGE: string = ownList(
+  "driver: L2Bridge",
+  "{ type: win-bridge, apiVersion: 2, ipam: { type: host-local, subnet: 10.244.1.0/24, rangeStart: 10.244.1.40 } }",
+);
+
 /** The nodes that have load balancers. */
 function programmed({ cluster }: RunningCluster): readonly string[] {
   return cluster.nodes
@@ -163,6 +205,8 @@ describe("pods of manifests", () => {
     ["of flannel, which tries once more where HNS refuses an address", { network: HOST_GW }, 0],
     ["of which some are refused", { second: NARROW(1), third: NARROW(2), more: MORE }, 5],
     ["whose containers do not start", { more: NOT_STARTING }, 0],
+    ["that take ports of the node and name their resolver", { more: AGENTS }, 0],
+    ["whose list of plugins the user wrote", { network: FLANNEL_LIST }, 0],
   ])("%s wait, and come up as they were foreseen", async (_name, world, refused) => {
     const input = inputOf(world);
     const { session } = await openSession(input, undefined, "when asked");
@@ -172,5 +216,16 @@ describe("pods of manifests", () => {
     const due = objects.Pod.filter(({ spec }) => spec?.nodeName === "win-3");
     expect(due.length - waiting.length).toBe(refused);
     expect(await checkLate({ input, questions: questionsIn() })).toContain("win-3");
+  });
+
+  it.each<readonly [string, World, readonly string[]]>([
+    ["two of which take one port of the node", { more: TWICE }, ["win-1", "win-2"]],
+    ["whose own list gives them addresses of another node", { network: ONE_RANGE }, ["win-2"]],
+  ])("%s start, or are refused, at once", async (_name, world, names) => {
+    const input = inputOf(world);
+    const { session } = await openSession(input, undefined, "when asked");
+    const early = await openSession(input);
+    expect(started(session)).toEqual(names);
+    expect(session.troubles()).toEqual(early.session.troubles());
   });
 });

@@ -2,7 +2,9 @@
 import { expect, it } from "vitest";
 import { inputOf } from "#test/support/cluster/late-machines.suite.ts";
 import { checkBatches, openPlanned, resultOf } from "#test/support/cluster/touched-machines.suite.ts";
+import type { Cluster } from "../cluster.ts";
 import { machinesOf } from "./machines-of-batch.ts";
+import { runBatch } from "./run-batch.ts";
 
 it("batches say the same in copies that hold their own machines as in whole copies", async () => {
   await checkBatches(inputOf({}));
@@ -24,4 +26,37 @@ it("a batch raises its own machines, and no other", async () => {
   const programmed = session.cluster.nodes.filter(({ hns }) => (hns?.countOf("LoadBalancer") ?? 0) > 0);
   // win-1 works at the start, for all of its kind.
   expect(programmed.map(({ spec }) => spec.name)).toEqual(["win-1", "win-2"]);
+});
+
+it("what is tried alone is tried in a copy of the machines that it needs", async () => {
+  const { session, plan } = await openPlanned(inputOf({}), "when asked");
+  const isPing = ({ protocol, expected }: (typeof plan.cells)[number]): boolean =>
+    protocol === "icmp" && expected.outcome === "denied";
+  const denied = plan.cells.findIndex(isPing);
+  const others = [...plan.cells.keys()].filter((position) => !isPing(plan.cells[position]!)).slice(0, 40);
+  const batches = [{ positions: [denied, ...others], attempts: 1 }];
+  const copied: (readonly string[])[] = [];
+  const noted = (cluster: Cluster): Cluster => {
+    const part = Object.create(cluster.part!, {
+      only: {
+        value: (nodes: ReadonlySet<string>) => {
+          copied.push([...nodes].toSorted());
+          return cluster.part!.only(nodes);
+        },
+      },
+    }) as NonNullable<Cluster["part"]>;
+    return { ...cluster, part: Object.freeze(part) };
+  };
+  const own = { ...plan, batches };
+  const steps = session.askInSteps(
+    (cluster) => runBatch({ ...own, cluster: noted(cluster) }, 0),
+    machinesOf(own, 0),
+  );
+  while ((await steps.next()).done !== true);
+  const [needed = []] = copied;
+  expect(copied).toHaveLength(1);
+  expect(needed).toEqual(
+    [...machinesOf({ ...plan, batches: [{ positions: [denied], attempts: 1 }] }, 0)].toSorted(),
+  );
+  expect(needed.length).toBeLessThan(machinesOf(own, 0).size);
 });

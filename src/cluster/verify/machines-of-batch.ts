@@ -5,47 +5,16 @@
  */
 import { defined } from "#core/base/assert.ts";
 import type { ClusterSession } from "../session/session.ts";
-import type { Cell } from "./cells/cell.ts";
-import { nodeOf } from "./facts.ts";
-import type { VerifyModel, VerifyService } from "./model.ts";
+import { CellMachines } from "./cells/cell-machines.ts";
 import type { VerifyPlan } from "./plan.ts";
 import { type BatchResult, runBatch } from "./run-batch.ts";
 
-/** Finds the nodes of those whom cells ask. */
-class Machines {
-  private readonly model: VerifyModel;
-  /** Of pods and nodes, by reference. */
-  private readonly byReference = new Map<string, string>();
-  private readonly services = new Map<string, VerifyService>();
-
-  constructor(model: VerifyModel) {
-    this.model = model;
-    for (const node of model.nodes) this.byReference.set(node.reference, node.name);
-    for (const pod of model.pods) this.byReference.set(pod.reference, pod.node.name);
-    for (const service of model.services) this.services.set(service.reference, service);
-  }
-
-  of({ source, target }: Cell): readonly string[] {
-    const from = source === undefined ? undefined : nodeOf(source)?.name;
-    const to = this.byReference.get(target.reference);
-    const resolver = target.name === undefined ? [] : this.behind(this.model.dns?.reference);
-    return [from, to].flatMap((name) => name ?? []).concat(this.behind(target.reference), resolver);
-  }
-
-  /** The nodes of a Service's back ends. */
-  private behind(reference: string | undefined): readonly string[] {
-    const ports = this.services.get(reference ?? "")?.ports ?? [];
-    return ports.flatMap(({ backEnds }) => backEnds.flatMap(({ pod }) => pod?.node.name ?? []));
-  }
-}
-
 /** Nodes by name. */
 export function machinesOf({ model, cells, tried, batches }: VerifyPlan, batch: number): ReadonlySet<string> {
-  const machines = new Machines(model);
   const isAsked = new Set(tried);
   const { positions } = defined(batches[batch], "the plan has the batch");
   const asked = positions.flatMap((position) => cells[position] ?? []).filter((cell) => isAsked.has(cell));
-  return new Set(asked.flatMap((cell) => machines.of(cell)));
+  return new CellMachines(model).of(asked);
 }
 
 /** Runs a batch in a session whose machines come up when somebody asks (`runBatch`). */

@@ -2,10 +2,12 @@
 import { defined } from "#core/base/assert.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
+import { MachineAbsent } from "../absent-machines.ts";
 import type { Cluster } from "../cluster.ts";
 import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";
 import { followAttempt } from "../trace/trace.ts";
 import type { Cell } from "./cells/cell.ts";
+import { CellMachines } from "./cells/cell-machines.ts";
 import { evaluate } from "./evaluate.ts";
 import { nodeOf } from "./facts.ts";
 import type { CellAttempt, CellResult, Disagreement, Evidence, Observation } from "./observation.ts";
@@ -84,19 +86,24 @@ function traceCell(cluster: Cluster, cell: Cell, failed: CellAttempt): Evidence 
   return evidenceOf(report);
 }
 
-/** A copy of its own for attempts that are made alone, made when the first one is. */
+/** A copy of its own for attempts that are made alone, made when the first one is, of the machines that its cells need. */
 class Bench {
   private readonly plan: VerifyPlan;
+  /** Nodes, by name. */
+  private readonly machines: () => ReadonlySet<string>;
   private copy: Cluster | undefined;
+  /** A machine was met that no cell names: the copy has all that those of the batch have. */
+  private isWhole = false;
   attempts = 0;
 
-  constructor(plan: VerifyPlan) {
+  constructor(plan: VerifyPlan, machines: () => ReadonlySet<string>) {
     this.plan = plan;
+    this.machines = machines;
   }
 
   /** Tries the cell once more, with nobody else at work. */
   observeAlone(cell: Cell): Observation {
-    const observation = atOnce(observeCells(this.stage(), [cell])).get(cell.id) ?? NOTHING;
+    const observation = this.work((stage) => atOnce(observeCells(stage, [cell])).get(cell.id) ?? NOTHING);
     this.attempts += observation.attempts.length;
     return observation;
   }
@@ -107,14 +114,32 @@ class Bench {
     if (failed === undefined || (cell.target.address ?? failed.resolved) === undefined) return undefined;
     if (failed.outcome === "name-not-found" || failed.outcome === "name-wrong") return undefined;
     this.attempts++;
-    return traceCell(this.stage(), cell, failed);
+    return this.work((stage) => traceCell(stage, cell, failed));
+  }
+
+  private work<T>(work: (stage: Cluster) => T): T {
+    try {
+      return work(this.stage());
+    } catch (error) {
+      if (!(error instanceof MachineAbsent) || this.isWhole) throw error;
+      this.isWhole = true;
+      this.copy = undefined;
+      return work(this.stage());
+    }
   }
 
   private stage(): Cluster {
     const { cluster, model, tried } = this.plan;
-    this.copy ??= setStage(cluster, model, tried);
+    const { part } = cluster;
+    const isCut = part !== undefined && !this.isWhole;
+    this.copy ??= setStage(isCut ? { ...cluster, part: part.only(this.machines()) } : cluster, model, tried);
     return this.copy;
   }
+}
+
+/** True for a cell that is tried again alone, or followed: nothing proves yet that it came out as it should. */
+function isUnproved(cell: Cell, first: Observation, cluster: Cluster): boolean {
+  return cell.expected.outcome === "denied" || evaluate(cell, first, undefined, cluster) !== undefined;
 }
 
 /** Compares what was seen; what disagrees is tried again alone, and only that counts. */
@@ -164,7 +189,10 @@ export function* runBatch(plan: VerifyPlan, batch: number): Generator<number, Ba
     asked.length === 0
       ? new Map<string, never>()
       : yield* observeCells(setStage(cluster, model, tried), asked);
-  const bench = new Bench(plan);
+  const observationOf = (cell: Cell): Observation => observations.get(cell.id) ?? NOTHING;
+  const bench = new Bench(plan, () =>
+    new CellMachines(model).of(asked.filter((cell) => isUnproved(cell, observationOf(cell), cluster))),
+  );
   const results: CellResult[] = [];
   for (const [index, cell] of cells.entries()) {
     const position = positions[index] ?? 0;
@@ -173,7 +201,7 @@ export function* runBatch(plan: VerifyPlan, batch: number): Generator<number, Ba
       results.push(resultOf(position, cell, state, evaluate(cell, state, undefined, cluster)));
     else if (isAsked.has(cell)) {
       const before = bench.attempts;
-      const first = observations.get(cell.id) ?? NOTHING;
+      const first = observationOf(cell);
       const settled = settle(cell, first, bench, cluster);
       const sent = first.attempts.length + bench.attempts - before;
       results.push(resultOf(position, cell, settled.observation, settled.disagreement, sent));
