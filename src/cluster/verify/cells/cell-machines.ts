@@ -1,0 +1,36 @@
+/** The machines that cells need, as far as they say so: those who send, those who are asked, and the back ends of Services. */
+import { nodeOf } from "../facts.ts";
+import type { VerifyModel, VerifyService } from "../model.ts";
+import type { Cell } from "./cell.ts";
+
+export class CellMachines {
+  private readonly model: VerifyModel;
+  /** Of pods and nodes, by reference. */
+  private readonly byReference = new Map<string, string>();
+  private readonly services = new Map<string, VerifyService>();
+
+  constructor(model: VerifyModel) {
+    this.model = model;
+    for (const node of model.nodes) this.byReference.set(node.reference, node.name);
+    for (const pod of model.pods) this.byReference.set(pod.reference, pod.node.name);
+    for (const service of model.services) this.services.set(service.reference, service);
+  }
+
+  /** Nodes by name. */
+  of(cells: readonly Cell[]): ReadonlySet<string> {
+    return new Set(cells.flatMap((cell) => this.ofOne(cell)));
+  }
+
+  private ofOne({ source, target }: Cell): readonly string[] {
+    const from = source === undefined ? undefined : nodeOf(source)?.name;
+    const to = this.byReference.get(target.reference);
+    const resolver = target.name === undefined ? [] : this.behind(this.model.dns?.reference);
+    return [from, to].flatMap((name) => name ?? []).concat(this.behind(target.reference), resolver);
+  }
+
+  /** The nodes of a Service's back ends. */
+  private behind(reference: string | undefined): readonly string[] {
+    const ports = this.services.get(reference ?? "")?.ports ?? [];
+    return ports.flatMap(({ backEnds }) => backEnds.flatMap(({ pod }) => pod?.node.name ?? []));
+  }
+}
