@@ -3,10 +3,12 @@
  * gone, and then tells what has changed meanwhile as one change.
  *
  * It asks with `monitor_cond_since` and the last transaction that it has heard of: a server that still knows it tells what has come
- * after, another one tells all again, which is compared. A server that does not know the method is asked with `monitor`. The client
- * stays with the server that it was given, and looks for no leader of a cluster.
+ * after, another one tells all again, which is compared. A server that does not know the method is asked with `monitor`.
+ *
+ * Of a cluster it takes the server that leads, which its table `_Server.Database` tells, and leaves one that leads no more or that has
+ * lost the others (ovsdb(7), "Clustered Database Service Model"): then it looks through all remotes again.
  */
-import { type Socket, createConnection } from "node:net";
+import type { Socket } from "node:net";
 import { isFields } from "#core/base/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type {
@@ -18,17 +20,12 @@ import type {
   OvsdbUpdates,
 } from "./client.ts";
 import { JsonMessages } from "./json-messages.ts";
+import { OvsdbConnectionError, type OvsdbTls, openRemote, splitRemotes } from "./remotes.node.ts";
 import { type KnownRows, RowDifferences, type SchemaShapes, shapesOf } from "./row-differences.ts";
-
-/** The server cannot be reached, has gone, or refuses. */
-export class OvsdbConnectionError extends Error {
-  override readonly name = "OvsdbConnectionError";
-}
 
 /** Between attempts to find a server again, as Open vSwitch's own clients wait: twice as long each time (ovsdb(7)). */
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 8_000;
-const CONNECT_MS = 5_000;
 
 type Tables = Readonly<Record<string, readonly string[]>>;
 
@@ -46,40 +43,6 @@ interface Followed {
   readonly rows: KnownRows;
   readonly differences: RowDifferences;
   lastTransaction: string;
-}
-
-/** `unix:/run/ovn/ovnnb_db.sock`, `tcp:127.0.0.1:6641`; undefined for another text. */
-export function parseRemote(text: string): { path: string } | { host: string; port: number } | undefined {
-  if (text.startsWith("unix:")) return { path: text.slice("unix:".length) };
-  if (!text.startsWith("tcp:")) return undefined;
-  const colon = text.lastIndexOf(":");
-  const written = text.slice("tcp:".length, colon);
-  const host = written.startsWith("[") && written.endsWith("]") ? written.slice(1, -1) : written;
-  const port = Number(text.slice(colon + 1));
-  return host !== "" && Number.isInteger(port) && port > 0 && port < 65_536 ? { host, port } : undefined;
-}
-
-async function open(remote: string): Promise<Socket> {
-  const address = parseRemote(remote);
-  if (address === undefined)
-    throw new OvsdbConnectionError(`${remote} is neither unix:PATH nor tcp:HOST:PORT`);
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(address);
-    const fail = (text: string): void => {
-      socket.destroy();
-      reject(new OvsdbConnectionError(`${remote}: ${text}`));
-    };
-    const late = setTimeout(() => fail("no answer"), CONNECT_MS);
-    socket.once("error", (error) => {
-      clearTimeout(late);
-      fail(error.message);
-    });
-    socket.once("connect", () => {
-      clearTimeout(late);
-      socket.removeAllListeners("error");
-      resolve(socket);
-    });
-  });
 }
 
 /** What leads from rows that were known to those that are there. */
@@ -120,33 +83,115 @@ function knownIn(shapes: SchemaShapes, tables: Tables): Tables {
   );
 }
 
+/** The database of a server that says what it is of each of its databases. */
+const SERVER_DATABASE = "_Server";
+const SERVER_MONITOR = "server";
+
+/** Why a server does not do for its database now; undefined for one that leads, or that is alone. */
+function unfitness(row: OvsdbRow | undefined): string | undefined {
+  if (row === undefined || row["model"] !== "clustered") return undefined;
+  if (row["connected"] === false) return "the server has lost its cluster";
+  return row["leader"] === false ? "the server does not lead its cluster" : undefined;
+}
+
 export class OvsdbSocketClient implements OvsdbClient {
+  /** As it was given, for messages; the servers in it one by one. */
   private readonly remote: string;
+  private readonly remotes: readonly string[];
+  private readonly tls: OvsdbTls | undefined;
   private readonly database: string;
+  /** What the server said of its database last. */
+  private serverRow: OvsdbRow | undefined;
   private socket: Socket | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private readonly followed = new Map<string, Followed>();
   private nextId = 1;
   private isClosed = false;
+  private isSearching = false;
   private retry: NodeJS.Timeout | undefined;
 
-  private constructor(remote: string, database: string) {
+  private constructor(remote: string, database: string, tls: OvsdbTls | undefined) {
     this.remote = remote;
+    this.remotes = splitRemotes(remote);
     this.database = database;
+    this.tls = tls;
   }
 
-  /** @throws OvsdbConnectionError when no server with that database is there */
-  static async connect(remote: string, database: string): Promise<OvsdbSocketClient> {
-    const client = new OvsdbSocketClient(remote, database);
-    client.take(await open(remote));
+  /**
+   * @param remote - one server, or those of a cluster with commas between them
+   * @throws OvsdbConnectionError when no server with that database is there
+   */
+  static async connect(remote: string, database: string, tls?: OvsdbTls): Promise<OvsdbSocketClient> {
+    const client = new OvsdbSocketClient(remote, database, tls);
     try {
-      const names = await client.request("list_dbs", []);
-      if (Array.isArray(names) && names.includes(database)) return client;
-      throw new OvsdbConnectionError(`${remote} has no database ${database}, but ${JSON.stringify(names)}`);
+      await client.find();
+      return client;
     } catch (error) {
       client.close();
       throw error;
     }
+  }
+
+  /** Takes the first server that will do, and then does `after`. @throws OvsdbConnectionError that says why none does */
+  private async find(after: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+    this.isSearching = true;
+    try {
+      await this.takeFirst();
+      await after();
+      if (this.socket === undefined) throw new OvsdbConnectionError(`${this.remote} has gone`);
+    } finally {
+      this.isSearching = false;
+    }
+  }
+
+  private async takeFirst(): Promise<void> {
+    const problems: string[] = [];
+    for (const remote of this.remotes) {
+      try {
+        const socket = await openRemote(remote, this.tls);
+        this.take(socket);
+        if (this.isClosed) throw new OvsdbConnectionError(`${remote} is not asked for any more`);
+        await this.check(remote);
+        return;
+      } catch (error) {
+        problems.push(messageOf(error));
+        this.leave();
+      }
+    }
+    throw new OvsdbConnectionError(problems.join("; "));
+  }
+
+  /** Follows what the server says of its database from here on. @throws OvsdbConnectionError when it will not do */
+  private async check(remote: string): Promise<void> {
+    const names = await this.request("list_dbs", []);
+    if (!Array.isArray(names) || !names.includes(this.database))
+      throw new OvsdbConnectionError(
+        `${remote} has no database ${this.database}, but ${JSON.stringify(names)}`,
+      );
+    if (!names.includes(SERVER_DATABASE)) return;
+    const columns = ["name", "model", "connected", "leader"];
+    const asked = { Database: [{ columns }] };
+    this.hearServer(
+      (await this.request("monitor", [SERVER_DATABASE, SERVER_MONITOR, asked])) as OvsdbUpdates,
+    );
+    const problem = unfitness(this.serverRow);
+    if (problem !== undefined) throw new OvsdbConnectionError(`${remote}: ${problem}`);
+  }
+
+  private hearServer(updates: OvsdbUpdates): void {
+    for (const { new: row } of Object.values(updates["Database"] ?? {}))
+      if (row?.["name"] === this.database) this.serverRow = row;
+  }
+
+  /** Lets go of a server, without looking for it again. What others have asked it meanwhile has no answer. */
+  private leave(): void {
+    const { socket } = this;
+    this.socket = undefined;
+    this.serverRow = undefined;
+    socket?.destroy();
+    for (const { reject } of this.waiting.values())
+      reject(new OvsdbConnectionError(`${this.remote} has gone before it answered`));
+    this.waiting.clear();
   }
 
   async transact(operations: readonly OvsdbOperation[]): Promise<readonly (OvsdbResult | null)[]> {
@@ -221,7 +266,7 @@ export class OvsdbSocketClient implements OvsdbClient {
       }
     });
     socket.on("error", () => undefined);
-    socket.on("close", () => this.lost());
+    socket.on("close", () => this.lost(socket));
   }
 
   private hear(message: unknown, socket: Socket): void {
@@ -230,6 +275,11 @@ export class OvsdbSocketClient implements OvsdbClient {
     if (method === "echo") socket.write(JSON.stringify({ id, result: params, error: null }));
     else if (method === "update" && Array.isArray(params)) {
       const [name, updates] = params as [unknown, OvsdbUpdates];
+      if (name === SERVER_MONITOR) {
+        this.hearServer(updates);
+        if (unfitness(this.serverRow) !== undefined) socket.destroy();
+        return;
+      }
       this.tell(String(name), () => updates);
     } else if (method === "update3" && Array.isArray(params)) {
       const [name, transaction, differences] = params as [unknown, string, unknown];
@@ -256,33 +306,28 @@ export class OvsdbSocketClient implements OvsdbClient {
     followed.listener(updates);
   }
 
-  private lost(): void {
-    this.socket = undefined;
-    for (const { reject } of this.waiting.values())
-      reject(new OvsdbConnectionError(`${this.remote} has gone before it answered`));
-    this.waiting.clear();
-    this.findAgain(PAUSE_MS);
+  /** A server that was let go concerns nobody; one that was in use is looked for again. */
+  private lost(socket: Socket): void {
+    if (this.socket !== socket) return;
+    this.leave();
+    if (!this.isSearching) this.findAgain(PAUSE_MS);
   }
 
-  /** One attempt at a time: a server that goes in the middle of one is told by that attempt and by its socket. */
+  /** One attempt at a time: a server that goes in the middle of one is told by that attempt. */
   private findAgain(pauseMs: number): void {
     clearTimeout(this.retry);
     if (this.isClosed) return;
     this.retry = setTimeout(() => {
       this.comeBack().catch(() => {
-        this.socket?.destroy();
+        this.leave();
         this.findAgain(Math.min(pauseMs * 2, PAUSE_MS_MAX));
       });
     }, pauseMs);
   }
 
   private async comeBack(): Promise<void> {
-    const socket = await open(this.remote);
-    if (this.isClosed) {
-      socket.destroy();
-      return;
-    }
-    this.take(socket);
-    for (const [id, followed] of this.followed) await this.begin(id, followed);
+    await this.find(async () => {
+      for (const [id, followed] of this.followed) await this.begin(id, followed);
+    });
   }
 }

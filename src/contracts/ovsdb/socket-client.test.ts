@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { type Server, type Socket, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { JsonMessages } from "./json-messages.ts";
-import { OvsdbConnectionError, OvsdbSocketClient } from "./socket-client.node.ts";
+import { OvsdbConnectionError } from "./remotes.node.ts";
+import { OvsdbSocketClient } from "./socket-client.node.ts";
 
 interface Request {
   readonly method: string;
@@ -25,6 +26,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   get_schema: { tables: { Chassis: { columns: COLUMNS } } },
   monitor: {},
   monitor_cond_since: [false, NO_TRANSACTION, {}],
+  transact: [],
 };
 
 let server: Server;
@@ -271,6 +273,64 @@ describe("a monitor", () => {
     await isBack();
     expect(heard).toHaveLength(1);
     expect(sinceWhen()).toEqual([NO_TRANSACTION, NO_TRANSACTION]);
+    client.close();
+  });
+});
+
+describe("a server of a cluster", () => {
+  const BOTH = { list_dbs: ["OVN_Southbound", "_Server"] };
+  const told = (leader: boolean, more: object = {}): object => ({
+    Database: {
+      d1: { new: { name: "OVN_Southbound", model: "clustered", connected: true, leader, ...more } },
+    },
+  });
+
+  it.each([
+    ["does not lead", told(false), /does not lead its cluster/],
+    ["has lost the others", told(true, { connected: false }), /has lost its cluster/],
+  ])("that %s is not taken", async (_title, monitor, message) => {
+    answers = { ...BOTH, monitor };
+    await expect(OvsdbSocketClient.connect(remote(), "OVN_Southbound")).rejects.toThrow(message);
+  });
+
+  it("that is alone is taken, whatever it says of a leader", async () => {
+    answers = { ...BOTH, monitor: told(false, { model: "standalone" }) };
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    expect(await client.transact([])).toEqual([]);
+    client.close();
+  });
+
+  it("that leads no more is left, and looked for among all again", async () => {
+    answers = { ...BOTH, monitor: told(true) };
+    const client = await OvsdbSocketClient.connect(`${remote()},${remote()}`, "OVN_Southbound");
+    const first = met[0];
+    const asking = client.transact([]);
+    answers = { ...answers, monitor: told(false) };
+    await until(() => asked.some(({ method }) => method === "transact"));
+    await asking;
+    first?.write(JSON.stringify({ id: null, method: "update", params: ["server", told(false)] }));
+    await until(() => first?.closed === true && vi.getTimerCount() === 1);
+    await expect(client.transact([])).rejects.toThrow(/is not connected/);
+    await vi.advanceTimersByTimeAsync(PAUSES_MS[0] ?? 0);
+    await until(() => met.length === 3 && vi.getTimerCount() === 1);
+    answers = { ...answers, monitor: told(true) };
+    await vi.advanceTimersByTimeAsync(PAUSES_MS[1] ?? 0);
+    await until(() => met.length === 4);
+    await settle();
+    expect(await client.transact([])).toEqual([]);
+    client.close();
+  });
+
+  it("that is left while somebody asks it leaves nobody without an answer", async () => {
+    answers = { ...BOTH, monitor: told(true) };
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    answers = { ...answers, monitor: told(false) };
+    met[0]?.destroy();
+    await until(() => vi.getTimerCount() === 1);
+    ending = "transact";
+    await vi.advanceTimersByTimeAsync(PAUSES_MS[0] ?? 0);
+    await until(() => met.length === 2);
+    await expect(client.transact([])).rejects.toThrow(OvsdbConnectionError);
     client.close();
   });
 });

@@ -2,7 +2,8 @@
 // ovn-northd translates it, and our chassis claims ports of the southbound one (ovn-controller(8)).
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OvsdbUpdates, errorOf } from "#contracts/ovsdb/client.ts";
-import { OvsdbConnectionError, OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
+import { OvsdbConnectionError } from "#contracts/ovsdb/remotes.node.ts";
+import { OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
 import { parsePrefix } from "#core/net/ip.ts";
 import { OvnController } from "#programs/ovn/controller.ts";
 import type { OvnInput, OvnNode } from "#programs/ovn/kube/input.ts";
@@ -137,7 +138,6 @@ it("a server without the database, and a place without a server, are errors", as
     /has no database Nothing/,
   );
   await expect(OvsdbSocketClient.connect("unix:/nowhere", "X")).rejects.toThrow(OvsdbConnectionError);
-  await expect(OvsdbSocketClient.connect("ssl:1.2.3.4:6641", "X")).rejects.toThrow(
-    /neither unix:PATH nor tcp:/,
-  );
+  await expect(OvsdbSocketClient.connect("ptcp:6641", "X")).rejects.toThrow(/none of unix:PATH, tcp:/);
+  await expect(OvsdbSocketClient.connect("ssl:1.2.3.4:6641", "X")).rejects.toThrow(/TLS needs a private key/);
 });

@@ -1,6 +1,7 @@
 /** Saved databases of OVN: what a file holds, and where tables come from when a verb shows a database. */
 import { decodeSource } from "#core/base/source-text.ts";
-import { OvsdbConnectionError, OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
+import { OvsdbConnectionError } from "#contracts/ovsdb/remotes.node.ts";
+import { OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
 import { Replica } from "#programs/ovn/replica.ts";
 import {
   type OvnDatabaseName,
