@@ -8,8 +8,10 @@ import {
   formatPrefix,
   lastIp,
   parseInterfaceAddress,
+  parseIp,
   prefixContains,
 } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
 import { macOfAddress } from "./input.ts";
 
 export const POD_NETWORKS = "k8s.ovn.org/pod-networks";
@@ -64,7 +66,9 @@ export function readPodNetworks(text: string): PodNetwork | undefined {
     address === undefined ||
     typeof address.ip !== "number" ||
     typeof mac !== "string" ||
-    typeof via !== "string"
+    parseMac(mac) === undefined ||
+    typeof via !== "string" ||
+    parseIp(via) === undefined
   )
     return undefined;
   return { address: address.ip, length: address.length, mac, gateway: via };

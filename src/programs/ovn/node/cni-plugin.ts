@@ -26,6 +26,7 @@ function toRequest(request: PluginRequest): CniServerRequest {
   return {
     namespace,
     name,
+    uid: values.get("K8S_POD_UID"),
     netns: request.netns,
     dns: { servers: textsIn(dns["servers"]), search: textsIn(dns["searches"]) },
   };

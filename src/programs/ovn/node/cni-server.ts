@@ -20,6 +20,8 @@ import { POD_NETWORKS, type PodNetwork, readPodNetworks } from "../kube/pod-netw
 export interface CniServerRequest {
   readonly namespace: string;
   readonly name: string;
+  /** UID of the pod, where the runtime tells it. */
+  readonly uid: string | undefined;
   /** The sandbox: id of its HCN namespace. */
   readonly netns: string;
   readonly dns: { readonly servers: readonly string[]; readonly search: readonly string[] };
@@ -51,11 +53,16 @@ export interface BridgePort extends BoundInterface {
   readonly sandbox: string;
 }
 
+interface MadePort extends BridgePort {
+  /** What its endpoint was made with; the annotation may have changed since. */
+  readonly made: PodNetwork;
+}
+
 export class OvnCniServer {
   private readonly client: HcnClient;
   private readonly network: string;
   private readonly podOf: (namespace: string, name: string) => AnnotatedPod | undefined;
-  private readonly ports = new Map<string, BridgePort>();
+  private readonly ports = new Map<string, MadePort>();
 
   /** `network`: name of the Transparent network. */
   constructor(
@@ -74,8 +81,17 @@ export class OvnCniServer {
   }
 
   /** Asked again it changes nothing, since kubelets call ADD for each container. @throws CniServerRefused, HcnError */
-  async add({ namespace, name, netns, dns }: CniServerRequest): Promise<PodNetwork> {
+  async add({ namespace, name, uid, netns, dns }: CniServerRequest): Promise<PodNetwork> {
+    const id = `${namespace}_${name}`;
+    // A running pod keeps what it has: nobody changes an endpoint after an annotation.
+    const known = this.ports.get(id);
+    if (known?.sandbox === netns) return known.made;
     const pod = this.podOf(namespace, name);
+    if (pod !== undefined && uid !== undefined && pod.uid !== uid)
+      throw new CniServerRefused(
+        `pod deleted before sandbox ADD operation began. Request Pod UID ${uid} is different from the Pod UID (${pod.uid}) retrieved from the informer/API`,
+        false,
+      );
     if (pod?.networks === undefined)
       throw new CniServerRefused(
         `timed out waiting for pod annotation ${POD_NETWORKS} of ${namespace}/${name}`,
@@ -87,8 +103,6 @@ export class OvnCniServer {
         `failed to unmarshal annotation ${POD_NETWORKS} of ${namespace}/${name}: ${pod.networks}`,
         false,
       );
-    const id = `${namespace}_${name}`;
-    if (this.ports.get(id)?.sandbox === netns) return found;
     const made = await getNetworkByName(this.client, this.network);
     const endpoint = await createEndpoint(
       this.client,
@@ -113,6 +127,7 @@ export class OvnCniServer {
       mac: found.mac,
       address: formatIp(found.address),
       sandbox: netns,
+      made: found,
     });
     return found;
   }
