@@ -6,7 +6,7 @@ import type { Fields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubePatch } from "#contracts/kubernetes/source.ts";
 import { formatPath, stepsOf } from "#contracts/kubernetes/text/field-path.ts";
-import { type UnknownField, UnknownFields } from "#contracts/kubernetes/unknown-fields.ts";
+import { ObjectFields, type UnknownField } from "#contracts/kubernetes/object-fields.ts";
 import { badRequest } from "./requests.ts";
 import { type ServedResource, apiVersionOf } from "./served-resources.ts";
 
@@ -49,11 +49,11 @@ function without<T>(value: T, fields: readonly UnknownField[]): T {
 }
 
 export class FieldValidation {
-  private readonly fields = new UnknownFields();
+  private readonly fields = new ObjectFields();
 
   /** Of an object that is created or replaced. @throws KubeError `kubernetes-request-invalid` (400). */
   ofObject(object: Fields, directive: string): Validated<Fields> {
-    const found = this.fields.find(object);
+    const { unknown: found } = this.fields.find(object);
     const answer = this.answer(object, found, directiveOf(directive));
     if (answer !== undefined) return answer;
     const { apiVersion, kind } = object;
@@ -68,7 +68,11 @@ export class FieldValidation {
     const asked = directiveOf(directive);
     if (patch.type === "json") return { value: patch, warnings: [] };
     const { body } = patch;
-    const found = this.fields.find({ ...body, apiVersion: apiVersionOf(resource), kind: resource.kind });
+    const { unknown: found } = this.fields.find({
+      ...body,
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+    });
     const answer = this.answer(body, found, asked);
     if (answer !== undefined) return { ...answer, value: { ...patch, body: answer.value } };
     const shown = JSON.stringify(JSON.stringify(body));

@@ -10,16 +10,34 @@ import type { KubeKind, KubeObjects, KubeObject } from "#contracts/kubernetes/ob
 /** Long, and of no use here. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** A copy without null fields (absent, in Kubernetes), frozen. The depth of what is read is bounded. */
-function clean(value: unknown): unknown {
+/** Mappings of texts by name: null is an empty text in them (`node-role.kubernetes.io/control-plane:`). */
+const TEXTS: ReadonlySet<string> = new Set([
+  "labels",
+  "annotations",
+  "matchLabels",
+  "nodeSelector",
+  "selector",
+]);
+/** Fields of a selector that is no mapping of texts. */
+const OF_SELECTOR: ReadonlySet<string> = new Set(["matchLabels", "matchExpressions"]);
+
+/** What a null field of a mapping stands for; undefined: it is absent, as everywhere else in Kubernetes. */
+function valueOfNull(name: string, mapping: string): "" | undefined {
+  return TEXTS.has(mapping) && !OF_SELECTOR.has(name) ? "" : undefined;
+}
+
+/** A copy without null fields, frozen. The depth of what is read is bounded. `at` is the name of the field. */
+function clean(value: unknown, at = ""): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map(clean));
-  const entries = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
-  return Object.freeze(Object.fromEntries(entries.map(([name, field]) => [name, clean(field)])));
+  if (Array.isArray(value)) return Object.freeze(value.map((item) => clean(item)));
+  const entries = Object.entries(value).map(
+    ([name, field]) => [name, field === null ? valueOfNull(name, at) : clean(field, name)] as const,
+  );
+  return Object.freeze(Object.fromEntries(entries.filter(([, field]) => field !== undefined)));
 }
 
 /** The same of a value that nobody else has: only a mapping that loses a field is copied. */
-function cleanOwn(value: unknown): unknown {
+function cleanOwn(value: unknown, at = ""): unknown {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) if (typeof item === "object") value[index] = cleanOwn(item);
@@ -29,9 +47,10 @@ function cleanOwn(value: unknown): unknown {
   let hasNone = false;
   for (const name in fields) {
     const field = fields[name];
-    if (field === null || field === undefined) hasNone = true;
+    if (field === null && valueOfNull(name, at) !== undefined) fields[name] = "";
+    else if (field === null || field === undefined) hasNone = true;
     else if (typeof field === "object") {
-      const cleaned = cleanOwn(field);
+      const cleaned = cleanOwn(field, name);
       if (cleaned !== field) fields[name] = cleaned;
     }
   }

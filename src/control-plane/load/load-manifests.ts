@@ -31,7 +31,7 @@ import { findTemplate, holdsTemplate } from "./helm.ts";
 import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/kubernetes/text/yaml-value.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
-import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
+import { ObjectFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { piecesOfPlainList } from "#contracts/kubernetes/text/plain-list.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
@@ -115,7 +115,7 @@ class Loader {
   private readonly reader = new PlainYamlReader();
   private isFull = false;
   /** Made for the first object that no API server has shown. */
-  private unknownFields: UnknownFields | undefined;
+  private objectFields: ObjectFields | undefined;
   private readonly namespace: string;
   private readonly reads: (objects: number) => void;
 
@@ -261,7 +261,7 @@ class Loader {
     const value = this.convert(kind, candidate);
     const faults = new FieldFaults();
     checkObject(kind, value, faults);
-    const unknown = this.unknownFieldsOf(candidate);
+    const unknown = this.compareFields(candidate, faults);
     if (faults.list.length + unknown.length > 0) this.addFieldFaults(candidate, [...faults.list, ...unknown]);
     if (faults.list.length > 0) return;
     this.keep(candidate, normalize(kind, value, this.namespace, { isOwn: true }));
@@ -393,11 +393,16 @@ class Loader {
     this.report.skip(faults.length - reported.length);
   }
 
-  /** Fields that are left out of an object, which stays. What an API server has shown, it knows. */
-  private unknownFieldsOf({ value }: Candidate): readonly FieldFault[] {
+  /**
+   * Adds values of another type than their field has. Answers with fields that are left out of an object, which stays. What
+   * an API server has shown, it knows.
+   */
+  private compareFields({ value }: Candidate, faults: FieldFaults): readonly FieldFault[] {
     if (isOfServer(value)) return [];
-    this.unknownFields ??= new UnknownFields();
-    return this.unknownFields.find(value).map(({ path, message, meant }) => ({
+    this.objectFields ??= new ObjectFields();
+    const { unknown, wrong } = this.objectFields.find(value);
+    faults.wrongTypes(wrong);
+    return unknown.map(({ path, message, meant }) => ({
       code: "manifest-unknown-field",
       path,
       message,

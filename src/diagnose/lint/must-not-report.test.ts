@@ -21,6 +21,7 @@ spec:
       ports: [{ containerPort: 80, hostPort: 80 }]
       securityContext: { capabilities: { add: [NET_ADMIN] } }
       volumeMounts: [{ name: names, mountPath: /etc/resolv.conf }]
+  volumes: [{ name: names, configMap: { name: names } }]
 `;
 
 const SILENT: readonly (readonly [name: string, file: string, text: string])[] = [

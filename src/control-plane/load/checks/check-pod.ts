@@ -42,7 +42,7 @@ const CONTAINER_PORT: Check = object({
   containerPort: required(PORT, "Write the port on which the container listens."),
   hostPort: integer(0, 65_535, "must be between 1 and 65535, inclusive"),
   hostIP: text(IP_ADDRESS, true),
-  protocol: oneOf("TCP", "UDP", "SCTP"),
+  protocol: oneOf("", "TCP", "UDP", "SCTP"),
 });
 
 const CONTAINER: Check = object({

@@ -37,6 +37,8 @@ const WORDS = controlPlane();
 
 /** A port by number, or by the name that it has in the pod. */
 const targetPort: Check = (value, path, faults) => {
+  // Both stand for the Service's own port.
+  if (value === 0 || value === "") return;
   if (typeof value === "number") PORT(value, path, faults);
   else if (typeof value === "string") text(PORT_NAME)(value, path, faults);
   else faults.wrongType(path, value, "a number, or the name of a port");
@@ -45,10 +47,10 @@ const targetPort: Check = (value, path, faults) => {
 const SERVICE_PORT: Check = object({
   name: text(DNS_LABEL, true),
   port: required(PORT, "Write the port of the Service."),
-  protocol: oneOf("TCP", "UDP", "SCTP"),
+  protocol: oneOf("", "TCP", "UDP", "SCTP"),
   targetPort,
   nodePort: integer(0, 65_535),
-  appProtocol: anyText,
+  appProtocol: text(QUALIFIED_NAME),
 });
 
 const CLUSTER_IP: TextRule = Object.freeze({
@@ -73,7 +75,9 @@ const SPEC: Check = object({
     }),
   }),
   externalTrafficPolicy: oneOf("", "Cluster", "Local"),
-  internalTrafficPolicy: oneOf("", "Cluster", "Local"),
+  internalTrafficPolicy: oneOf("Cluster", "Local"),
+  trafficDistribution: oneOf("PreferClose", "PreferSameZone", "PreferSameNode"),
+  loadBalancerClass: text(QUALIFIED_NAME),
   healthCheckNodePort: integer(0, 65_535),
   publishNotReadyAddresses: flag,
   allocateLoadBalancerNodePorts: flag,
@@ -165,10 +169,30 @@ const addressesFit: Check = (value, path, faults) => {
     );
   }
   const [first] = Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : [];
-  if (typeof clusterIP === "string" && clusterIP !== "" && first !== undefined && first !== clusterIP) {
+  if (isAbsent(first)) return;
+  if (isAbsent(clusterIP) || clusterIP === "") {
+    const detail = "must be empty when `clusterIP` is not specified";
+    faults.invalid(below(path, "clusterIPs"), clusterIPs, detail, "Write clusterIP, too.");
+  } else if (typeof clusterIP === "string" && first !== clusterIP) {
     const detail = "first value must match `clusterIP`";
     faults.invalid(below(path, "clusterIPs"), clusterIPs, detail, "Write the same address in both.");
   }
+};
+
+/** One of each family at most. */
+const familiesFit: Check = (value, path, faults) => {
+  const { ipFamilies, clusterIPs } = mappingOf(value);
+  const families: readonly unknown[] = Array.isArray(ipFamilies) ? ipFamilies : [];
+  for (const [index, family] of families.entries())
+    if (families.indexOf(family) < index)
+      faults.duplicate(below(path, "ipFamilies", index), family, "Name each family once.");
+  const addresses = (Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : []).map((each) =>
+    parseIp(String(each)),
+  );
+  const counts = ["number", "bigint"].map((type) => addresses.filter((ip) => typeof ip === type).length);
+  if (Math.max(...counts) < 2) return;
+  const detail = "may specify no more than one IP for each IP family";
+  faults.invalid(below(path, "clusterIPs"), clusterIPs, detail, "Keep one of them.");
 };
 
 const namePointsOutside: Check = (value, path, faults) => {
@@ -227,17 +251,6 @@ const policiesFit: Check = (value, path, faults) => {
     const detail = WORDS.healthCheckNodePortForbidden;
     faults.invalid(below(path, "healthCheckNodePort"), healthPort, detail, "Remove the field.");
   }
-  if (
-    spec["sessionAffinity"] !== "ClientIP" &&
-    !isAbsent(mappingOf(spec["sessionAffinityConfig"])["clientIP"])
-  ) {
-    const detail = "must not be set when session affinity is None";
-    faults.forbidden(
-      below(path, "sessionAffinityConfig"),
-      detail,
-      "Write sessionAffinity: ClientIP, or remove it.",
-    );
-  }
 };
 
 const INGRESS: Check = object({
@@ -248,7 +261,16 @@ const INGRESS: Check = object({
 
 export const SERVICE: Check = object({
   spec: required(
-    all(SPEC, portsAreThere, portsFit, addressesFit, namePointsOutside, externalAddressesFit, policiesFit),
+    all(
+      SPEC,
+      portsAreThere,
+      portsFit,
+      addressesFit,
+      familiesFit,
+      namePointsOutside,
+      externalAddressesFit,
+      policiesFit,
+    ),
     "Write the spec of the Service.",
   ),
   status: INGRESS,

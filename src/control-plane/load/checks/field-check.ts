@@ -3,7 +3,8 @@
  * not read is not looked at. A field that is absent or null is good unless it is required, as in Kubernetes.
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
+import type { WrongType } from "#contracts/kubernetes/object-fields.ts";
+import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import type { TextRule } from "./names.ts";
 
@@ -41,9 +42,15 @@ export class FieldFaults {
   }
 
   unsupported(path: FieldPath | undefined, value: unknown, words: readonly string[]): void {
-    const supported = words.map((word) => `"${word}"`).join(", ");
+    // An empty text stands for the default, and is no value to write.
+    const shown = words.filter((word) => word !== "");
+    const supported = shown.map((word) => `"${word}"`).join(", ");
     const message = `Unsupported value: ${showValue(value)}: supported values: ${supported}`;
-    this.add("manifest-invalid-value", path, message, `Write one of: ${words.join(", ")}.`, value);
+    this.add("manifest-invalid-value", path, message, `Write one of: ${shown.join(", ")}.`, value);
+  }
+
+  notFound(path: FieldPath | undefined, value: unknown, advice: string): void {
+    this.add("manifest-invalid-value", path, `Not found: ${showValue(value)}`, advice, value);
   }
 
   duplicate(path: FieldPath | undefined, value: unknown, advice: string): void {
@@ -59,6 +66,14 @@ export class FieldFaults {
     const advice =
       wanted === "text" && isBare ? `Put it in quotes: "${JSON.stringify(value)}".` : `Write ${wanted}.`;
     this.add("manifest-invalid-value", path, `must be ${wanted}, but is ${nameValue(value)}`, advice, value);
+  }
+
+  /** Those of places of which nothing is said yet. */
+  wrongTypes(found: readonly WrongType[]): void {
+    if (found.length === 0) return;
+    const known = new Set(this.list.map(({ path }) => formatPath(path)));
+    for (const { path, value, wanted } of found)
+      if (!known.has(formatPath(path))) this.wrongType(path, value, wanted);
   }
 }
 
@@ -193,7 +208,8 @@ export function mapOf(keys: TextRule, values: Check): Check {
     for (const [key, item] of Object.entries(value)) {
       const fault = keys.fault(key);
       if (fault !== undefined) faults.invalid(below(path, key), key, fault, keys.advice);
-      values(item, below(path, key), faults);
+      // `node-role.kubernetes.io/control-plane:` has an empty value.
+      if (item !== null) values(item, below(path, key), faults);
     }
   };
 }

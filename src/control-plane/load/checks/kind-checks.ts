@@ -1,6 +1,15 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { SELECTOR, metadataOf } from "./check-metadata.ts";
+import {
+  CRON_JOB_DETAILS,
+  DAEMON_SET_DETAILS,
+  DEPLOYMENT_DETAILS,
+  JOB_DETAILS,
+  POD_DETAILS,
+  REPLICA_SET_DETAILS,
+  STATEFUL_SET_DETAILS,
+} from "./check-details.ts";
 import { NODE, NODE_LABELS, NO_FIELDS, POD, TOLERATIONS } from "./check-pod.ts";
 import { SERVICE, notSpecial } from "./check-service.ts";
 import {
@@ -29,10 +38,12 @@ import {
   oneOf,
   required,
   text,
+  textOr,
 } from "./field-check.ts";
-import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, PORT_NAME } from "./names.ts";
+import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, PORT_NAME, QUALIFIED_NAME } from "./names.ts";
 import { type Fields } from "#core/base/json.ts";
 import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
+import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
 
 // EndpointSlices and Endpoints (k8s.io/kubernetes, `pkg/apis/discovery/validation`, `ValidateEndpoints`).
@@ -56,7 +67,7 @@ const SLICE: Check = object({
       name: text(DNS_LABEL, true),
       port: PORT,
       protocol: oneOf("TCP", "UDP", "SCTP"),
-      appProtocol: anyText,
+      appProtocol: text(QUALIFIED_NAME),
     }),
   ),
 });
@@ -94,7 +105,17 @@ const addressesAreOfType: Check = (value, path, faults) => {
   }
 };
 
-const ENDPOINT_SLICE: Check = all(SLICE, addressesAreOfType);
+const portNamesAreUnique: Check = (value, path, faults) => {
+  const names = new Set<string>();
+  for (const [index, { name }] of mappingsOf(mappingOf(value)["ports"]).entries()) {
+    const known = textOr(name, "");
+    if (names.has(known))
+      faults.duplicate(below(path, "ports", index, "name"), known, "Give each port its own name.");
+    names.add(known);
+  }
+};
+
+const ENDPOINT_SLICE: Check = all(SLICE, addressesAreOfType, portNamesAreUnique);
 
 const ADDRESS: Check = object({
   ip: required(all(text(IP_ADDRESS), notSpecial), "Write the address."),
@@ -112,7 +133,7 @@ const ENDPOINTS: Check = object({
         object({
           name: text(DNS_LABEL, true),
           port: required(PORT, "Write the port."),
-          protocol: oneOf("TCP", "UDP", "SCTP"),
+          protocol: oneOf("", "TCP", "UDP", "SCTP"),
         }),
       ),
     }),
@@ -275,8 +296,19 @@ const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   Event: EVENT,
 });
 
-/** Tells everything that Kubernetes would refuse about an object, as far as Mullion reads it. */
+const DETAILS: Readonly<Partial<Record<KubeKind, Check>>> = Object.freeze({
+  Pod: POD_DETAILS,
+  Deployment: DEPLOYMENT_DETAILS,
+  ReplicaSet: REPLICA_SET_DETAILS,
+  StatefulSet: STATEFUL_SET_DETAILS,
+  DaemonSet: DAEMON_SET_DETAILS,
+  Job: JOB_DETAILS,
+  CronJob: CRON_JOB_DETAILS,
+});
+
+/** Tells what Kubernetes would refuse about an object; what an API server has shown is not checked in its details. */
 export function checkObject(kind: KubeKind, value: Fields, faults: FieldFaults): void {
   METADATA[kind](value, undefined, faults);
   BODY[kind](value, undefined, faults);
+  if (!isOfServer(value)) DETAILS[kind]?.(value, undefined, faults);
 }

@@ -38,6 +38,18 @@ export const DNS_SUBDOMAIN: TextRule = Object.freeze({
   advice: WORDS.adviceDnsSubdomain,
 });
 
+const SEARCH = /^[a-z0-9_]([-a-z0-9_]*[a-z0-9])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9])?)*$/;
+
+/** Suffixes of a resolver: names of a domain, which may have underscores; or the root alone. */
+export const DNS_SEARCH: TextRule = Object.freeze({
+  fault(text: string): string | undefined {
+    if (text === ".") return undefined;
+    if (text.length > 253) return tooLong(text, 253);
+    return SEARCH.test(text.replace(/\.$/, "")) ? undefined : WORDS.dnsSubdomainInvalid;
+  },
+  advice: WORDS.adviceDnsSubdomain,
+});
+
 /** Names of Services. */
 export const SERVICE_NAME: TextRule = Object.freeze({
   fault(text: string): string | undefined {

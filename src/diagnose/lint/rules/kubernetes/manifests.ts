@@ -4,7 +4,7 @@ import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
-import { UnknownFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
+import { ObjectFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { formatPath, stepsOf } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
@@ -62,11 +62,12 @@ const INVALID_VALUE: LintRule = {
   code: "manifest-invalid-value",
   applies: ["kubernetes"],
   objects: Object.keys(KINDS),
-  *check(document): Iterable<RuleFinding> {
-    const kind = objectTypeOf(document.value);
+  *check({ value }, context): Iterable<RuleFinding> {
+    const kind = objectTypeOf(value);
     if (!isKubeKind(kind)) return;
     const faults = new FieldFaults();
-    checkObject(kind, convertOld(kind, document.value), faults);
+    checkObject(kind, convertOld(kind, value), faults);
+    if (!isOfServer(value)) faults.wrongTypes(context.once(objectFields).find(value).wrong);
     for (const { code, path, message, advice, text } of faults.list)
       if (code === "manifest-invalid-value" && (text === undefined || !PLACEHOLDER.test(text)))
         yield { at: { path: stepsOf(path) }, message, fix: advice };
@@ -80,7 +81,7 @@ const UNKNOWN_FIELD: LintRule = {
   objects: Object.keys(KINDS),
   *check({ value }, context): Iterable<RuleFinding> {
     if (isOfServer(value)) return;
-    for (const { path, message, meant } of context.once(unknownFields).find(value)) {
+    for (const { path, message, meant } of context.once(objectFields).find(value).unknown) {
       const steps = stepsOf(path);
       if (!steps.some((step) => PLACEHOLDER.test(String(step))))
         yield { at: { path: steps }, message, fix: adviceUnknownField(meant) };
@@ -88,8 +89,8 @@ const UNKNOWN_FIELD: LintRule = {
   },
 };
 
-function unknownFields(): UnknownFields {
-  return new UnknownFields();
+function objectFields(): ObjectFields {
+  return new ObjectFields();
 }
 
 /** Kinds that kubectl finds no match for. */

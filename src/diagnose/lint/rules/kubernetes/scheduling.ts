@@ -2,7 +2,7 @@
 import { isFields } from "#core/base/json.ts";
 import { isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
-import { isOfServer } from "#contracts/kubernetes/unknown-fields.ts";
+import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { Scheduler } from "#control-plane/controllers/scheduler.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";

@@ -1,12 +1,12 @@
 // Fields that kinds have and do not have, by Kubernetes' API reference; and what was probably meant.
 import { describe, expect, it } from "vitest";
 import { formatPath } from "./text/field-path.ts";
-import { UnknownFields, isOfServer } from "./unknown-fields.ts";
+import { ObjectFields, isOfServer } from "./object-fields.ts";
 
-const FIELDS = new UnknownFields();
+const FIELDS = new ObjectFields();
 
 function found(apiVersion: string, kind: string, rest: object): readonly string[] {
-  return FIELDS.find({ apiVersion, kind, metadata: { name: "web" }, ...rest }).map(
+  return FIELDS.find({ apiVersion, kind, metadata: { name: "web" }, ...rest }).unknown.map(
     ({ path, meant }) => `${formatPath(path)} → ${meant ?? "?"}`,
   );
 }

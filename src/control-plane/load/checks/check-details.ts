@@ -1,0 +1,334 @@
+/**
+ * What an API server checks about pods and workloads besides: things that no packet meets, but an object with one of these
+ * faults is refused, and nothing of it runs (k8s.io/kubernetes, `pkg/apis/core/validation`, `pkg/apis/apps/validation`,
+ * `pkg/apis/batch/validation`). A server's own objects have passed them, and people cut parts out of those.
+ */
+import type { Fields } from "#core/base/json.ts";
+import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
+import {
+  type Check,
+  type FieldFaults,
+  COUNT,
+  PORT,
+  all,
+  anyText,
+  integer,
+  isAbsent,
+  list,
+  mappingOf,
+  mappingsOf,
+  object,
+  oneOf,
+  required,
+  text,
+} from "./field-check.ts";
+import { DNS_LABEL, DNS_SEARCH, LABEL_VALUE, PORT_NAME, type TextRule } from "./names.ts";
+
+const INT32_MAX = 2_147_483_647;
+
+const portNumberOrName: Check = (value, path, faults) => {
+  if (typeof value === "string") text(PORT_NAME)(value, path, faults);
+  else PORT(value, path, faults);
+};
+
+const PROBE_PORT = required(portNumberOrName, "Write the number of the port, or its name.");
+
+const HANDLERS = ["exec", "httpGet", "tcpSocket", "grpc"] as const;
+
+const oneHandler: Check = (value, path, faults) => {
+  const probe = mappingOf(value);
+  const [first, ...others] = HANDLERS.filter((name) => !isAbsent(probe[name]));
+  if (first === undefined)
+    faults.required(path, "Write exec, httpGet, tcpSocket or grpc.", "must specify a handler type");
+  for (const name of others)
+    faults.forbidden(below(path, name), "may not specify more than 1 handler type", "Keep one of them.");
+};
+
+const PROBE: Check = all(
+  object({
+    exec: object({ command: required(list(anyText), "Write the command.") }),
+    httpGet: object({ port: PROBE_PORT, scheme: oneOf("", "HTTP", "HTTPS") }),
+    tcpSocket: object({ port: PROBE_PORT }),
+    grpc: object({ port: required(PORT, "Write the number of the port.") }),
+    initialDelaySeconds: COUNT,
+    timeoutSeconds: COUNT,
+    periodSeconds: COUNT,
+    successThreshold: COUNT,
+    failureThreshold: COUNT,
+    terminationGracePeriodSeconds: integer(1, INT32_MAX, "must be greater than 0"),
+  }),
+  oneHandler,
+);
+
+const VARIABLE_NAME: TextRule = Object.freeze({
+  fault: (name: string) =>
+    /^[ -<>-~]+$/.test(name)
+      ? undefined
+      : "a valid environment variable name must consist only of printable ASCII characters other than '='",
+  advice: "Use letters, digits and underscores.",
+});
+
+const IMAGE: TextRule = Object.freeze({
+  fault: (image: string) =>
+    image === image.trim() ? undefined : "must not have leading or trailing whitespace",
+  advice: "Remove the space.",
+});
+
+/** Multiples by the suffix of a quantity. */
+const SUFFIXES: Readonly<Record<string, number>> = Object.freeze({
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+});
+
+/** Undefined for what is no quantity. */
+function amountOf(quantity: unknown): number | undefined {
+  const [, digits, suffix] =
+    /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]?i?)$/.exec(String(quantity).trim()) ?? [];
+  const multiple = SUFFIXES[suffix ?? " "];
+  return digits === undefined || multiple === undefined ? undefined : Number(digits) * multiple;
+}
+
+/** Resources that a container may name without a domain. */
+const RESOURCE = /^(?:cpu|memory|ephemeral-storage|hugepages-.+|.+\/.+)$/;
+
+const resourcesFit: Check = (value, path, faults) => {
+  const { limits, requests } = mappingOf(value);
+  for (const [field, quantities] of [
+    ["limits", mappingOf(limits)],
+    ["requests", mappingOf(requests)],
+  ] as const)
+    for (const [name, quantity] of Object.entries(quantities)) {
+      const at = below(path, field, name);
+      if (!RESOURCE.test(name)) {
+        const detail = "must be a standard resource type or fully qualified";
+        faults.invalid(at, name, detail, "Write cpu, memory, or a name such as example.com/gpu.");
+      }
+      if ((amountOf(quantity) ?? 0) < 0)
+        faults.invalid(at, quantity, "must be greater than or equal to 0", "Write how much it is.");
+    }
+  for (const [name, quantity] of Object.entries(mappingOf(requests))) {
+    const limit = mappingOf(limits)[name];
+    const [asked, allowed] = [amountOf(quantity), isAbsent(limit) ? undefined : amountOf(limit)];
+    if (asked === undefined || allowed === undefined || asked <= allowed) continue;
+    const detail = `must be less than or equal to ${name} limit of ${String(limit)}`;
+    faults.invalid(below(path, "requests", name), quantity, detail, "Ask for less, or allow more.");
+  }
+};
+
+const MOUNT: Check = object({
+  name: required(anyText, "Write the name of the volume."),
+  mountPath: required(anyText, "Write where the volume is in the container."),
+});
+
+const CONTAINER: Check = object({
+  image: text(IMAGE),
+  imagePullPolicy: oneOf("", "Always", "IfNotPresent", "Never"),
+  env: list(object({ name: required(text(VARIABLE_NAME), "Write the name of the variable.") })),
+  readinessProbe: PROBE,
+  livenessProbe: PROBE,
+  startupProbe: PROBE,
+  resources: resourcesFit,
+  volumeMounts: list(MOUNT),
+});
+
+const SPEC: Check = object({
+  containers: list(CONTAINER),
+  initContainers: list(CONTAINER),
+  dnsConfig: object({
+    searches: list(text(DNS_SEARCH)),
+    options: list(object({ name: required(anyText, "Write the name of the option.") })),
+  }),
+  tolerations: list(object({ value: text(LABEL_VALUE, true) })),
+});
+
+const VOLUMES: Check = object({
+  volumes: list(object({ name: required(text(DNS_LABEL), "Give the volume a name.") })),
+});
+
+function mountsFit(mounts: unknown, names: ReadonlySet<unknown>, path: FieldPath, faults: FieldFaults): void {
+  const paths = new Set<unknown>();
+  for (const [index, { name, mountPath }] of mappingsOf(mounts).entries()) {
+    if (typeof name === "string" && name !== "" && !names.has(name)) {
+      const advice = "Write a volume of this name under volumes, or the name of one that is there.";
+      faults.notFound(below(path, index, "name"), name, advice);
+    }
+    if (typeof mountPath === "string" && paths.has(mountPath))
+      faults.invalid(below(path, index, "mountPath"), mountPath, "must be unique", "Take another place.");
+    paths.add(mountPath);
+  }
+}
+
+/** `others` are volumes that stand elsewhere. */
+function checkVolumes(
+  spec: Fields,
+  others: readonly Fields[],
+  path: FieldPath | undefined,
+  faults: FieldFaults,
+): void {
+  const names = new Set<unknown>(others.map(({ name }) => name));
+  for (const [index, { name }] of mappingsOf(spec["volumes"]).entries()) {
+    if (typeof name === "string" && names.has(name))
+      faults.duplicate(below(path, "volumes", index, "name"), name, "Give each volume its own name.");
+    names.add(name);
+  }
+  for (const field of ["initContainers", "containers"])
+    for (const [index, { volumeMounts }] of mappingsOf(spec[field]).entries())
+      mountsFit(volumeMounts, names, below(path, field, index, "volumeMounts"), faults);
+}
+
+const volumesFit: Check = (value, path, faults) => checkVolumes(mappingOf(value), [], path, faults);
+
+const POD_SPEC: Check = all(SPEC, VOLUMES, volumesFit);
+const TEMPLATE: Check = object({ spec: POD_SPEC });
+
+export const POD_DETAILS: Check = object({ spec: POD_SPEC });
+
+/** A number, or a share of all. */
+const countOrPercent: Check = (value, path, faults) => {
+  if (typeof value !== "string") return COUNT(value, path, faults);
+  if (/^\d+%$/.test(value)) return undefined;
+  const detail = "a valid percent string must be a numeric string followed by an ending '%'";
+  return faults.invalid(path, value, detail, "Write a number, or a share such as 25%.");
+};
+
+const ROLLING_UPDATE: Check = object({ maxSurge: countOrPercent, maxUnavailable: countOrPercent });
+
+const deadlineFits: Check = (value, path, faults) => {
+  const { minReadySeconds = 0, progressDeadlineSeconds } = mappingOf(value);
+  if (typeof progressDeadlineSeconds !== "number" || typeof minReadySeconds !== "number") return;
+  if (progressDeadlineSeconds > minReadySeconds) return;
+  const detail = "must be greater than minReadySeconds";
+  faults.invalid(below(path, "progressDeadlineSeconds"), progressDeadlineSeconds, detail, "Allow more.");
+};
+
+const strategyFits: Check = (value, path, faults) => {
+  const { type, rollingUpdate } = mappingOf(mappingOf(value)["strategy"]);
+  if (type !== "Recreate" || isAbsent(rollingUpdate)) return;
+  const detail = "may not be specified when strategy `type` is 'Recreate'";
+  faults.forbidden(below(path, "strategy", "rollingUpdate"), detail, "Remove it.");
+};
+
+export const DEPLOYMENT_DETAILS: Check = object({
+  spec: all(
+    object({
+      template: TEMPLATE,
+      minReadySeconds: COUNT,
+      strategy: object({ rollingUpdate: ROLLING_UPDATE }),
+    }),
+    deadlineFits,
+    strategyFits,
+  ),
+});
+
+const UPDATE_STRATEGY: Check = object({
+  type: oneOf("", "RollingUpdate", "OnDelete"),
+  rollingUpdate: ROLLING_UPDATE,
+});
+
+export const DAEMON_SET_DETAILS: Check = object({
+  spec: object({ template: TEMPLATE, minReadySeconds: COUNT, updateStrategy: UPDATE_STRATEGY }),
+});
+
+export const REPLICA_SET_DETAILS: Check = object({
+  spec: object({ template: TEMPLATE, minReadySeconds: COUNT }),
+});
+
+/** Its pods have volumes of its volumeClaimTemplates, too. */
+const claimsAreVolumes: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const claims = mappingsOf(spec["volumeClaimTemplates"]).map((claim) => mappingOf(claim["metadata"]));
+  const at = below(path, "template", "spec");
+  checkVolumes(mappingOf(mappingOf(spec["template"])["spec"]), claims, at, faults);
+};
+
+export const STATEFUL_SET_DETAILS: Check = object({
+  spec: all(
+    object({
+      template: object({ spec: all(SPEC, VOLUMES) }),
+      minReadySeconds: COUNT,
+      updateStrategy: UPDATE_STRATEGY,
+    }),
+    claimsAreVolumes,
+  ),
+});
+
+const completionsFit: Check = (value, path, faults) => {
+  const { completionMode, completions } = mappingOf(value);
+  if (completionMode !== "Indexed" || !isAbsent(completions)) return;
+  const detail = "when completion mode is Indexed";
+  faults.required(below(path, "completions"), "Write how many pods have to succeed.", detail);
+};
+
+const JOB_SPEC: Check = all(
+  object({ template: TEMPLATE, backoffLimit: COUNT, ttlSecondsAfterFinished: COUNT }),
+  completionsFit,
+);
+
+export const JOB_DETAILS: Check = object({ spec: JOB_SPEC });
+
+/** Minute, hour, day of the month, month and day of the week (robfig/cron, standard parser). */
+const CRON_FIELDS = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 6],
+] as const;
+const CRON_NAMES = ["jan feb mar apr may jun jul aug sep oct nov dec", "sun mon tue wed thu fri sat"].map(
+  (line) => line.split(" "),
+);
+
+function isCronPart(part: string, place: number): boolean {
+  const [low, high] = CRON_FIELDS[place] ?? [0, 0];
+  const numberOf = (word: string): number => {
+    if (/^\d+$/.test(word)) return Number(word);
+    const at = place < 3 ? -1 : (CRON_NAMES[place - 3]?.indexOf(word.toLowerCase()) ?? -1);
+    return at < 0 ? Number.NaN : at + low;
+  };
+  const [range = "", step, ...more] = part.split("/");
+  if (more.length > 0 || (step !== undefined && !/^0*[1-9]\d*$/.test(step))) return false;
+  if (range === "*" || range === "?") return true;
+  const [first = "", last, ...others] = range.split("-");
+  if (others.length > 0) return false;
+  const [from, to] = [numberOf(first), numberOf(last ?? first)];
+  return from >= low && to <= high && from <= to;
+}
+
+const SCHEDULE: TextRule = Object.freeze({
+  fault(schedule: string): string | undefined {
+    if (/^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/.test(schedule)) return undefined;
+    if (/^@every (?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+$/.test(schedule)) return undefined;
+    const fields = schedule
+      .replace(/^(?:CRON_)?TZ=\S+ /, "")
+      .split(/\s+/)
+      .filter((field) => field !== "");
+    if (fields.length !== CRON_FIELDS.length) return `expected exactly 5 fields, found ${fields.length}`;
+    const bad = fields.find((field, place) => !field.split(",").every((part) => isCronPart(part, place)));
+    return bad === undefined ? undefined : `failed to read the field ${JSON.stringify(bad)}`;
+  },
+  advice: 'Write minute, hour, day, month and day of the week, as in "0 3 * * *".',
+});
+
+export const CRON_JOB_DETAILS: Check = object({
+  spec: object({
+    schedule: text(SCHEDULE),
+    concurrencyPolicy: oneOf("", "Allow", "Forbid", "Replace"),
+    successfulJobsHistoryLimit: COUNT,
+    failedJobsHistoryLimit: COUNT,
+    jobTemplate: object({ spec: JOB_SPEC }),
+  }),
+});
