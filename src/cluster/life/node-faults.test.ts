@@ -99,6 +99,21 @@ describe("set-fault", () => {
     expect(told()).toEqual([]);
   });
 
+  it("HNS that is away since an engine started is no network of a wrong name", async () => {
+    const fields = "policy: calico\npolicyNetwork: flannel.*\nnetwork: { plugin: flannel, backend: vxlan }";
+    const world = await openSessionWorld(clusterText(fields), deployment("win", "windows", 2));
+    const windows = world.session.cluster.nodes.filter(({ spec }) => spec.os === "windows");
+    for (const { spec } of windows)
+      await world.session.changeNode(spec.name, { do: "set-fault", fault: "hns-away", isOn: true });
+    for (const { spec } of windows) await world.session.changeNode(spec.name, { do: "reboot" });
+    await apply(world, POLICY);
+    const codes = new Set(world.session.notes().map(({ code }) => code));
+    expect([codes.has("policy-engine-refused"), codes.has("policy-engine-without-network")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   it("is refused on Linux", async () => {
     const { session } = await openSessionWorld(clusterText());
     const change = { do: "set-fault", fault: "hns-away", isOn: true } as const;

@@ -14,7 +14,7 @@ import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts"
 import { familyOf } from "#core/net/ip.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import type { Cluster } from "../cluster.ts";
-import { ENGINE_TITLES, type Enforcement, isDecidedOn } from "../policies/enforcement.ts";
+import { ENGINE_TITLES, type Enforcement, isDecidedOn, lacksNetwork } from "../policies/enforcement.ts";
 import type { FlowEnd, LimitedFlow } from "../session/flow-limit.ts";
 import {
   type PolicyApi,
@@ -242,7 +242,7 @@ function policyMessage(
   if (enforcement === undefined || enforcement.engine === "none" || nodes.length === 0)
     return notEnforced(policy, enforcement, whose);
   const engine = ENGINE_TITLES[enforcement.engine];
-  if (nodes.every(({ networks }) => networks.length === 0))
+  if (nodes.every(lacksNetwork))
     return {
       code: "policy-engine-without-network",
       message: WORDS.policyEngineWithoutNetwork({ title, engine, whose }),

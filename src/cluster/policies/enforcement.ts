@@ -11,6 +11,11 @@ export interface NodeEnforcement {
   readonly acls: Readonly<Record<string, readonly WrittenAcl[]>>;
 }
 
+/** True where the engine has looked and found no network that is its own; one that HNS did not answer has not looked. */
+export function lacksNetwork({ networks, findings }: NodeEnforcement): boolean {
+  return networks.length === 0 && findings.every(({ policy }) => policy !== undefined);
+}
+
 /** Frozen. */
 export interface Enforcement {
   /** `ovn`: ACLs of OVN, which come with the network. */

@@ -7,7 +7,7 @@ import { readNetworkPolicy, selectsPod } from "#contracts/kubernetes/network-pol
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Cluster } from "../cluster.ts";
 import { PolicyView } from "../limits/network-policies.ts";
-import type { Enforcement } from "../policies/enforcement.ts";
+import { type Enforcement, lacksNetwork } from "../policies/enforcement.ts";
 import type { LimitedFlow } from "../session/flow-limit.ts";
 import type { Cell } from "./cells/cell.ts";
 
@@ -41,9 +41,9 @@ function limitOf(enforcement: Enforcement, { policies, nodes }: Concern): Knowle
   if (enforcement.engine === "none") return "network-policy-not-enforced";
   const keys = new Set(policies.map(({ namespace, name }) => `${namespace}/${name}`));
   for (const node of nodes) {
-    const { networks, findings } = enforcement.nodes[node] ?? { networks: [], findings: [] };
-    if (networks.length === 0) return "policy-engine-without-network";
-    const found = findings.find(({ policy }) => policy === undefined || keys.has(policy));
+    const own = enforcement.nodes[node];
+    if (own === undefined || lacksNetwork(own)) return "policy-engine-without-network";
+    const found = own.findings.find(({ policy }) => policy === undefined || keys.has(policy));
     if (found !== undefined) return found.code;
   }
   return undefined;
