@@ -6,6 +6,7 @@ import { type DoctorReport, examineNodes } from "./doctor.ts";
 import { FileReading } from "./read-evidence.ts";
 
 const WHOLE = rulesText([...DSR_RULES, NAT_RULE]);
+const BEGUN = "\n ITEM LIST\n===========\n\n";
 const DONE = "\nCommand list-rule succeeded!\n";
 const OTHER_PORT = WHOLE.replace(/^(Policy for port : ).*/u, "$1AAAAAAAA-7B32-4B36-9B93-0A1E38AC7C61");
 const LAYER = "\nLAYER : VNET_ENCAP_LAYER\n  Friendly name : VNET_ENCAP_LAYER\n  Priority : 700\n";
@@ -37,6 +38,8 @@ describe("a listing that is cut", () => {
       OTHER_PORT + DONE + upTo(WHOLE, "    RULE :"),
       "has succeeded",
     ],
+    ["between rules of a single port", BEGUN + upTo(WHOLE, "    RULE :"), "has succeeded"],
+    ["behind the only rule that is left", `${BEGUN}${rulesText(DSR_RULES.slice(0, 1))}`, "has succeeded"],
     ["between layers of its last port", OTHER_PORT + LAYER + WHOLE, "has the first layers of another one"],
   ])("%s", async (_, rules, says) => {
     const report = await examine(rules);
@@ -48,6 +51,8 @@ describe("a listing that is cut", () => {
   it.each([
     ["one port", WHOLE],
     ["a command that was done", WHOLE + DONE],
+    ["a command with all its lines", BEGUN + WHOLE + DONE],
+    ["rules that somebody chose from a command", WHOLE.replace(/^.*\n/u, "")],
     ["two commands that were done", OTHER_PORT + DONE + WHOLE + DONE],
     ["two ports with the same layers", OTHER_PORT + LAYER + WHOLE + LAYER],
     ["rules without a field that this build does not print", WHOLE.replaceAll(/ +FlagsEx : 0\n/gu, "")],

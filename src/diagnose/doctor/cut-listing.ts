@@ -5,7 +5,8 @@ import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
 
-/** How a command of vfpctrl ends. */
+/** What a command of vfpctrl prints first, and last (dataplane.md §7.1). */
+const BEGUN = /^[\t ]{0,16}ITEM LIST[\t ]{0,16}\r?$/mu;
 const ENDED = /^[\t ]{0,16}Command \S{1,40} succeeded!/gmu;
 /** The last fields of a rule; builds differ in one of them. */
 const LAST_FIELDS = ["Flow TTL", "FlagsEx"];
@@ -26,10 +27,10 @@ function isLastRuleCut(ports: readonly ReadPort[]): boolean {
     : absent.some((field) => others.some((rule) => rule.absent?.includes(field) !== true));
 }
 
-/** Commands before it tell that they are done, and the last one does not. */
+/** The last command does not tell that it is done, and those before it do, or it stands there from its first line on. */
 function isLastCommandUnfinished(text: string, ports: readonly ReadPort[]): boolean {
   const end = [...text.matchAll(ENDED)].at(-1)?.index;
-  if (end === undefined) return false;
+  if (end === undefined) return BEGUN.test(text);
   const line = text.slice(0, end).split("\n").length;
   return (rulesOf(ports).at(-1)?.line ?? 0) > line;
 }
@@ -43,7 +44,10 @@ function lacksLayers(ports: readonly ReadPort[]): boolean {
   );
 }
 
-/** What shows that a listing is cut; undefined where nothing does. A cut between two rules of a single port is not seen. */
+/**
+ * What shows that a listing is cut; undefined where nothing does. Of a single port a cut between two
+ * rules is seen where the first lines of its command are there.
+ */
 export function cutOf(text: string, listings: readonly RuleListing[]): string | undefined {
   if (listings.length === 0) return undefined;
   const ports = listings.map(({ port }) => port);
