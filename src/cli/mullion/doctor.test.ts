@@ -208,6 +208,15 @@ describe("what is no evidence, and half of it", () => {
     expect(terminal.output).toContain("a/paste.txt:11: load balancer 2ac465b5");
   });
 
+  // projectcalico/calico#8465: one of many load balancers, shown by itself.
+  it("of a load balancer that is shown alone, no other is missed", async () => {
+    const { ID, Policies, References } = healthyNode().loadBalancers[2]!;
+    const text = JSON.stringify([{ ID, Policies, References, State: 2 }], undefined, 1);
+    const { code, terminal } = await run({ "a/paste.json": `${text}\n` }, "a");
+    expect(terminal.output).toMatch(/^Nothing wrong found/u);
+    expect(code).toBe(0);
+  });
+
   it("files of two nodes in one folder are told", async () => {
     const documents = healthyNode();
     documents.kubernetes.push(secondNode());
@@ -293,9 +302,62 @@ describe("a log of a broken node, and nothing else", () => {
       'E0218 09:00:00.1 1111 run.go:74] "command failed" err="failed complete: cannot set feature gate IPv6DualStack to false, feature is locked to true"',
       "kube-proxy-cannot-start",
     ],
+    // rancher/rancher#24866: flanneld has not made its network.
+    [
+      "FATA: Could not get vxlan0 HNS network: FATA[2020-01-07T08:45:22-08:00] rpc error: code = InvalidArgument desc = could not get HNS network vxlan0 via v2 api: Network Id  not found",
+      "cni-network-not-found",
+    ],
+    // MicrosoftDocs/Virtualization-Documentation#1240: the request begins with a byte order mark.
+    [
+      `PS C:\\k> cat .\\sourceVip.json\n{ "code": 100, "msg": "error reading network config: invalid character 'ï' looking for beginning of value" }`,
+      "cni-decoding-failure",
+    ],
+    // antrea-io/antrea#2013: the uplink was a virtual adapter; no load balancer is meant.
+    [
+      "F0329 23:35:27.090421    3936 main.go:58] Error running agent: error initializing agent: failed during hnsCallRawResponse: hnsCall failed in Win32: The parameter is incorrect. (0x57)",
+      "error-invalid-parameter",
+    ],
   ])("%s", async (line, code) => {
     const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
     expect(findings[0]?.code).toBe(code);
+  });
+
+  it("says which of the texts of an error the log has", async () => {
+    const line =
+      "FATA: rpc error: code = InvalidArgument desc = could not get HNS network vxlan0 via v2 api: Network Id  not found";
+    const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
+    expect(findings[0]?.message).toBe("the log says: could not get HNS network {name} via v2 api");
+  });
+
+  it.each([
+    // Azure/acs-engine#3377: the plugin's first start on a node.
+    "2018/07/09 12:04:33 os.stat() for file azure-vnet.json failed with error CreateFile azure-vnet.json: The system cannot find the file specified.",
+  ])("is silent on %s", async (line) => {
+    const { findings } = await reportOf({ "collected/azure-vnet.log": `${line}\n` });
+    expect(findings).toEqual([]);
+  });
+
+  // Azure/AKS#1375: the node had no ports left.
+  it("names that Resolve-DnsName gets no answer for are a symptom", async () => {
+    const session = String.raw`
+PS C:\> Resolve-DnsName kubernetes.default
+Resolve-DnsName : kubernetes.default : This operation returned because the timeout period expired
+At line:1 char:1
++ Resolve-DnsName kubernetes.default
++ ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+    + CategoryInfo          : OperationTimeout: (kubernetes.default:String) [Resolve-DnsName], Win32Exception
+    + FullyQualifiedErrorId : ERROR_TIMEOUT,Microsoft.DnsClient.Commands.ResolveDnsName
+`;
+    const { findings } = await reportOf({ "collected/session.txt": session });
+    expect(findings.map(({ code, certainty }) => [code, certainty])).toEqual([["dns-timeout", "possible"]]);
+    const answered = `${session}
+PS C:\\> Resolve-DnsName kubernetes.default.svc.cluster.local
+
+Name                                           Type   TTL   Section    IPAddress
+----                                           ----   ---   -------    ---------
+kubernetes.default.svc.cluster.local           A      5     Answer     10.0.0.1
+`;
+    expect((await reportOf({ "collected/session.txt": answered })).findings).toEqual([]);
   });
 
   // Something is recognised in each: a version, a clock, flags, an adapter that somebody pasted below.

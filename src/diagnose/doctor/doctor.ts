@@ -2,7 +2,10 @@
 import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
+import { patternOf } from "../catalogue/errors/holes.ts";
 import type { ErrorOrigin } from "../catalogue/errors/known-error.ts";
+import type { LogFinding } from "../catalogue/log/findings.ts";
+import { squeeze } from "../catalogue/log/squeeze.ts";
 import { lint } from "../lint/lint.ts";
 import {
   CERTAINTIES,
@@ -159,6 +162,15 @@ const LOG_QUESTIONS: readonly {
   { id: "logs-show-no-error-of-agents", who: "Antrea or OVN", origins: ["antrea", "ovn"] },
 ];
 
+/** Of the texts of an error the longest that a line holds: programs and releases word it differently. */
+function textIn(line: string, { texts, names, id }: LogFinding["error"]): string {
+  const said = squeeze(line);
+  const own = texts
+    .filter((text) => patternOf(text).pieces.every((piece) => said.includes(piece)))
+    .toSorted((a, b) => b.length - a.length);
+  return own[0] ?? texts[0] ?? names[0] ?? id;
+}
+
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */
 function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
   for (const { file, findings } of node.logs)
@@ -174,7 +186,7 @@ function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator
         {
           // What happened days before the dump may be over.
           certainty: isSure && older === undefined ? "likely" : "possible",
-          message: `the log says: ${error.texts[0] ?? error.names[0] ?? error.id}`,
+          message: `the log says: ${textIn(line, error)}`,
           evidence: [
             { file, line: firstLine, says: line },
             ...(older === undefined ? [] : [shows(older.place, older.says)]),

@@ -5,7 +5,7 @@
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Line, Place } from "./place.ts";
 
-/** A name that was asked for with nslookup. */
+/** A name that was asked for with nslookup or Resolve-DnsName. */
 export interface LookUp {
   /** Undefined where nobody answered who it is. */
   readonly server: Ip | undefined;
@@ -30,11 +30,13 @@ interface OpenLookUp {
 }
 
 const PROMPT = /^(?:>{0,2}\s{0,2})?(?:PS\s)?[A-Za-z]:\\[^>]{0,200}>|^[\w.@:~/-]{0,80}[#$]\s/u;
-const LOOK_UP = /(?:^|\s)nslookup(?:\.exe)?(?:\s|$)/u;
-const TIMED_OUT = /^DNS request timed out\.?\s*$|timed-out\s*$/u;
+const LOOK_UP = /(?:^|\s)(?:nslookup(?:\.exe)?|Resolve-DnsName)(?:\s|$)/iu;
+/** Of Resolve-DnsName the id of the error is the same in every language. */
+const TIMED_OUT = /^DNS request timed out\.?\s*$|timed-out\s*$|:\s{1,4}ERROR_TIMEOUT,Microsoft\.DnsClient/u;
 const SERVER = /^Server:\s{1,12}\S/u;
 const ADDRESS = /^Address(?:es)?:\s{1,12}(\S{3,60})\s*$/u;
-const ANSWER = /^Name:\s{1,12}\S|^\*\*\*.{1,200}(?:Non-existent domain|No .{0,60}records available)/u;
+const ANSWER =
+  /^Name:\s{1,12}\S|^\*\*\*.{1,200}(?:Non-existent domain|No .{0,60}records available)|^\S{1,200}\s{1,80}[A-Z]{1,5}\s{1,8}\d{1,9}\s{1,8}(?:Answer|Authority)\s|:\s{1,4}DNS_ERROR_RCODE_NAME_ERROR,Microsoft\.DnsClient/u;
 
 /** The look-ups of a session, or of what nslookup alone printed. */
 export function readLookUps(lines: readonly Line[]): readonly LookUp[] {

@@ -8,13 +8,16 @@ import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
 
+/** Of the Service `kubernetes`, which every cluster has. */
+const API_PORT = 443;
+
 const DNS: NodeCheck = {
   id: "dns-is-balanced",
   code: "load-balancer-missing",
   asks: "names can be asked for by UDP and by TCP",
   needs: ["load balancers"],
   wholly: ["load balancers"],
-  find({ loadBalancers }, { services, slices }) {
+  find({ loadBalancers, networks, endpoints }, { services, slices }) {
     const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
     const [list] = shown;
     // With Services the address itself is looked for.
@@ -24,7 +27,11 @@ const DNS: NodeCheck = {
         ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
       );
     const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
-    if (missing.length === 0) return [];
+    // Of a list without the API's port, and with nothing else of HNS beside it, somebody showed a part.
+    const isShownAlone = networks.length + endpoints.length === 0;
+    const isPart =
+      isShownAlone && !shown.some(({ ports = [] }) => ports.some(({ external }) => external === API_PORT));
+    if (missing.length === 0 || isPart) return [];
     return [
       {
         certainty: "likely",
