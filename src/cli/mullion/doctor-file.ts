@@ -42,7 +42,7 @@ export class Collector {
   private readings: FileReading[] = [];
   private logs: ScannedLog[] = [];
   private left: Left[] = [];
-  private readonly signatures: Signatures = buildSignatures();
+  private signatures: Signatures | undefined;
   private readonly terminal: Terminal;
 
   constructor(terminal: Terminal) {
@@ -62,13 +62,19 @@ export class Collector {
     this.left.push({ file, line: 1, reason });
   }
 
+  /** What logs are scanned for; made when there is one. */
+  private get wanted(): Signatures {
+    this.signatures ??= buildSignatures();
+    return this.signatures;
+  }
+
   /** What is no log either is named. A script names files and errors that nobody had. */
   private async scan(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     if (SCRIPT.test(name)) {
       this.leave(name, "it is a script, and says nothing of what has happened");
       return;
     }
-    const log = await readLog(chunks, this.signatures);
+    const log = await readLog(chunks, this.wanted);
     if ("notALog" in log) this.leave(name, `it is ${log.notALog}. ${log.advice}`);
     else if (log.isBinary && log.errors.length === 0) this.leave(name, "it is not text");
     else this.logs.push({ file: name, findings: findingsOf(log) });
@@ -76,7 +82,7 @@ export class Collector {
 
   /** What a session or a log shows beside what was recognised; a time-out is judged with the look-ups around it. */
   private async scanBeside(name: string, bytes: Uint8Array): Promise<void> {
-    const log = await readLog(inPieces(bytes), this.signatures);
+    const log = await readLog(inPieces(bytes), this.wanted);
     const findings = "notALog" in log ? [] : findingsOf(log).filter(({ error }) => error.id !== TIME_OUT);
     if (findings.length > 0) this.logs.push({ file: name, findings });
   }

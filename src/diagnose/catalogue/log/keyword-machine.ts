@@ -28,12 +28,15 @@ const NO_LETTERS = 2;
 function symbolsOf(keywords: readonly string[]): Pick<KeywordMachine, "symbols" | "skipped" | "rowBits"> & {
   readonly width: number;
 } {
-  const letters = [...new Set(keywords.join(""))].toSorted();
+  const isUsed = new Uint8Array(256);
+  for (const keyword of keywords)
+    for (let at = 0; at < keyword.length; at++) isUsed[keyword.charCodeAt(at)] = 1;
+  const letters = Array.from(isUsed.keys()).filter((byte) => isUsed[byte] === 1);
   const width = letters.length + 1;
   const rowBits = Math.ceil(Math.log2(width + NO_LETTERS));
   const skipped = (1 << rowBits) - NO_LETTERS;
   const symbols = new Uint8Array(256);
-  for (const [index, letter] of letters.entries()) symbols[letter.charCodeAt(0)] = index + 1;
+  for (const [index, letter] of letters.entries()) symbols[letter] = index + 1;
   for (const [byte, kind] of BYTE_CLASSES.entries()) {
     if (kind === BYTE_CLASS.capital) symbols[byte] = symbols[byte + 0x20] ?? 0;
     else if (kind !== BYTE_CLASS.kept) symbols[byte] = kind === BYTE_CLASS.escape ? skipped + 1 : skipped;
@@ -41,79 +44,85 @@ function symbolsOf(keywords: readonly string[]): Pick<KeywordMachine, "symbols" 
   return { symbols, skipped, rowBits, width };
 }
 
-/** Puts the keywords into a tree; its rows are those of the machine. Returns the number of states. */
-function plantTree(
-  keywords: readonly string[],
-  symbols: Uint8Array,
-  width: number,
-  next: Uint16Array,
-  found: number[][],
-): number {
-  let count = 1;
+/** The keywords as a tree: of each state its first child, of each child its next sibling and the symbol that leads to it. */
+interface Tree {
+  readonly count: number;
+  readonly firstChild: Uint16Array;
+  readonly sibling: Uint16Array;
+  readonly symbolOf: Uint8Array;
+  /** Keywords that end in a state, as indexes. */
+  readonly found: (readonly number[] | undefined)[];
+}
+
+/** The state that a symbol leads to in the tree; 0: none. */
+function childOf({ firstChild, sibling, symbolOf }: Tree, state: number, symbol: number): number {
+  let child = firstChild[state] ?? 0;
+  while (child !== 0 && symbolOf[child] !== symbol) child = sibling[child] ?? 0;
+  return child;
+}
+
+function plantTree(keywords: readonly string[], symbols: Uint8Array): Tree {
+  const statesMax = keywords.reduce((sum, keyword) => sum + keyword.length, 1);
+  if (statesMax > STATES_MAX) throw new RangeError(`${statesMax} states, more than ${STATES_MAX}`);
+  const tree = {
+    count: 1,
+    firstChild: new Uint16Array(statesMax),
+    sibling: new Uint16Array(statesMax),
+    symbolOf: new Uint8Array(statesMax),
+    found: new Array<readonly number[] | undefined>(statesMax),
+  };
   for (const [index, keyword] of keywords.entries()) {
     let state = 0;
     for (let at = 0; at < keyword.length; at++) {
-      const edge = state * width + (symbols[keyword.charCodeAt(at)] ?? 0);
-      if (next[edge] === 0) next[edge] = count++;
-      state = next[edge] ?? 0;
+      const symbol = symbols[keyword.charCodeAt(at)] ?? 0;
+      let child = childOf(tree, state, symbol);
+      if (child === 0) {
+        child = tree.count++;
+        tree.symbolOf[child] = symbol;
+        tree.sibling[child] = tree.firstChild[state] ?? 0;
+        tree.firstChild[state] = child;
+      }
+      state = child;
     }
-    (found[state] ??= []).push(index);
+    tree.found[state] = [...(tree.found[state] ?? []), index];
   }
-  return count;
+  return tree;
+}
+
+/** Breadth first: where a state has no edge, its longest proper suffix has one, or that one's, which are finished already. */
+function followSuffixes(tree: Tree): { readonly order: readonly number[]; readonly suffix: Uint16Array } {
+  const { firstChild, sibling, symbolOf, found } = tree;
+  const suffix = new Uint16Array(tree.count);
+  const order: number[] = [0];
+  for (let head = 0; head < order.length; head++) {
+    const state = order[head] ?? 0;
+    for (let child = firstChild[state] ?? 0; child !== 0; child = sibling[child] ?? 0) {
+      order.push(child);
+      if (state === 0) continue;
+      const symbol = symbolOf[child] ?? 0;
+      let from = suffix[state] ?? 0;
+      while (from !== 0 && childOf(tree, from, symbol) === 0) from = suffix[from] ?? 0;
+      const end = childOf(tree, from, symbol);
+      suffix[child] = end;
+      const inherited = found[end];
+      if (inherited !== undefined) found[child] = [...(found[child] ?? []), ...inherited];
+    }
+  }
+  return { order, suffix };
 }
 
 /**
- * Builds the machine for keywords that are squeezed and not empty.
+ * Builds the machine for keywords that are squeezed and not empty. States are numbered in the order in which they are come to:
+ * those that a text is in most of the time stand side by side, and a processor's cache holds them. Those in which a keyword
+ * ends are the last: a comparison tells them. What is left out leads from such a state to another of the same transitions, so
+ * that the keyword ends once.
  * @throws RangeError when they need more than 65 535 states.
  */
 export function buildKeywordMachine(keywords: readonly string[]): KeywordMachine {
   const { symbols, skipped, rowBits, width } = symbolsOf(keywords);
-  const statesMax = keywords.reduce((sum, keyword) => sum + keyword.length, 1);
-  if (statesMax > STATES_MAX) throw new RangeError(`${statesMax} states, more than ${STATES_MAX}`);
-  const next = new Uint16Array(statesMax * width);
-  const found: number[][] = [];
-  const count = plantTree(keywords, symbols, width, next, found);
-  // Breadth first: a missing edge leads where the longest proper suffix leads, which is finished already.
-  const suffix = new Uint16Array(count);
-  const queue: number[] = [0];
-  for (let head = 0; head < queue.length; head++) {
-    const state = queue[head] ?? 0;
-    const row = state * width;
-    const suffixRow = (suffix[state] ?? 0) * width;
-    for (let symbol = 1; symbol < width; symbol++) {
-      const child = next[row + symbol] ?? 0;
-      const fallback = state === 0 ? 0 : (next[suffixRow + symbol] ?? 0);
-      if (child === 0) {
-        next[row + symbol] = fallback;
-        continue;
-      }
-      suffix[child] = fallback;
-      const inherited = found[fallback];
-      if (inherited !== undefined) found[child] = [...(found[child] ?? []), ...inherited];
-      queue.push(child);
-    }
-  }
-  return { symbols, skipped, rowBits, ...inOrder(queue, { next, width, skipped, rowBits }, found) };
-}
-
-/** A table of transitions before its states are numbered. */
-interface Tree {
-  readonly next: Uint16Array;
-  readonly width: number;
-  readonly skipped: number;
-  readonly rowBits: number;
-}
-
-/**
- * Numbers states anew, in the order in which they were come to: those that a text is in most of the time stand side by side,
- * and a processor's cache holds them. Those in which a keyword ends are the last: a comparison tells them. What is left out
- * leads from such a state to another of the same transitions, so that the keyword ends once.
- */
-function inOrder(
-  order: readonly number[],
-  { next, width, skipped, rowBits }: Tree,
-  found: readonly (readonly number[] | undefined)[],
-): Pick<KeywordMachine, "next" | "firstEnd" | "escape" | "found"> {
+  const tree = plantTree(keywords, symbols);
+  const { order, suffix } = followSuffixes(tree);
+  const { firstChild, sibling, symbolOf, found } = tree;
   const ends = order.filter((state) => found[state] !== undefined);
   const plain = order.filter((state) => found[state] === undefined);
   // Beside the plain ones stand the doubles of the ends.
@@ -123,13 +132,27 @@ function inOrder(
   const numbers = new Uint16Array(order.length);
   for (const [number, state] of plain.entries()) numbers[state] = number;
   for (const [number, state] of ends.entries()) numbers[state] = firstEnd + number;
-  const rows = new Uint16Array((escape + 1) << rowBits);
-  for (const [number, state] of [...plain, ...ends, ...ends].entries()) {
+  const next = new Uint16Array((escape + 1) << rowBits);
+  for (const state of order) {
+    const number = numbers[state] ?? 0;
     const row = number << rowBits;
-    for (let symbol = 0; symbol < width; symbol++)
-      rows[row + symbol] = numbers[next[state * width + symbol] ?? 0] ?? 0;
-    rows[row + skipped] = number < firstEnd ? number : number - ends.length;
-    rows[row + skipped + 1] = escape;
+    // A row is that of the suffix, which stands before it in the order, with the state's own edges over it.
+    const own = (numbers[suffix[state] ?? 0] ?? 0) << rowBits;
+    if (state !== 0) next.copyWithin(row, own, own + width);
+    for (let child = firstChild[state] ?? 0; child !== 0; child = sibling[child] ?? 0)
+      next[row + (symbolOf[child] ?? 0)] = numbers[child] ?? 0;
+    const double = number < firstEnd ? number : number - ends.length;
+    next[row + skipped] = double;
+    next[row + skipped + 1] = escape;
+    if (double !== number) next.copyWithin(double << rowBits, row, row + (1 << rowBits));
   }
-  return { next: rows, firstEnd, escape, found: ends.map((state) => found[state] ?? []) };
+  return {
+    symbols,
+    skipped,
+    rowBits,
+    next,
+    firstEnd,
+    escape,
+    found: ends.map((state) => found[state] ?? []),
+  };
 }
