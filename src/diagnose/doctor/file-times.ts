@@ -88,12 +88,16 @@ export function timesApart(node: NodeEvidence, cluster: ClusterEvidence): TimesA
 }
 
 const ISO_DATE = /\b(20\d\d)-(\d\d)-(\d\d)[T ]\d\d:\d\d/u;
+/** Of klog in JSON: milliseconds since 1970. */
+const EPOCH = /"ts":(\d{13})(?:\.|,)/u;
 /** klog leaves the year out. */
 const KLOG_DATE = /^[IWEF](\d\d)(\d\d) \d\d:\d\d:\d\d/u;
 
 function dayOf(line: string, dumpMs: number): number | undefined {
   const [, year, month = "", day = ""] = ISO_DATE.exec(line) ?? [];
   if (year !== undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
+  const [, epoch] = EPOCH.exec(line) ?? [];
+  if (epoch !== undefined) return Number(epoch) - (Number(epoch) % DAY_MS);
   const [, klogMonth, klogDay = ""] = KLOG_DATE.exec(line) ?? [];
   if (klogMonth === undefined) return undefined;
   const ms = Date.UTC(new Date(dumpMs).getUTCFullYear(), Number(klogMonth) - 1, Number(klogDay));

@@ -3,11 +3,14 @@
  * words that a reader looks for within a line, is passed by. So a log of a gigabyte costs one look at each line.
  */
 import { SourceText } from "#core/base/source-text.ts";
+import { JSON_LOG_LINE, isJsonLog, plainLine, withPlainLines } from "./json-log.ts";
 import { type Line, linesOf } from "./place.ts";
 
-/** How lines of klog, logrus, zap, syslog and the plugins of Azure begin; no command prints such a line. */
-const LOG_LINE =
-  /(?:[IWEF]\d{4} \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|time="\d{4}-|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:)\d\d/uy;
+/** How lines of klog, logrus, zap, syslog and the plugins of Azure begin, also as JSON; no command prints such a line. */
+const LOG_LINE = new RegExp(
+  String.raw`(?:(?:[IWEF]\d{4} \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|time="\d{4}-|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:)\d\d|${JSON_LOG_LINE})`,
+  "uy",
+);
 
 /** True for a text in which a program's log stands, whatever stands around it. */
 export function hasLogLines(text: string): boolean {
@@ -85,6 +88,16 @@ function numbered(left: SourceText, runs: readonly Extent[]): readonly Line[] {
       passed += run[1] - run[0];
     return { ...each, line: each.line + passed };
   });
+}
+
+/** The same with lines of JSON in their text form. */
+export function withPlainText(short: ShortText): ShortText {
+  if (!isJsonLog(short.source.text)) return short;
+  return {
+    ...short,
+    source: withPlainLines(short.source),
+    lines: () => short.lines().map((line) => ({ ...line, text: plainLine(line.text) })),
+  };
 }
 
 /** Leaves out what no reader looks at. @param pattern what readers look for in a line of a log, of `patternFor`. */

@@ -42,7 +42,8 @@ import {
   readHostFacts,
 } from "./host-facts.ts";
 import { cutOf } from "./cut-listing.ts";
-import { hasLogLines, type ShortText, withoutRuns } from "./log-runs.ts";
+import { withPlainLines } from "./json-log.ts";
+import { hasLogLines, type ShortText, withPlainText, withoutRuns } from "./log-runs.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
 
@@ -114,11 +115,11 @@ function linesIn(text: string): number {
 /** What a reader finds in a text, and in the whole of it where there is something to find. */
 function wholly<Found>(
   short: ShortText,
-  whole: SourceText,
+  whole: () => SourceText,
   read: (source: SourceText) => readonly Found[],
 ): readonly Found[] {
   const found = read(short.source);
-  return found.length === 0 || short.isWhole ? found : read(whole);
+  return found.length === 0 || short.isWhole ? found : read(whole());
 }
 
 function listingsIn({ file, text }: SourceText): readonly RuleListing[] {
@@ -160,13 +161,13 @@ export class FileReading {
   /** @param placeOf where an object stands that no file has; else in `source`. */
   constructor(given: SourceText, placeOf?: (object: KubeObject) => string) {
     const source = withoutQuoteMarks(given);
-    this.source = source;
     this.placeOf = placeOf;
-    const short = withoutRuns(source, WITHIN_LOG_LINES);
-    this.objects = wholly(short, source, (each) => this.readObjects(each));
-    this.hns = this.objects.length > 0 ? [] : wholly(short, source, (each) => this.readHns(each));
-    this.emptyList = wholly(short, source, (each) => this.findEmptyList(each)).at(0);
-    this.listings = wholly(short, source, listingsIn);
+    const short = withPlainText(withoutRuns(source, WITHIN_LOG_LINES));
+    const whole = (): SourceText => withPlainLines(source);
+    this.objects = wholly(short, whole, (each) => this.readObjects(each));
+    this.hns = this.objects.length > 0 ? [] : wholly(short, whole, (each) => this.readHns(each));
+    this.emptyList = wholly(short, whole, (each) => this.findEmptyList(each)).at(0);
+    this.listings = wholly(short, whole, listingsIn);
     const cut = cutOf(source.text, this.listings);
     this.isListingCut = cut !== undefined;
     // A document of objects is nothing else; it may be long.
@@ -183,8 +184,10 @@ export class FileReading {
     this.count(this.listings.length, "ports of vfpctrl");
     for (const kind of KINDS_OF_HOST_FACTS) this.count(this.host[kind].length, HOST_READERS[kind].holds);
     this.count(this.links.length, "network devices of Linux");
-    this.documents = this.objects.length > 0 || this.isDump ? [] : wholly(short, source, documentsIn);
+    this.documents = this.objects.length > 0 || this.isDump ? [] : wholly(short, whole, documentsIn);
     for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
+    // What nothing is recognised in is scanned as it is.
+    this.source = this.holds.length > 0 ? whole() : source;
   }
 
   /** A reading that came from another thread, where only its data was left of it. */
