@@ -6,7 +6,7 @@ import { type Ip, type Prefix, lengthOfMask, maskIp, parseIp, parseIpv4, parsePr
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import type { Line, Place } from "./place.ts";
 
-/** An adapter with its addresses: `ipconfig /all`. */
+/** An adapter with its addresses: `ipconfig /all`, or an address of `Get-NetIPAddress`. */
 export interface Interface {
   /** `vEthernet (Ethernet)`; the kind of adapter before it is a word of the language. */
   readonly heading: string;
@@ -14,6 +14,8 @@ export interface Interface {
   readonly host: string;
   readonly mac: Mac | undefined;
   readonly addresses: readonly Ip[];
+  /** Those that another machine has as well: Windows does not use them. */
+  readonly duplicates: readonly Ip[];
   readonly gateways: readonly Ip[];
   readonly dnsServers: readonly Ip[];
   readonly suffix: string;
@@ -113,6 +115,9 @@ function interfaceOf({ heading, host, rows, place }: Block): Interface | undefin
     host,
     mac: rows.flatMap(({ values: [value = ""] }) => parseMac(value) ?? []).at(0),
     addresses,
+    duplicates: rows
+      .flatMap(({ values }) => values.filter((value) => value.includes("(Duplicate)")))
+      .flatMap((value) => addressIn(value) ?? []),
     gateways: addressesIn(gateway),
     dnsServers: rows.filter(({ label }) => /DNS/u.test(label)).flatMap(addressesIn),
     suffix: /DNS/u.test(first.label) ? (first.values[0] ?? "") : "",
@@ -120,8 +125,45 @@ function interfaceOf({ heading, host, rows, place }: Block): Interface | undefin
   };
 }
 
-/** The adapters of `ipconfig /all`, in any language. */
+/** `IPAddress         : 10.0.0.11`; names of PowerShell's fields are the same in every language. */
+const ADDRESS_FIELD =
+  /^(IPAddress|InterfaceAlias|AddressFamily|AddressState)\s{0,20}:\s{0,4}(\S.{0,120}?)\s*$/u;
+/** `12      10.0.0.11      24 Dhcp         Dhcp         Preferred    ActiveStore` */
+const ADDRESS_ROW =
+  /^(\d{1,4})\s{1,12}([\da-fA-F.:]{2,45})(?:%\d{1,6})?\s{1,80}\d{1,3}\s{1,8}\w{4,16}\s{1,12}\w{4,16}\s{1,12}(Preferred|Tentative|Duplicate|Deprecated|Invalid)\s/u;
+
+function addressOnly(heading: string, address: Ip, state: string, place: Place): Interface {
+  const duplicates = state === "Duplicate" ? [address] : [];
+  const none = { mac: undefined, gateways: [], dnsServers: [], suffix: "", host: "" };
+  return { heading, addresses: [address], duplicates, place, ...none };
+}
+
+/** The list and the table of `Get-NetIPAddress`. */
+function readNetAddresses(lines: readonly Line[]): readonly Interface[] {
+  const found: Interface[] = [];
+  let address: Ip | undefined;
+  let alias = "";
+  for (const { text, file, line } of lines) {
+    const place = { file, line };
+    const [, index = "", listed = "", state = ""] = ADDRESS_ROW.exec(text) ?? [];
+    const ip = parseIp(listed);
+    if (ip !== undefined) found.push(addressOnly(`interface ${index}`, ip, state, place));
+    const [, name, value = ""] = ADDRESS_FIELD.exec(text) ?? [];
+    if (name === "IPAddress") address = addressIn(value);
+    if (name === "InterfaceAlias") alias = value;
+    if (name !== "AddressState" || address === undefined) continue;
+    found.push(addressOnly(alias, address, value, place));
+    address = undefined;
+  }
+  return found;
+}
+
+/** The adapters of `ipconfig /all`, in any language, and the addresses of `Get-NetIPAddress`. */
 export function readInterfaces(lines: readonly Line[]): readonly Interface[] {
+  return [...readPrintedInterfaces(lines), ...readNetAddresses(lines)];
+}
+
+function readPrintedInterfaces(lines: readonly Line[]): readonly Interface[] {
   const blocks: Block[] = [];
   let host = "";
   let rows: Row[] | undefined;

@@ -30,12 +30,13 @@ export interface WindowsService {
   readonly place: Place;
 }
 
-/** A port that a process of the node waits on: `netstat -ano`. */
+/** A port that a process of the node waits on: `netstat -ano`, `Get-NetTCPConnection`, `Get-NetUDPEndpoint`. */
 export interface Listener {
   readonly protocol: "tcp" | "udp";
   readonly address: Ip;
   readonly port: number;
-  readonly process: number;
+  /** Undefined where it is not shown: `netstat -an`, `Get-NetUDPEndpoint`. */
+  readonly process: number | undefined;
   readonly place: Place;
 }
 
@@ -155,7 +156,7 @@ export function readServices(lines: readonly Line[]): readonly WindowsService[] 
 
 /** `  UDP    0.0.0.0:4789           *:*                                    4088`; states are words of the language. */
 const SOCKET_ROW =
-  /^\s{0,8}(TCP|UDP)\s{1,12}\[?([\da-fA-F.:]{2,45})\]?:(\d{1,5})\s{1,30}(\S{3,60})\s{1,40}(?:\S{1,20}\s{1,20})?(\d{1,9})\s*$/u;
+  /^\s{0,8}(TCP|UDP)\s{1,12}\[?([\da-fA-F.:]{2,45})\]?:(\d{1,5})\s{1,30}(\S{3,60})(?:\s{1,40}[^\s\d]\S{0,19})?(?:\s{1,40}(\d{1,9}))?\s*$/u;
 const NO_PEER: ReadonlySet<string> = new Set(["*:*", "0.0.0.0:0", "[::]:0"]);
 
 /** What waits for connections and datagrams, from the table of `netstat -ano`. */
@@ -169,9 +170,50 @@ export function readListeners(lines: readonly Line[]): readonly Listener[] {
       protocol: name === "UDP" ? "udp" : "tcp",
       address,
       port: Number(port),
-      process: Number(process),
+      process: process === undefined ? undefined : Number(process),
       place: { file, line },
     });
+  }
+  return [...found, ...readConnections(lines)];
+}
+
+/** `0.0.0.0      135       0.0.0.0      0          Listen                     960` */
+const CONNECTION_ROW =
+  /^([\da-fA-F.:]{2,45})(?:%\d{1,6})?\s{1,50}(\d{1,5})\s{1,12}[\da-fA-F.:]{2,45}(?:%\d{1,6})?\s{1,50}\d{1,5}\s{1,12}Listen(?:\s{1,40}[A-Za-z]\w{0,20})?(?:\s{1,40}(\d{1,9}))?\s*$/u;
+const ENDPOINT_HEADING = /^LocalAddress\s{1,50}LocalPort\s*$/u;
+const ENDPOINT_ROW = /^([\da-fA-F.:]{2,45})(?:%\d{1,6})?\s{1,50}(\d{1,5})\s*$/u;
+const CONNECTION_FIELD = /^(LocalAddress|LocalPort|State|OwningProcess)\s{0,20}:\s{0,4}(\S{0,60})\s*$/u;
+
+/** Rows and blocks of `Get-NetTCPConnection` that listen, and the rows of `Get-NetUDPEndpoint`. */
+function readConnections(lines: readonly Line[]): readonly Listener[] {
+  const found: Listener[] = [];
+  const add = (
+    protocol: "tcp" | "udp",
+    local: string,
+    port: string,
+    process: string | undefined,
+    place: Place,
+  ): void => {
+    const address = parseIp(local);
+    if (address === undefined || Number(port) > PORT_MAX) return;
+    const of = process === undefined ? undefined : Number(process);
+    found.push({ protocol, address, port: Number(port), process: of, place });
+  };
+  let isUdp = false;
+  let block: Record<string, string> = {};
+  for (const { text, file, line } of lines) {
+    const place = { file, line };
+    const row = CONNECTION_ROW.exec(text);
+    if (row !== null) add("tcp", row[1] ?? "", row[2] ?? "", row[3], place);
+    if (ENDPOINT_HEADING.test(text)) isUdp = true;
+    else if (text.trim() === "") isUdp = false;
+    const endpoint = isUdp ? ENDPOINT_ROW.exec(text) : null;
+    if (endpoint !== null) add("udp", endpoint[1] ?? "", endpoint[2] ?? "", undefined, place);
+    const [, name = "", value = ""] = CONNECTION_FIELD.exec(text) ?? [];
+    if (name === "LocalAddress") block = {};
+    if (name !== "") block[name] = value;
+    if (name !== "OwningProcess" || block["State"] !== "Listen") continue;
+    add("tcp", (block["LocalAddress"] ?? "").split("%", 1)[0] ?? "", block["LocalPort"] ?? "", value, place);
   }
   return found;
 }

@@ -1,6 +1,6 @@
 /** The node below HNS: its addresses, adapters and routes. */
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
   type ClusterEvidence,
   type HnsRecord,
@@ -26,6 +26,22 @@ function ownInterfaces({ node, host }: NodeEvidence): readonly Interface[] {
   );
 }
 
+function duplicateOf(
+  { object, place }: KubeRecord<"Node">,
+  { duplicates, heading, place: at }: Interface,
+): CheckFinding {
+  const texts = duplicates.map(formatIp).join(", ");
+  return {
+    certainty: "certain",
+    message: `another machine has the InternalIP ${texts} of the node as well`,
+    evidence: [
+      shows(at, `${heading}: ${texts} is Duplicate, and Windows does not use it`),
+      shows(place, `Node ${object.metadata.name} has the InternalIP ${texts}`),
+    ],
+    breaks: WORDS.breaksNodeAddress,
+  };
+}
+
 const ADDRESS: NodeCheck = {
   id: "node-address-is-on-an-adapter",
   code: "node-address-missing",
@@ -34,6 +50,11 @@ const ADDRESS: NodeCheck = {
   find(node) {
     const own = ownInterfaces(node);
     const wanted = node.node === undefined ? [] : addressesOfNode(node.node);
+    // Whoever printed it, the address is the node's.
+    const twice = node.host.interfaces.find(({ duplicates }) =>
+      duplicates.some((each) => wanted.includes(each)),
+    );
+    if (node.node !== undefined && twice !== undefined) return [duplicateOf(node.node, twice)];
     const [first] = own;
     const has = own.flatMap(({ addresses }) => addresses);
     if (node.node === undefined || first === undefined || wanted.length === 0 || has.length === 0) return [];

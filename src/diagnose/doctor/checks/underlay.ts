@@ -140,10 +140,12 @@ const VXLAN_PORT_TAKEN: NodeCheck = {
   asks: "no program of the node waits on UDP port 4789",
   needs: ["networks", "listeners"],
   find(node) {
+    // Where no process is shown, it may be Windows itself.
     const taken = node.host.listeners.find(
-      ({ protocol, port, process }) => protocol === "udp" && port === VXLAN_PORT && process !== SYSTEM,
+      ({ protocol, port, process }) =>
+        protocol === "udp" && port === VXLAN_PORT && process !== undefined && process !== SYSTEM,
     );
-    if (taken === undefined || !hasOverlay(node)) return [];
+    if (taken?.process === undefined || !hasOverlay(node)) return [];
     return [
       {
         certainty: "likely",
