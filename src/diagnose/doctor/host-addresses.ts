@@ -126,8 +126,7 @@ function interfaceOf({ heading, host, rows, place }: Block): Interface | undefin
 }
 
 /** `IPAddress         : 10.0.0.11`; names of PowerShell's fields are the same in every language. */
-const ADDRESS_FIELD =
-  /^(IPAddress|InterfaceAlias|AddressFamily|AddressState)\s{0,20}:\s{0,4}(\S.{0,120}?)\s*$/u;
+const ADDRESS_FIELD = /^(IPAddress|InterfaceAlias|AddressFamily|AddressState)\s{0,20}:\s{0,4}(\S.{0,120})$/u;
 /** `12      10.0.0.11      24 Dhcp         Dhcp         Preferred    ActiveStore` */
 const ADDRESS_ROW =
   /^(\d{1,4})\s{1,12}([\da-fA-F.:]{2,45})(?:%\d{1,6})?\s{1,80}\d{1,3}\s{1,8}\w{4,16}\s{1,12}\w{4,16}\s{1,12}(Preferred|Tentative|Duplicate|Deprecated|Invalid)\s/u;
@@ -148,7 +147,8 @@ function readNetAddresses(lines: readonly Line[]): readonly Interface[] {
     const [, index = "", listed = "", state = ""] = ADDRESS_ROW.exec(text) ?? [];
     const ip = parseIp(listed);
     if (ip !== undefined) found.push(addressOnly(`interface ${index}`, ip, state, place));
-    const [, name, value = ""] = ADDRESS_FIELD.exec(text) ?? [];
+    const [, name, shown = ""] = ADDRESS_FIELD.exec(text) ?? [];
+    const value = shown.trim();
     if (name === "IPAddress") address = addressIn(value);
     if (name === "InterfaceAlias") alias = value;
     if (name !== "AddressState" || address === undefined) continue;

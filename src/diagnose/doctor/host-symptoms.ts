@@ -31,12 +31,15 @@ interface OpenLookUp {
 
 const PROMPT = /^(?:>{0,2}\s{0,2})?(?:PS\s)?[A-Za-z]:\\[^>]{0,200}>|^[\w.@:~/-]{0,80}[#$]\s/u;
 const LOOK_UP = /(?:^|\s)(?:nslookup(?:\.exe)?|Resolve-DnsName)(?:\s|$)/iu;
-/** Of Resolve-DnsName the id of the error is the same in every language. */
-const TIMED_OUT = /^DNS request timed out\.?\s*$|timed-out\s*$|:\s{1,4}ERROR_TIMEOUT,Microsoft\.DnsClient/u;
+const TIMED_OUT = /^DNS request timed out\.?\s*$|timed-out\s*$/u;
+/** Of Resolve-DnsName the id of an error is the same in every language. */
+const TIME_OUT_ID = "ERROR_TIMEOUT,Microsoft.DnsClient";
+const NO_NAME_ID = "DNS_ERROR_RCODE_NAME_ERROR,Microsoft.DnsClient";
+/** `kubernetes.default.svc.cluster.local   A   5   Answer   10.0.0.1` */
+const RESOLVED = /^\S{1,200}\s{1,80}[A-Z]{1,5}\s{1,8}\d{1,9}\s{1,8}(?:Answer|Authority)\s/u;
 const SERVER = /^Server:\s{1,12}\S/u;
 const ADDRESS = /^Address(?:es)?:\s{1,12}(\S{3,60})\s*$/u;
-const ANSWER =
-  /^Name:\s{1,12}\S|^\*\*\*.{1,200}(?:Non-existent domain|No .{0,60}records available)|^\S{1,200}\s{1,80}[A-Z]{1,5}\s{1,8}\d{1,9}\s{1,8}(?:Answer|Authority)\s|:\s{1,4}DNS_ERROR_RCODE_NAME_ERROR,Microsoft\.DnsClient/u;
+const ANSWER = /^Name:\s{1,12}\S|^\*\*\*.{1,200}(?:Non-existent domain|No .{0,60}records available)/u;
 
 /** The look-ups of a session, or of what nslookup alone printed. */
 export function readLookUps(lines: readonly Line[]): readonly LookUp[] {
@@ -54,14 +57,15 @@ export function readLookUps(lines: readonly Line[]): readonly LookUp[] {
       if (LOOK_UP.test(text.slice(text.search(/[>#$]/u) + 1))) opened(place);
       continue;
     }
-    if (TIMED_OUT.test(text)) opened(place).hasFailed = true;
+    if (TIMED_OUT.test(text) || text.includes(TIME_OUT_ID)) opened(place).hasFailed = true;
     if (SERVER.test(text)) {
       if (open?.server !== undefined) open = undefined;
       opened(place);
     }
     const address = parseIp(ADDRESS.exec(text)?.[1] ?? "");
     if (open !== undefined && address !== undefined && open.server === undefined) open.server = address;
-    if (open !== undefined && ANSWER.test(text)) open.isAnswered = true;
+    const isAnswer = ANSWER.test(text) || RESOLVED.test(text) || text.includes(NO_NAME_ID);
+    if (open !== undefined && isAnswer) open.isAnswered = true;
   }
   return found
     .filter(({ isAnswered, hasFailed }) => isAnswered || hasFailed)

@@ -4,9 +4,10 @@
  */
 import { type Fields, isFields } from "#core/base/json.ts";
 import { SourceText } from "#core/base/source-text.ts";
+import { stripEnd } from "#core/base/text-edges.ts";
 
 /** How a line of a program begins: with one of the names that are written first. */
-export const JSON_LOG_LINE = String.raw`\{"(?:ts|time|level|caller|msg|error)":`;
+export const JSON_LOG_LINE: string = String.raw`\{"(?:ts|time|level|caller|msg|error)":`;
 
 /** Such a line, or one that Docker keeps, in which a container may print anything. */
 const BEGINNING = new RegExp(String.raw`^(?:${JSON_LOG_LINE}|\{"log":")`, "mu");
@@ -59,7 +60,7 @@ export function plainLine(line: string): string {
   if (!isFields(fields)) return line;
   const { log, msg, ts, time } = fields;
   // Docker keeps what a container prints, a line each.
-  if (typeof log === "string") return log.replace(/[\r\n]+$/u, "").replaceAll("\n", " ");
+  if (typeof log === "string") return stripEnd(log, /[\r\n]/).replaceAll("\n", " ");
   if (typeof msg !== "string") return line;
   const text = msg.replaceAll(/[\r\n]+/gu, " ");
   if (typeof ts === "number") return [klogHead(fields), text, ...besides(fields)].join(" ");
