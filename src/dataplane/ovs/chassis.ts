@@ -13,6 +13,8 @@ interface Session {
 }
 
 export class Chassis {
+  /** Grows with each change that a packet may meet which is no connection's: what was cached before holds no more. */
+  revision = 0;
   /** Ports that this chassis has: bound here, or claimed, such as `cr-…`. */
   residents: ReadonlySet<string>;
   /** Its name in the southbound database; undefined for one that has every port. */
@@ -45,6 +47,7 @@ export class Chassis {
     for (const port of this.residents) if (!residents.has(port)) this.zones.flush(`port ${port}`);
     for (const [port, parent] of this.virtuals) if (!residents.has(parent)) this.virtuals.delete(port);
     this.residents = new Set([...residents, ...this.virtuals.keys()]);
+    this.revision += 1;
   }
 
   /** Virtual ports that are here, and the port behind each (ovn-sb(5), Port_Binding, `virtual_parent`). */
@@ -55,7 +58,9 @@ export class Chassis {
   /** A virtual port was met behind one of this chassis. */
   bindVirtual(port: string, parent: string): void {
     this.virtuals.set(port, parent);
-    if (!this.residents.has(port)) this.residents = new Set([...this.residents, port]);
+    if (this.residents.has(port)) return;
+    this.residents = new Set([...this.residents, port]);
+    this.revision += 1;
   }
 
   get nowMs(): number {
@@ -91,7 +96,9 @@ export class Chassis {
   }
 
   expectHairpin(key: string): void {
-    if (this.hairpins.size < LIMITS.trackedConnectionsMax) this.hairpins.add(key);
+    if (this.hairpins.has(key) || this.hairpins.size >= LIMITS.trackedConnectionsMax) return;
+    this.hairpins.add(key);
+    this.revision += 1;
   }
 
   isHairpin(key: string): boolean {

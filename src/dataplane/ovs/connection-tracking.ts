@@ -110,10 +110,12 @@ function translate(state: PacketState, tracked: TrackedPacket): number {
 }
 
 function write(connection: Connection, { writes }: TrackRequest): void {
+  const { mark, label } = connection;
   for (const { field, value } of writes) {
     if (field.base === "ct_mark") connection.mark = replaceBits(connection.mark, field, value);
     else if (field.base === "ct_label") connection.label = replaceBits(connection.label, field, value);
   }
+  if (connection.mark !== mark || connection.label !== label) connection.version += 1;
 }
 
 export class ConnectionZones {
@@ -146,7 +148,10 @@ export class ConnectionZones {
     if (known?.zone !== zone) {
       const { packet, headers } = state.fields;
       const tracked = tracker.track(packet.bytes, headers, nowMs);
-      known = { zone, tracked, bits: bitsOf(tracked) };
+      const { connection } = tracked;
+      const found = connection?.isConfirmed === true ? connection : undefined;
+      const beside = found === undefined ? undefined : { mark: found.mark, label: found.label };
+      known = { zone, tracked, bits: bitsOf(tracked), found: beside };
     }
     state.tracking = known;
     const { connection } = known.tracked;

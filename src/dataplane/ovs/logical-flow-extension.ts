@@ -1,7 +1,8 @@
 /** Open vSwitch's extension of the Hyper-V switch, as far as OVN uses it: logical flows decide where frames go. */
 import type { Clock } from "#core/base/clock.ts";
-import type { Headers } from "#core/wire/headers.ts";
+import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import type { OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
 import {
   CONSUMED,
   type Decision,
@@ -14,6 +15,7 @@ import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
 import { Chassis } from "./chassis.ts";
 import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
+import { type CachedFlow, type CachedOutcome, FlowCache, type FlowOrigin } from "./flow-cache.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
 import { tellPassage } from "./passage-text.ts";
 import type { WireGateway } from "./wire-gateway.ts";
@@ -36,6 +38,8 @@ export class LogicalFlowExtension implements SwitchExtension {
   private readonly carrier = new ChassisTunnels();
   /** Of the wire, where a logical switch is on it. */
   private readonly gateway: WireGateway | undefined;
+  private readonly cache: FlowCache;
+  private readonly innerHeaders = new Headers();
 
   /** `claimed`: ports that this chassis has besides those that are bound, such as `cr-…`. Without `tunnels` it has every port. */
   constructor(
@@ -45,7 +49,9 @@ export class LogicalFlowExtension implements SwitchExtension {
     claimed: ReadonlySet<string> = new Set(),
     tunnels?: TunnelPort,
     gateway?: WireGateway,
+    cache: FlowCache = new FlowCache(),
   ) {
+    this.cache = cache;
     this.gateway = gateway;
     this.network = network;
     this.bindings = bindings;
@@ -68,6 +74,7 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.chassis.settle(new Set([...bindings.values(), ...claimed]));
     this.tunnels = tunnels;
     this.gateway?.serve(services);
+    this.cache.clear();
   }
 
   /** Frames of ports that are bound to no logical port are left to the switch. */
@@ -78,26 +85,128 @@ export class LogicalFlowExtension implements SwitchExtension {
     headers: Headers,
     witness?: PipelineWitness,
   ): Decision | undefined {
+    // Of frames from the wire it is first told whose they are.
+    const flow = this.findFlow(tables, source, packet, headers);
+    if (flow !== undefined) return this.follow(flow, tables, source, packet, headers);
     if (source.name === this.tunnels?.switchPort) {
       const received = this.carrier.receive(packet, headers, this.chassis.nowMs);
       if (received?.kind === "waits") return CONSUMED;
       if (received?.kind === "refused") return drop("ovn-packet-dropped", received.text);
-      if (received !== undefined) {
-        const passage = receiveFromTunnel(this.network, this.chassis, received.keys, received.packet);
-        return this.carryOut(tables, source, passage, witness);
-      }
+      if (received !== undefined) return this.fromTunnel(tables, source, received, witness);
     }
     const { gateway } = this;
     if (gateway !== undefined && source.name === this.tunnels?.switchPort) {
       const owner = gateway.ownerOf(packet, headers);
       if (owner === "node") return undefined;
-      const passage = runLogicalFlows(this.network, this.chassis, gateway.localnet, packet.copy());
-      return owner === "both" ? undefined : this.carryOut(tables, source, passage, witness);
+      if (owner === "ovn") return this.fromWire(tables, source, gateway.localnet, packet, headers, witness);
+      runLogicalFlows(this.network, this.chassis, gateway.localnet, packet);
+      return undefined;
     }
     const inport = this.bindings.get(source.name);
     if (inport === undefined) return undefined;
+    return this.walk(tables, source, source, inport, packet, headers, witness);
+  }
+
+  private fromWire(
+    tables: SwitchTables,
+    source: SwitchPort,
+    localnet: string,
+    packet: Packet,
+    headers: Headers,
+    witness: PipelineWitness | undefined,
+  ): Decision {
+    const flow = this.findFlow(tables, localnet, packet, headers);
+    if (flow !== undefined) return this.follow(flow, tables, source, packet, headers);
+    return this.walk(tables, source, localnet, localnet, packet, headers, witness);
+  }
+
+  /** A packet goes through the tables. */
+  private walk(
+    tables: SwitchTables,
+    source: SwitchPort,
+    origin: FlowOrigin,
+    inport: string,
+    packet: Packet,
+    headers: Headers,
+    witness: PipelineWitness | undefined,
+  ): Decision {
     const passage = runLogicalFlows(this.network, this.chassis, inport, packet);
-    return this.carryOut(tables, source, passage, witness);
+    const decision = this.carryOut(tables, source, passage, witness);
+    this.keep(tables, origin, packet, headers, passage, decision);
+    return decision;
+  }
+
+  /** The packet is our own: it was taken out of its outer headers. */
+  private fromTunnel(
+    tables: SwitchTables,
+    source: SwitchPort,
+    { keys, packet }: { readonly keys: OvnTunnelKeys; readonly packet: Packet },
+    witness: PipelineWitness | undefined,
+  ): Decision {
+    const { innerHeaders: headers } = this;
+    const isReadable = headers.parse(packet) === undefined;
+    const origin = `tunnel ${keys.datapath} ${keys.ingressPort} ${keys.egressPort}`;
+    const flow = isReadable ? this.findFlow(tables, origin, packet, headers) : undefined;
+    if (flow !== undefined) {
+      const decision = this.follow(flow, tables, source, packet, headers);
+      return decision.kind === "to" ? { ...decision, frame: decision.frame ?? packet } : decision;
+    }
+    const passage = receiveFromTunnel(this.network, this.chassis, keys, packet);
+    const decision = this.carryOut(tables, source, passage, witness);
+    if (isReadable) this.keep(tables, origin, packet, headers, passage, decision);
+    return decision;
+  }
+
+  /** A packet that somebody follows goes through the tables, so that it can be told what it met there. */
+  private findFlow(
+    tables: SwitchTables,
+    origin: FlowOrigin,
+    packet: Packet,
+    headers: Headers,
+  ): CachedFlow | undefined {
+    if (packet.tag !== 0) return undefined;
+    this.cache.settle(this.network, this.chassis, tables);
+    return this.cache.find(origin, packet, headers, this.chassis.nowMs);
+  }
+
+  /** Carries a known way out. */
+  private follow(
+    flow: CachedFlow,
+    tables: SwitchTables,
+    source: SwitchPort,
+    packet: Packet,
+    headers: Headers,
+  ): Decision {
+    flow.take(packet, headers, this.chassis.nowMs);
+    const { outcome } = flow;
+    switch (outcome.kind) {
+      case "deliver":
+        return outcome.port.delivery;
+      case "drop":
+        return outcome.drop;
+      case "output":
+      case "tunnel":
+        return this.decideOf(tables, source, [{ ...outcome, packet }]);
+    }
+  }
+
+  /** Keeps the way of a packet that came through the tables. */
+  private keep(
+    tables: SwitchTables,
+    origin: FlowOrigin,
+    packet: Packet,
+    headers: Headers,
+    { endings, conditions }: Passage,
+    decision: Decision,
+  ): void {
+    const [ending, second] = endings;
+    if (packet.tag !== 0 || !conditions.isRepeatable) return;
+    if (ending === undefined || second !== undefined) return;
+    const outcome = outcomeOf(ending, decision);
+    if (outcome === undefined) return;
+    const after = outcome.kind !== "drop" && "packet" in ending ? ending.packet : undefined;
+    const settled = { network: this.network, chassis: this.chassis, tables };
+    this.cache.remember(origin, packet, headers, conditions, outcome, after, settled);
   }
 
   private carryOut(
@@ -109,6 +218,10 @@ export class LogicalFlowExtension implements SwitchExtension {
     if (witness !== undefined)
       for (const { title, frame, steps: logical } of tellPassage(this.network, steps))
         witness({ text: title, logical }, frame);
+    return this.decideOf(tables, source, endings);
+  }
+
+  private decideOf(tables: SwitchTables, source: SwitchPort, endings: readonly Ending[]): Decision {
     const out = endings.flatMap((ending) => this.leaving(ending));
     const [first] = out;
     if (first === undefined) return this.fault(endings);
@@ -159,6 +272,27 @@ export class LogicalFlowExtension implements SwitchExtension {
         ? `no tunnel leads to chassis ${tunnel.chassis}`
         : "its flows say nothing of an output";
     return drop("ovn-packet-dropped", text);
+  }
+}
+
+/** What is kept of how a packet ended; undefined for what is decided anew for each packet. */
+function outcomeOf(ending: Ending, decision: Decision): CachedOutcome | undefined {
+  if (ending.kind !== "refused" && ending.kind !== "loop" && decision.kind === "drop")
+    return { kind: "drop", drop: decision };
+  switch (ending.kind) {
+    case "tunnel":
+      return { kind: "tunnel", chassis: ending.chassis, keys: ending.keys };
+    case "output": {
+      const [port] = decision.kind === "to" ? decision.ports : [];
+      const isPlain = decision.kind === "to" && decision.further === undefined && port?.kind !== "external";
+      return isPlain && port !== undefined
+        ? { kind: "deliver", port }
+        : { kind: "output", port: ending.port };
+    }
+    case "drop":
+    case "refused":
+    case "loop":
+      return undefined;
   }
 }
 

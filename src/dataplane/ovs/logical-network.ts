@@ -147,6 +147,8 @@ interface TunnelNames {
 }
 
 export class LogicalNetwork {
+  /** Grows with each change of what packets are compared with: what was cached before holds no more. */
+  revision = 0;
   readonly ports: ReadonlyMap<string, LogicalPort>;
   /** Flows left out because no packet can be compared with them. */
   readonly unreadable: readonly UnreadableFlow[];
@@ -234,11 +236,13 @@ export class LogicalNetwork {
 
   /** Puts a set in place of the one of that name; no flow is compiled again. */
   setAddressSet({ name, members }: NamedSet): void {
+    this.revision += 1;
     this.addressSets.set(name, Object.freeze(members.flatMap((member) => toConstant(member) ?? [])));
   }
 
   /** The same for a group of ports. */
   setPortGroup({ name, members }: NamedSet): void {
+    this.revision += 1;
     this.portGroups.set(name, new Set(members));
   }
 
@@ -304,8 +308,10 @@ export class LogicalNetwork {
     const parsed = parseIp(ip);
     if (parsed === undefined) return;
     const key = `${port} ${formatIp(parsed)}`;
-    if (!this.taught.has(key) && this.taught.size >= LIMITS.macsPerSwitchMax) return;
+    const before = this.taught.get(key);
+    if (before === mac || (before === undefined && this.taught.size >= LIMITS.macsPerSwitchMax)) return;
     this.taught.set(key, mac);
+    this.revision += 1;
   }
 
   macOf(port: string, ip: string): bigint | undefined {
@@ -316,8 +322,10 @@ export class LogicalNetwork {
   /** Remembers behind which port of a switch a MAC was met. */
   learnPort(datapath: string, mac: bigint, port: string): void {
     const key = `${datapath} ${mac}`;
-    if (!this.fdb.has(key) && this.fdb.size >= LIMITS.macsPerSwitchMax) return;
+    const before = this.fdb.get(key);
+    if (before === port || (before === undefined && this.fdb.size >= LIMITS.macsPerSwitchMax)) return;
     this.fdb.set(key, port);
+    this.revision += 1;
   }
 
   portOf(datapath: string, mac: bigint): string | undefined {

@@ -10,13 +10,14 @@ import type { Chassis } from "./chassis.ts";
 import { formatState } from "./connection-tracking.ts";
 import type { Action, Pipeline } from "./language/actions.ts";
 import { optionsIn, textOfArgument } from "./language/call-options.ts";
-import type { Match } from "./language/match.ts";
 import { keptBackEnd, placeByHash } from "./load-balancing.ts";
 import { callFunction } from "./logical-functions.ts";
 import type { CompiledFlow, LogicalNetwork } from "./logical-network.ts";
 import { makePacket } from "./made-packets.ts";
+import { matches } from "./match-packet.ts";
 import type { Microflow } from "./microflow.ts";
 import { PacketState } from "./packet-state.ts";
+import { PassageConditions } from "./passage-conditions.ts";
 import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
 /** Flows that one packet may match, copies included: more is a loop. */
@@ -73,6 +74,8 @@ export type Ending =
 export interface Passage {
   readonly steps: readonly Step[];
   readonly endings: readonly Ending[];
+  /** When the next packet with the same headers goes the same way. */
+  readonly conditions: PassageConditions;
 }
 
 interface Run {
@@ -86,60 +89,10 @@ function nameOf({ row }: CompiledFlow): string {
   return row.object === undefined ? flow : `${flow} (${row.object})`;
 }
 
-function compareValues(match: Extract<Match, { kind: "compare" }>, found: bigint): boolean {
-  const { relation, value, mask } = match;
-  const masked = found & mask;
-  switch (relation) {
-    case "==":
-      return masked === value;
-    case "!=":
-      return masked !== value;
-    case "<":
-      return found < value;
-    case "<=":
-      return found <= value;
-    case ">":
-      return found > value;
-    case ">=":
-      return found >= value;
-  }
-}
-
-/** Whether a packet matches. `residents` are the ports that this chassis has. */
-function matches(
-  match: Match,
-  state: PacketState,
-  network: LogicalNetwork,
-  residents: ReadonlySet<string>,
-): boolean {
-  switch (match.kind) {
-    case "constant":
-      return match.value;
-    case "and":
-      return match.of.every((part) => matches(part, state, network, residents));
-    case "or":
-      return match.of.some((part) => matches(part, state, network, residents));
-    case "compare":
-      return compareValues(match, state.read(match.field));
-    case "address-set": {
-      const found = state.read(match.field);
-      const isIn = network
-        .addressSet(match.name)
-        .some(({ value, mask }) => (mask === undefined ? found : found & mask) === value);
-      return isIn !== match.isNegated;
-    }
-    case "port":
-      return (state[match.field] === match.name) !== match.isNegated;
-    case "port-group":
-      return network.isInGroup(state.datapath, match.name, state[match.field]) !== match.isNegated;
-    case "resident":
-      return residents.has(match.port) !== match.isNegated;
-  }
-}
-
 class LogicalRun {
   readonly steps: Step[] = [];
   readonly endings: Ending[] = [];
+  readonly conditions: PassageConditions = new PassageConditions();
   private readonly network: LogicalNetwork;
   private readonly chassis: Chassis;
   private isLoop = false;
@@ -253,11 +206,13 @@ class LogicalRun {
         if (isTracking(action.name)) return this.track(action, state, run);
         if (action.name === "select") return this.select(action, state.copy(), run);
         if (action.name === "fwd_group") return this.toGroupMember(action, state.copy(), run);
+        this.conditions.noteCall(action, state);
         return callFunction(action, state, this.network, this.chassis);
     }
   }
 
   private nested(name: string, actions: readonly Action[], state: PacketState, run: Run): void {
+    this.conditions.isRepeatable = false;
     if (name !== "clone") {
       const packet = makePacket(name, state.fields);
       // Nothing is sent about an error or a reset.
@@ -274,10 +229,13 @@ class LogicalRun {
     const { request, goesOn, backEnd } = planned;
     // A packet that goes on in another table is a copy; what stands behind the action is done with the packet itself.
     const tracked = goesOn ? state.copy() : state;
+    const before = tracked.tracking;
     const failure = this.chassis.zones.track(tracked, request, this.chassis.nowMs);
+    this.conditions.noteLookup(before, tracked.tracking);
     if (failure !== undefined) return this.end("drop", `${action.name}: ${failure}`);
     if (!goesOn) return undefined;
     const given = this.chassis.nextState();
+    if (given !== undefined) this.conditions.isRepeatable = false;
     tracked.showConnection(given);
     this.steps.push({
       kind: "tracked",
@@ -417,8 +375,10 @@ export function runLogicalFlows(
 ): Passage {
   const run = new LogicalRun(network, chassis);
   const port = network.ports.get(inport);
-  if (port === undefined)
-    return { steps: [], endings: [{ kind: "drop", text: `the logical port "${inport}" does not exist` }] };
+  if (port === undefined) {
+    run.endings.push({ kind: "drop", text: `the logical port "${inport}" does not exist` });
+    return run;
+  }
   const state = new PacketState(port.datapath, inport, packet.copy());
   for (const { field, value } of metadata) state.write(field, value);
   run.begin(state, "ingress", 0);

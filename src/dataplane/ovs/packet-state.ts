@@ -23,9 +23,11 @@ export function isMetadata(base: string): boolean {
 }
 
 /** What is known of a packet in the zone where it was looked up last. */
-interface PacketTracking {
+export interface PacketTracking {
   readonly zone: string;
   readonly tracked: TrackedPacket;
+  /** What stood beside the connection when it was looked up; undefined for one that was in no table yet. */
+  readonly found: { readonly mark: bigint; readonly label: bigint } | undefined;
   /** `ct_state` as the datapath has it; flows see it from the next table on. */
   readonly bits: number;
 }

@@ -20,6 +20,10 @@ export class Connection {
   expiresAtMs = 0;
   /** In the table. Before that only the first packet, on its way through, knows it. */
   isConfirmed = false;
+  /** No look-up of its tuples finds it any more, or another one finds them first. */
+  isLost = false;
+  /** Grows when what a look-up finds changes: `tcpState`, `isReplied`, `isLost`, `mark`, `label`. */
+  version = 0;
   isReplied = false;
   /** Traffic in both directions was seen: it is not given up for a newer one. */
   isAssured = false;
@@ -37,6 +41,12 @@ export class Connection {
     this.original = original;
     this.reply = invertTuple(original);
     this.createdAtMs = nowMs;
+  }
+
+  /** No look-up finds it from now on. */
+  lose(): void {
+    this.isLost = true;
+    this.version += 1;
   }
 
   /** The tuple that packets of `direction` have when they arrive. */
@@ -138,13 +148,21 @@ export class ConnectionTable {
   add(connection: Connection, nowMs: number): boolean {
     if (nowMs >= this.nextSweepAtMs) this.sweep(nowMs);
     if (this.size >= this.connectionsMax && !this.makeRoom(nowMs)) return false;
-    this.entries.set(tupleKey(connection.original), { connection, direction: "original" });
-    this.entries.set(tupleKey(connection.reply), { connection, direction: "reply" });
+    this.put({ connection, direction: "original" });
+    this.put({ connection, direction: "reply" });
     connection.isConfirmed = true;
     return true;
   }
 
+  private put(entry: FoundConnection): void {
+    const key = tupleKey(entry.connection.tupleOf(entry.direction));
+    const before = this.entries.get(key)?.connection;
+    if (before !== undefined && before !== entry.connection) before.lose();
+    this.entries.set(key, entry);
+  }
+
   remove(connection: Connection): void {
+    connection.lose();
     for (const direction of ["original", "reply"] as const) {
       const key = tupleKey(connection.tupleOf(direction));
       if (this.entries.get(key)?.connection === connection) this.entries.delete(key);
@@ -184,6 +202,18 @@ export function timeoutOf(connection: Connection, nowMs: number): number {
     default:
       return GENERIC_TIMEOUT_MS;
   }
+}
+
+/** What a packet of a known connection does to it, whatever becomes of the packet. */
+export function useConnection(connection: Connection, direction: ConntrackDirection, nowMs: number): void {
+  if (direction === "reply" && !connection.isReplied) {
+    connection.isReplied = true;
+    connection.version += 1;
+  }
+  const isTcp = connection.original.protocol === IpProtocol.tcp;
+  if (connection.isReplied && (isTcp ? connection.tcpState === "established" : isStream(connection, nowMs)))
+    connection.isAssured = true;
+  connection.expiresAtMs = nowMs + timeoutOf(connection, nowMs);
 }
 
 export function isStream(connection: Connection, nowMs: number): boolean {

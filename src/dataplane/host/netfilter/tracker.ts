@@ -9,9 +9,9 @@ import {
   Connection,
   ConnectionTable,
   TrackedPacket,
-  isStream,
   opposite,
   timeoutOf,
+  useConnection,
 } from "./connection-table.ts";
 import { type ConntrackDirection, nextTcpState } from "./tcp-tracking.ts";
 import { invertTuple, isEchoReply, readTuple, tupleKey } from "./tuple.ts";
@@ -51,7 +51,10 @@ export class Tracker {
         this.table.remove(connection);
         return this.begin(bytes, headers, tuple, nowMs);
       }
-      if (step !== "ignored") connection.tcpState = step;
+      if (step !== "ignored" && step !== connection.tcpState) {
+        connection.tcpState = step;
+        connection.version += 1;
+      }
     }
     return this.pass(connection, direction, nowMs);
   }
@@ -83,10 +86,7 @@ export class Tracker {
     const isTcp = connection.original.protocol === IpProtocol.tcp;
     // A connection that is answered by a reset never was one.
     if (isFirstAnswer && isTcp && connection.tcpState === "close") this.table.remove(connection);
-    if (direction === "reply") connection.isReplied = true;
-    if (connection.isReplied && (isTcp ? connection.tcpState === "established" : isStream(connection, nowMs)))
-      connection.isAssured = true;
-    connection.expiresAtMs = nowMs + timeoutOf(connection, nowMs);
+    useConnection(connection, direction, nowMs);
     const isNew = direction === "original" && !connection.isReplied;
     return new TrackedPacket(isNew ? "new" : "established", connection, direction);
   }
