@@ -1,6 +1,7 @@
 /**
- * What do ADD and DEL of a pod cost, as processes? win-bridge with host-local against HNS, next to Debian's Go plugins
- * `bridge` and `host-local`, which do the same for Linux: both in a network namespace made for the run, by turns.
+ * What do ADD and DEL of a pod cost, as processes? win-bridge with host-local against HNS, by a process of Node and by the
+ * launcher that hands the call to the service of HNS, next to Debian's Go plugins `bridge` and `host-local`, which do the same
+ * for Linux: all in a network namespace made for the run, by turns.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +11,7 @@ import {
   type BenchNode,
   GO_PLUGINS,
   type PluginCommand,
+  layOutLaunchers,
   layOutPackage,
   runCommand,
   runTogether,
@@ -136,11 +138,13 @@ async function printParallel(rows: readonly (readonly [string, CommandOf])[]): P
 /** The measurement itself, in a network namespace of its own where there can be one. */
 async function measureInside(): Promise<void> {
   const bin = await layOutPackage();
+  const launchers = layOutLaunchers();
   const node = await startNode();
   const hasGo = process.env[INSIDE] !== undefined;
   const pod = spawn("unshare", hasGo ? ["--net", "sleep", "infinity"] : ["--version"], { stdio: "ignore" });
   try {
     const own = ours(bin, node);
+    const handed = ours(launchers, node);
     const go = goPair(node.folder, pod);
     const floor = repeated("node -e 0", () =>
       runCommand({ argv: [process.execPath, "-e", "0"], env: {}, stdin: "" }),
@@ -149,13 +153,15 @@ async function measureInside(): Promise<void> {
       floor,
       version("win-bridge", own),
       ...lifeOf("win-bridge + host-local", own),
+      ...lifeOf("the same through the service", handed),
       ...(hasGo ? [version("Go bridge", go), ...lifeOf("Go bridge + host-local", go)] : []),
     ]);
     printTable("A pod's ADD and DEL as processes", rows, hasGo ? GO_ROW : floor.name);
-    if (hasGo) printTable("The same, against a Node that does nothing", rows.slice(0, 4), floor.name);
+    if (hasGo) printTable("The same, against a Node that does nothing", rows.slice(0, 6), floor.name);
     await printInsideHns(node, own);
     await printParallel([
       ["win-bridge + host-local", own],
+      ["the same through the service", handed],
       ...(hasGo ? ([["Go bridge + host-local", go]] as const) : []),
     ]);
   } finally {

@@ -8,6 +8,7 @@ import { createEndpoint, createNamespace, createNetwork } from "#contracts/hcn/o
 import { thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
 import { SerialExchange } from "#contracts/hcn/http/serial-exchange.node.ts";
+import { buildLinuxLaunchers } from "../tools/build-shim.ts";
 import { bundlePrograms } from "../tools/bundle-programs.ts";
 
 /** Where Debian's package containernetworking-plugins has its executables. */
@@ -57,7 +58,20 @@ export async function layOutPackage(): Promise<string> {
   writeFileSync(join(root, "package.json"), '{ "name": "mullion", "version": "0.0.0" }\n');
   const folder = join(root, "installed");
   mkdirSync(folder);
-  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...thisInstallation(), root });
+  for (const { name } of PROGRAMS)
+    writeLauncher(folder, name, { ...thisInstallation(), root, executable: undefined });
+  return folder;
+}
+
+/** Builds the launchers that hand calls to the service of `startNode`, which is this clone's. @returns their folder. */
+export function layOutLaunchers(): string {
+  const built = resolve("out", "bench", "launchers");
+  rmSync(built, { recursive: true, force: true });
+  buildLinuxLaunchers(built);
+  const folder = join(built, "installed");
+  mkdirSync(folder);
+  const executable = join(built, `launcher-${process.platform}-${process.arch}`);
+  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...thisInstallation(), executable });
   return folder;
 }
 

@@ -262,6 +262,22 @@ const GOALS: readonly Goal[] = [
     most: 3,
   },
   {
+    label: "ADD through the launcher and the service",
+    floor: "Go's `bridge`",
+    bench: "cni-add",
+    table: "A pod",
+    row: "the same through the service, ADD",
+    most: 1.5,
+  },
+  {
+    label: "DEL through the launcher and the service",
+    floor: "Go's `bridge`",
+    bench: "cni-add",
+    table: "A pod",
+    row: "the same through the service, DEL",
+    most: 1.5,
+  },
+  {
     label: "a dump read, JSON",
     floor: "`JSON.parse`",
     bench: "manifests",

@@ -24,6 +24,8 @@ it("what the compilers make is taken as it is only when it is whole and newer th
   for (const name of ["bcryptprimitives", "computenetwork", "vmcompute"]) write(`dist/shim/${name}.dll`, 200);
   expect(isShimBuilt(root)).toBe(false);
   for (const name of PROGRAM_NAMES) write(`dist/programs/${name}.exe`, 200);
+  expect(isShimBuilt(root)).toBe(false);
+  write("dist/programs/launchers.json", 200);
   expect(isShimBuilt(root)).toBe(true);
   write("shim/README.md", 300);
   expect(isShimBuilt(root)).toBe(true);

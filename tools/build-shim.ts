@@ -3,8 +3,9 @@
  * (shim/), the launchers of our own executables (launcher/), and what tests them.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PROGRAM_NAMES } from "./bundle-programs.ts";
 
@@ -17,6 +18,12 @@ const NEEDED: readonly (readonly [program: string, debianPackage: string])[] = [
   ["make", "make"],
   ["gcc", "gcc libc6-dev"],
   ["x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"],
+];
+
+/** The launchers for Linux, and what compiles each. */
+const LINUX_COMPILERS: readonly (readonly [arch: string, compiler: string, debianPackage: string])[] = [
+  ["x64", "x86_64-linux-gnu-gcc", "gcc"],
+  ["arm64", "aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"],
 ];
 
 /** What to say when a program is missing; undefined when none is. */
@@ -42,12 +49,35 @@ function productsOf(root: string): readonly string[] {
   return [
     ...DLLS.map((name) => join(root, "dist", "shim", `${name}.dll`)),
     ...PROGRAM_NAMES.map((name) => join(root, "dist", "programs", `${name}.exe`)),
+    join(root, "dist", "programs", "launchers.json"),
   ];
+}
+
+/**
+ * Builds the launchers for Linux whose compilers are here, and notes their hashes. Where there is none plugins are started
+ * by a shell script, which does the same.
+ * @param folder where they are put.
+ */
+export function buildLinuxLaunchers(folder: string): void {
+  const hashes: Record<string, string> = {};
+  mkdirSync(folder, { recursive: true });
+  for (const [arch, compiler, debianPackage] of LINUX_COMPILERS) {
+    if (spawnSync(compiler, ["--version"]).error !== undefined) {
+      process.stderr.write(`No launcher for Linux on ${arch}: ${compiler} is missing (${debianPackage})\n`);
+      continue;
+    }
+    const path = join(folder, `launcher-linux-${arch}`);
+    make(join("launcher", "linux"), `CC=${compiler}`, `PROGRAM=${path}`);
+    hashes[basename(path)] = createHash("sha256").update(readFileSync(path)).digest("hex");
+  }
+  writeFileSync(join(folder, "launchers.json"), `${JSON.stringify(hashes, undefined, 2)}\n`);
 }
 
 /** What they are made from. */
 function sourcesOf(root: string): readonly string[] {
-  const folders = ["shim", "shim/core", "shim/surface", "launcher"].map((folder) => join(root, folder));
+  const folders = ["shim", "shim/core", "shim/surface", "launcher", "launcher/linux"].map((folder) =>
+    join(root, folder),
+  );
   return folders
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
@@ -77,6 +107,7 @@ export function buildShim(): void {
   }
   make("shim");
   make("launcher", `NAMES=${PROGRAM_NAMES.join(" ")}`);
+  buildLinuxLaunchers(join(ROOT, "dist", "programs"));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) buildShim();

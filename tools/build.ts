@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildShim } from "./build-shim.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
@@ -20,7 +20,7 @@ const PROGRAMS = join(DIST, "programs");
 function clear(): void {
   const paths = [
     ...list(DIST).filter((path) => path !== PROGRAMS && path !== join(DIST, "shim")),
-    ...list(PROGRAMS).filter((path) => !path.endsWith(".exe")),
+    ...list(PROGRAMS).filter((path) => !path.endsWith(".exe") && !basename(path).startsWith("launcher")),
   ];
   for (const path of paths) rmSync(path, { recursive: true });
 }

@@ -62,7 +62,8 @@ beforeAll(async () => {
   const [one = "", two = ""] = copies.map((root) => {
     const plugins = join(root, "plugins");
     mkdirSync(plugins);
-    for (const { name } of PROGRAMS) writeLauncher(plugins, name, { ...thisInstallation(), root });
+    for (const { name } of PROGRAMS)
+      writeLauncher(plugins, name, { ...thisInstallation(), executable: undefined, root });
     return plugins;
   });
   bins = [one, two];

@@ -16,6 +16,7 @@ import { basename, dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { linuxLauncher } from "#cli/programs/launchers.ts";
 import { PROGRAM_NAMES as NAMES, TOOLS } from "../../tools/bundle-programs.ts";
 import { type Ended, ROOT, environment, installNode, makeProject, pack } from "./packed.ts";
 
@@ -83,6 +84,13 @@ describe("the tarball", () => {
     for (const name of NAMES)
       for (const file of [`${name}.exe`, `${name}.cjs`])
         expect(existsSync(join(installed, "dist", "programs", file)), file).toBe(true);
+  });
+
+  it("has the launchers for Linux, with their hashes", () => {
+    for (const arch of ["x64", "arm64"])
+      expect(linuxLauncher(installed, "linux", arch), arch).toBe(
+        join(installed, "dist", "programs", `launcher-linux-${arch}`),
+      );
   });
 
   it("has no sources, no tests, nothing that no public module and no program needs", () => {

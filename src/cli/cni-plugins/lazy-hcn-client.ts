@@ -110,11 +110,22 @@ export class LazyHcnClient implements HcnClient {
   }
 }
 
-/** The node's HNS for a process that lives for one call: looked for by the first call, over one connection. */
-export function openHns(): LazyHcnClient {
-  return new LazyHcnClient(async () => {
+/** HNS for one call of a plugin. */
+export interface CallHns {
+  readonly client: HcnClient;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The node's HNS for a process that lives for one call: looked for by the first call, over one connection.
+ * @param given that of the process, which serves it, and keeps it when the call is over.
+ */
+export function openHns(given: HcnClient | undefined): CallHns {
+  if (given !== undefined) return { client: given, close: () => Promise.resolve() };
+  const client = new LazyHcnClient(async () => {
     const { findHns } = await import("#contracts/hcn/http/find-hns.node.ts");
     const { SerialExchange } = await import("#contracts/hcn/http/serial-exchange.node.ts");
     return findHns({ variables: process.env, exchange: (address) => new SerialExchange(address) });
   });
+  return { client, close: () => client.close() };
 }

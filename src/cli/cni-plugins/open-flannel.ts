@@ -8,15 +8,16 @@ import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
-const openFlannel: PluginOpener = (mode) => {
+/** flannel. */
+export const openFlannel: PluginOpener = (place) => {
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
-    open: (name) => openMainPlugin(name, mode),
+    open: (name) => openMainPlugin(name, place),
   });
   const delegate = new RunnerDelegate(runner);
   const scratch = new FileScratchStore();
   return {
-    plugin: new Flannel({ delegate, files: TEXT_FILES, scratch, ...mode }),
+    plugin: new Flannel({ delegate, files: TEXT_FILES, scratch, compat: place.compat }),
     close: () => Promise.resolve(),
   };
 };

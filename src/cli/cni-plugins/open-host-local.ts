@@ -6,14 +6,14 @@ import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
-export const openHostLocal: PluginOpener = (mode) => {
+export const openHostLocal: PluginOpener = ({ compat }) => {
   const { platform } = process;
   const store = new FileLeaseStore({
     paths: pathRulesOf(platform),
     waitMs: LIMITS.leaseLockWaitMs,
     flockProgram: platform === "linux" ? "flock" : "",
   });
-  return { plugin: new HostLocal({ store, ...mode, files: TEXT_FILES }), close: () => Promise.resolve() };
+  return { plugin: new HostLocal({ store, compat, files: TEXT_FILES }), close: () => Promise.resolve() };
 };
 
 /** The executable `host-local`. */

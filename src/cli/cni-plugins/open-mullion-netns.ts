@@ -9,20 +9,21 @@ import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 
-const openMullionNetns: PluginOpener = (mode) => {
-  const client = openHns();
+/** mullion-netns. */
+export const openMullionNetns: PluginOpener = (place) => {
+  const { client, close } = openHns(place.hns);
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
-    open: (name) => openMainPlugin(name, mode),
+    open: (name) => openMainPlugin(name, place),
   });
   const plugin = new MullionNetns({
     client,
     delegate: new RunnerDelegate(runner),
     store: new FileScratchStore(),
     digest: (text) => createHash("sha256").update(text).digest("hex"),
-    ...mode,
+    compat: place.compat,
   });
-  return { plugin, close: () => client.close() };
+  return { plugin, close };
 };
 
 /** The executable `mullion-netns`. */

@@ -1,12 +1,15 @@
 /** The plugins for Windows that Microsoft's SDN and containerd bring along, as programs. */
 import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
-import { runPluginProcess } from "./plugin-process.ts";
+import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
+
+/** One of them. */
+export function openSdnPlugin(name: "nat" | "sdnbridge" | "sdnoverlay"): PluginOpener {
+  return (place) => openWindowsPlugin((options) => new SdnPlugin({ ...options, name }), place);
+}
 
 function start(name: "nat" | "sdnbridge" | "sdnoverlay"): Promise<void> {
-  return runPluginProcess((mode) =>
-    openWindowsPlugin((options) => new SdnPlugin({ ...options, name }), mode),
-  );
+  return runPluginProcess(openSdnPlugin(name));
 }
 
 /** The executable `nat`. */

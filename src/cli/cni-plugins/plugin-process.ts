@@ -7,6 +7,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { CNI_CODES, CniError, formatCniError } from "#contracts/cni/error.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import type { Environment } from "#contracts/cni/plugin-input.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   type CniPlugin,
   type CniProcess,
@@ -24,8 +25,14 @@ export interface OpenPlugin {
   close(): Promise<void>;
 }
 
+/** What a plugin is made with. */
+export interface PluginPlace extends PluginMode {
+  /** That of a process that serves it; undefined: the plugin looks for the node's. */
+  readonly hns?: HcnClient;
+}
+
 /** Makes the plugin of an executable. */
-export type PluginOpener = (mode: PluginMode) => OpenPlugin | Promise<OpenPlugin>;
+export type PluginOpener = (place: PluginPlace) => OpenPlugin | Promise<OpenPlugin>;
 
 const COMPAT_FLAG = "--mullion-compat=";
 const COMPAT_VARIABLE = "MULLION_COMPAT";
@@ -84,13 +91,23 @@ async function readStdin(): Promise<string> {
 /** Standard output takes nothing, which has been said on standard error. */
 class OutputLost extends Error {}
 
-function realProcess({ compat }: PluginMode, platform: Platform): CniProcess {
-  const system = platform === "win32" ? "windows" : "linux";
+/** A call of a plugin, by a process of its own or through a service. */
+export interface ExecutableCall {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** See `PluginPlace`. */
+  readonly hns?: HcnClient;
+  readStdin(): Promise<string>;
+  stdout(text: string): void;
+  stderr(text: string): void;
+}
+
+/** This process' own call. */
+function ownCall(): ExecutableCall {
   let isLost = false;
   return {
-    // Delegates inherit the mode and the system.
-    env: { ...process.env, [COMPAT_VARIABLE]: compat, [OS_VARIABLE]: system },
-    platform,
+    args: process.argv.slice(2),
+    env: process.env,
     readStdin,
     // Whoever called does not know the result, so that the call failed.
     stdout: (text) => {
@@ -103,26 +120,43 @@ function realProcess({ compat }: PluginMode, platform: Platform): CniProcess {
   };
 }
 
-async function run(open: PluginOpener): Promise<PluginStatus> {
-  const args = process.argv.slice(2);
-  const compat = chooseCompat(args, process.env);
-  const platform = choosePlatform(flagOf(args, OS_FLAG), process.env, process.platform);
-  const opened = await open({ compat });
+function processOf(call: ExecutableCall, { compat }: PluginMode, platform: Platform): CniProcess {
+  const system = platform === "win32" ? "windows" : "linux";
+  return {
+    // Delegates inherit the mode and the system.
+    env: { ...call.env, [COMPAT_VARIABLE]: compat, [OS_VARIABLE]: system },
+    platform,
+    readStdin: () => call.readStdin(),
+    stdout: (text) => call.stdout(text),
+    stderr: (text) => call.stderr(text),
+  };
+}
+
+async function run(open: PluginOpener, call: ExecutableCall): Promise<PluginStatus> {
+  const { args, env, hns } = call;
+  const compat = chooseCompat(args, env);
+  const platform = choosePlatform(flagOf(args, OS_FLAG), env, process.platform);
+  const opened = await open({ compat, ...(hns !== undefined && { hns }) });
   try {
-    return await runPlugin(opened.plugin, realProcess(opened.plugin, platform));
+    return await runPlugin(opened.plugin, processOf(call, opened.plugin, platform));
   } finally {
     await opened.close();
   }
 }
 
+/** Runs a plugin once. @returns the exit status of its process. */
+export async function runPluginCall(open: PluginOpener, call: ExecutableCall): Promise<PluginStatus> {
+  try {
+    return await run(open, call);
+  } catch (error) {
+    if (error instanceof OutputLost) return 1;
+    const failure = error instanceof CniError ? error : new CniError(CNI_CODES.internal, String(error));
+    call.stdout(formatJson(formatCniError(failure), 4));
+    return 1;
+  }
+}
+
 /** Runs a plugin once, with this process' environment, stdin and stdout. Sets the exit status. */
 export async function runPluginProcess(open: PluginOpener): Promise<void> {
-  try {
-    process.exitCode = await run(open);
-  } catch (error) {
-    process.exitCode = 1;
-    if (error instanceof OutputLost) return;
-    const failure = error instanceof CniError ? error : new CniError(CNI_CODES.internal, String(error));
-    writeOutputAtOnce(STDOUT, formatJson(formatCniError(failure), 4));
-  }
+  process.exitCode = await runPluginCall(open, ownCall());
 }

@@ -5,8 +5,9 @@ import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../installation.ts";
-import { bundleFolder, formatMark, readMark } from "./launcher-mark.ts";
-import { PROGRAMS } from "./table.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { bundleFolder, formatMark, readMark, withScript } from "./launcher-mark.ts";
+import { PROGRAMS, findProgram } from "./table.ts";
 import { quotePosix } from "#core/base/shell-quoting.ts";
 import { commands } from "#data/words.js";
 
@@ -104,6 +105,8 @@ export interface Installation {
   readonly platform: string;
   /** In a clone: the launchers run the source even where bundles have been built. */
   readonly isSource?: boolean;
+  /** The executable of launcher/linux that fits this machine; undefined: plugins are started by a shell. */
+  readonly executable: string | undefined;
 }
 
 /** What lies at the place of a launcher. */
@@ -133,11 +136,36 @@ export function writeLauncher(folder: string, program: string, installation: Ins
   const [path = "", script] = launcherFiles(folder, program, platform);
   if (script === undefined) {
     const text = formatShellLauncher(options);
-    replaceFile(path, text, EXECUTABLE);
+    const { executable } = installation;
+    const isPlugin = findProgram(program)?.kind === "CNI plugin";
+    const content = executable !== undefined && isPlugin ? withScript(readFileSync(executable), text) : text;
+    replaceFile(path, content, EXECUTABLE);
     return;
   }
   replaceFile(script, formatScriptLauncher(options), READABLE);
   replaceFile(path, readFileSync(windowsLauncher(root, program)), EXECUTABLE);
+}
+
+const HASHES = "launchers.json";
+
+/**
+ * The executable of launcher/linux for this machine, as it was built: what has another hash is not used.
+ * @returns undefined when there is none that fits.
+ */
+export function linuxLauncher(root: string, platform: string, arch: string): string | undefined {
+  const name = `launcher-${platform}-${arch}`;
+  const folder = bundleFolder(root);
+  try {
+    const hashes = JSON.parse(readFileSync(join(folder, HASHES), "utf8")) as Readonly<
+      Record<string, unknown>
+    >;
+    const path = join(folder, name);
+    const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
+    return hashes[name] === digest ? path : undefined;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** The executable for Windows that a launcher is a copy of (launcher/). */
@@ -152,7 +180,9 @@ export function removeLauncher(folder: string, program: string, platform: string
 
 /** The installation that this process runs from. */
 export function thisInstallation(): Installation {
-  return { root: packageRoot(), node: process.execPath, platform: process.platform };
+  const root = packageRoot();
+  const { execPath: node, platform, arch } = process;
+  return { root, node, platform, executable: linuxLauncher(root, platform, arch) };
 }
 
 /**

@@ -3,25 +3,15 @@
  * loopback TCP for those who know the token.
  */
 import { createAdaptorServer } from "@hono/node-server";
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  rmdirSync,
-  unlinkSync,
-} from "node:fs";
+import { unlinkSync } from "node:fs";
 import type { Server } from "node:http";
-import { dirname, join } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
 import { bearerCheck, isOwnHost } from "#core/base/tcp-access.node.ts";
 import type { Log } from "#core/base/log.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { isPipeName } from "#contracts/hcn/http/pipe-name.ts";
-import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
+import { listen, listenOnSocket } from "#contracts/hcn/http/unix-socket.node.ts";
 import { HnsApp, type ServedFacts } from "./http-app.node.ts";
 
 /** Where to listen. On Windows the socket's path is the name of a pipe. Port 0: the system chooses. */
@@ -41,8 +31,6 @@ export interface HnsHttpServerOptions {
 }
 
 const MISDIRECTED = 421;
-const OWNER_ONLY = 0o600;
-const OWNER_ONLY_FOLDER = 0o700;
 const TOKEN_LENGTH_MIN = 16;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Headers are short. */
@@ -83,44 +71,6 @@ function createServer(app: HnsApp, requestTimeoutMs: number, address: ListenAddr
   }) as Server;
   server.maxConnections = LIMITS.httpConnectionsMax;
   return server;
-}
-
-async function listen(
-  server: Server,
-  where: { path: string } | { host: string; port: number },
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(where, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-/**
- * Listens on a socket that nobody else can open at any moment: it is made in a private folder and then moved to its
- * name.
- */
-async function listenOnSocket(server: Server, socketPath: string): Promise<void> {
-  const folder = dirname(socketPath);
-  mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
-  const present = lstatSync(socketPath, { throwIfNoEntry: false });
-  if (present !== undefined && !present.isSocket())
-    throw new Error(`${socketPath} exists already and is not a socket; choose another path`);
-  if (present !== undefined && (await isListening(socketPath)))
-    throw new Error(`Another service listens on ${socketPath}; stop it or choose another path`);
-  const privateFolder = mkdtempSync(join(folder, ".hns-"));
-  try {
-    const madeAt = join(privateFolder, "s");
-    await listen(server, { path: madeAt });
-    chmodSync(madeAt, OWNER_ONLY);
-    renameSync(madeAt, socketPath);
-    rmdirSync(privateFolder);
-  } catch (error) {
-    rmSync(privateFolder, { recursive: true, force: true });
-    throw error;
-  }
 }
 
 export class HnsHttpServer {

@@ -8,10 +8,11 @@ import { PROGRAMS } from "#cli/programs/table.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Launchers that run the source, also where bundles have been built. */
+/** Launchers that run the source, also where bundles have been built, and ask no service to do it. */
 function writeLaunchers(folder: string): string {
+  const installation = { ...thisInstallation(), executable: undefined };
   mkdirSync(folder, { recursive: true });
-  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...thisInstallation(), isSource: true });
+  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...installation, isSource: true });
   return folder;
 }
 

@@ -1,6 +1,7 @@
 /** `mullion hns serve`: the HNS of a node without networks, for programs that speak HCN. */
 import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
+import { messageOf } from "#core/base/thrown.ts";
 import { RealClock } from "#core/base/real-clock.node.ts";
 import { defaultSocketPath } from "#contracts/hcn/http/find-hns.node.ts";
 import { formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
@@ -14,6 +15,7 @@ import type { StateFolder } from "#hns/store/state-folder.node.ts";
 import { StateFolderError } from "#hns/store/folder-files.node.ts";
 import type { RestoreNote } from "#hns/store/stored-object.ts";
 import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
+import { PluginService } from "../../cni-plugins/plugin-service.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { processLog } from "../process-log.ts";
@@ -183,6 +185,20 @@ async function startServer({ hns, store, folder }: Running, { address }: Place):
   }
 }
 
+/**
+ * Calls of plugins, from launchers of Linux. Without it they start Node: a name that is too long for a socket is no fault.
+ */
+async function startPlugins({ hns }: Running, { address }: Place): Promise<PluginService | undefined> {
+  if (process.platform !== "linux" || !("socketPath" in address)) return undefined;
+  const log = processLog();
+  try {
+    return await PluginService.listen({ client: hns.client, socketPath: address.socketPath, log });
+  } catch (error) {
+    log.write("warn", "no socket for plugins", { error: messageOf(error) });
+    return undefined;
+  }
+}
+
 /** How curl asks for the health of the service, to try it out. */
 function curlOf(url: string, { address, tokenFile }: Place): string {
   if ("socketPath" in address) return `curl --unix-socket ${address.socketPath} http://hns/healthz`;
@@ -225,10 +241,12 @@ export async function serve(request: HnsServeRequest, terminal: Terminal): Promi
   const place = placeOf(request);
   const running = await openService(request);
   let server: HnsHttpServer;
+  let plugins: PluginService | undefined;
   try {
     running.hns.client.faults.logTo(processLog());
     await beginFaults(running.hns.client.faults, request, terminal);
     server = await startServer(running, place);
+    plugins = await startPlugins(running, place);
   } catch (error) {
     await running.stop();
     throw error;
@@ -236,6 +254,7 @@ export async function serve(request: HnsServeRequest, terminal: Terminal): Promi
   const stopped = terminal.untilInterrupted();
   announce(running, server, place, terminal);
   await stopped;
+  await plugins?.close();
   await server.close();
   await running.stop();
   return 0;

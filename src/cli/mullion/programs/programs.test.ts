@@ -51,7 +51,7 @@ beforeEach(() => {
     writeFileSync(join(root, "dist", "programs", `${name}.cjs`), BUNDLE);
     writeFileSync(join(root, "dist", "programs", `${name}.exe`), `MZ ${name}`);
   }
-  installation = { root, node: process.execPath, platform: "linux" };
+  installation = { root, node: process.execPath, platform: "linux", executable: undefined };
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
