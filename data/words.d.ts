@@ -1417,6 +1417,10 @@ export interface LintRules {
   readonly serviceEndpointsNotReady: string;
   readonly serviceSelectsNoPod: string;
   readonly serviceNearlySelects: Template<"key" | "value" | "name" | "own">;
+  readonly serviceTargetPortNameMissing: Template<"pod" | "name" | "protocol" | "port">;
+  readonly serviceTargetPortUndeclared: Template<"pod" | "declared" | "wanted">;
+  readonly adviceServiceTargetPort: string;
+  readonly adviceServiceTargetPortOf: Template<"ports">;
   readonly adviceServiceSelector: string;
   readonly loadBalancerWithoutAddress: string;
   readonly loadBalancerPoolMissing: string;

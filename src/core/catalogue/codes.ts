@@ -86,6 +86,7 @@ export const KNOWLEDGE_CODES = [
   "node-port-from-node-unsupported",
   "node-port-without-pods-on-node",
   "service-loop-blocked",
+  "service-target-port-undeclared",
   "service-vip-from-node-unsupported",
   "service-without-back-ends",
   "session-affinity-timeout-ignored",

@@ -47,6 +47,36 @@ ${more}`,
   );
 }
 
+/** A Service with one port, and the Deployment behind it. */
+function withPorts(servicePort: string, containerPort: string): ExampleInput {
+  return oneFile(
+    "web.yaml",
+    `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec:
+  selector: { app: web }
+  ports:
+    - port: 80
+      ${servicePort}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers:
+        - name: web
+          image: registry.example/web:1
+          ports: [${containerPort}]
+`,
+  );
+}
+
 function diameter(os: string, protocol: string): string {
   return `apiVersion: v1
 kind: Service
@@ -149,6 +179,10 @@ export const SERVICE_EXAMPLES: ExampleTable = {
   "service-without-back-ends": {
     bad: inCluster("«selector: { app: shop }"),
     good: inCluster("selector: { app: web }"),
+  },
+  "service-target-port-undeclared": {
+    bad: withPorts("«targetPort: web", "{ name: http, containerPort: 8080 }"),
+    good: withPorts("targetPort: http", "{ name: http, containerPort: 8080 }"),
   },
   "load-balancer-without-address": {
     bad: inCluster("«type: LoadBalancer\nselector: { app: web }"),

@@ -59,13 +59,13 @@ function* nearlySelected(service: LintDocument, context: LintContext): Generator
   if (context.podsBehind(service).length > 0 || slicesOf(service, context).length > 0) return;
   const wanted = Object.entries(fieldsAt(service.value, "spec", "selector"));
   for (const pod of context.podsSelectedBy({}, namespaceOf(service))) {
-    const { labels, document } = pod;
+    const { labels } = pod;
     const different = wanted.filter(([key, value]) => labels[key] !== value);
     const [[key, value] = ["", ""]] = different;
     const own = labels[key];
     if (different.length !== 1 || typeof own !== "string" || typeof value !== "string") continue;
     if (!isNearly(own, value) || hasService(pod, context)) continue;
-    const name = `${textAt(document.value, "kind") ?? ""} ${textAt(document.value, "metadata", "name") ?? ""}`;
+    const name = nameOf(pod);
     yield {
       at: { path: ["spec", "selector", key] },
       severity: "info",
@@ -96,6 +96,74 @@ const WITHOUT_BACK_ENDS = anyServices("service-without-back-ends", function* (se
     message: slices.length > 0 ? WORDS.serviceEndpointsNotReady : WORDS.serviceSelectsNoPod,
     fix: WORDS.adviceServiceSelector,
   };
+});
+
+interface DeclaredPort {
+  readonly number: number;
+  readonly name: string;
+  readonly protocol: string;
+}
+
+/** Those of the containers that stay, sidecars among them. */
+function declaredPorts({ containers }: PodView): readonly DeclaredPort[] {
+  return containers
+    .filter(({ isInit, value }) => !isInit || textAt(value, "restartPolicy") === "Always")
+    .flatMap(({ value }) => listAt(value, "ports"))
+    .map((port) => ({
+      number: numberAt(port, "containerPort") ?? 0,
+      name: textAt(port, "name") ?? "",
+      protocol: protocolOf(port),
+    }));
+}
+
+function protocolOf(port: unknown): string {
+  const protocol = textAt(port, "protocol") ?? "";
+  return protocol === "" ? "TCP" : protocol;
+}
+
+function nameOf({ document }: PodView): string {
+  return `${textAt(document.value, "kind") ?? ""} ${textAt(document.value, "metadata", "name") ?? ""}`;
+}
+
+/** A name that no container has (k8s.io/endpointslice, `FindPort`), or a number that nobody declares, of pods which declare others. */
+const TARGET_PORT = anyServices("service-target-port-undeclared", function* (service, context) {
+  const pods = context.podsBehind(service).filter(({ containers }) => containers.length > 0);
+  const [pod] = pods;
+  if (pod === undefined || slicesOf(service, context).length > 0) return;
+  const ports = pods.flatMap(declaredPorts);
+  for (const [index, port] of listAt(service.value, "spec", "ports").entries()) {
+    const at = { path: ["spec", "ports", index, "targetPort"] };
+    const protocol = protocolOf(port);
+    const ofProtocol = ports.filter((each) => each.protocol === protocol);
+    const number = numberAt(port, "targetPort") ?? numberAt(port, "port");
+    const name = textAt(port, "targetPort");
+    if (name !== undefined && name !== "") {
+      if (ofProtocol.some((each) => each.name === name)) continue;
+      const names = [
+        ...new Set(ofProtocol.map((each) => (each.name === "" ? String(each.number) : each.name))),
+      ];
+      const message = WORDS.serviceTargetPortNameMissing({
+        pod: nameOf(pod),
+        name,
+        protocol,
+        port: numberAt(port, "port") ?? 0,
+      });
+      const fix =
+        names.length === 0
+          ? WORDS.adviceServiceTargetPort
+          : WORDS.adviceServiceTargetPortOf({ ports: names.join(", ") });
+      yield { at, severity: "error", message, fix };
+    } else if (number !== undefined && number > 0 && ofProtocol.length > 0) {
+      if (ofProtocol.some((each) => each.number === number)) continue;
+      const declared = [...new Set(ofProtocol.map((each) => `${each.protocol} ${each.number}`))].join(", ");
+      const wanted = `${protocol} ${number}`;
+      yield {
+        at: valueAt(port, "targetPort") === undefined ? { path: ["spec", "ports", index, "port"] } : at,
+        message: WORDS.serviceTargetPortUndeclared({ pod: nameOf(pod), declared, wanted }),
+        fix: WORDS.adviceServiceTargetPort,
+      };
+    }
+  }
 });
 
 /** Addresses for Services of type LoadBalancer: a cluster file has a pool of them, or none. */
@@ -175,6 +243,7 @@ const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", fun
 
 export const BACK_END_RULES: readonly LintRule[] = [
   WITHOUT_BACK_ENDS,
+  TARGET_PORT,
   WITHOUT_ADDRESS,
   LOCAL_EMPTY,
   FROM_NODE,
