@@ -25,6 +25,8 @@ const WORDS = clusterLife();
 const REFUSED = 400;
 /** Frames that are taken in at a time; then others have their turn. */
 const BURST_FRAMES = 64;
+/** So often the taps that got frames are read again before others have their turn. */
+const ROUNDS_MAX = 16;
 
 /** Why this machine cannot carry real frames, in the words of the user. */
 function refusal(error: unknown): unknown {
@@ -202,13 +204,20 @@ export class LiveCluster implements LiveView {
   private takeBursts(readable: readonly number[]): void {
     if (this.isOver) return;
     this.time.catchUp();
-    for (const fd of readable) this.takeBurst(fd);
-    this.time.catchUp();
+    let asked = readable;
+    for (let round = 0; round < ROUNDS_MAX && asked.length > 0; round++) {
+      const busy = asked.filter((fd) => this.takeBurst(fd) > 0);
+      this.time.catchUp();
+      // The kernel answers a frame while it takes it: waking up for that would take longer than all the rest.
+      const answering = [...this.taps.values()].filter((tap) => tap.takeSent()).map(({ fd }) => fd);
+      asked = [...new Set([...busy, ...answering])];
+    }
   }
 
-  private takeBurst(fd: number): void {
+  /** @returns how many frames there were. */
+  private takeBurst(fd: number): number {
     try {
-      this.taps.get(fd)?.readBurst(BURST_FRAMES);
+      return this.taps.get(fd)?.readBurst(BURST_FRAMES) ?? 0;
     } catch (error) {
       if (!(error instanceof SystemCallError)) throw error;
       // Somebody took the TAP away, or its namespace: nothing will come from it any more.

@@ -68,6 +68,7 @@ export class TapDevice implements Device {
   private readonly headers = new Headers();
   private readonly hasOffloads: boolean;
   private receiver: Receiver | undefined;
+  private hasSent = false;
   private isOpen = true;
 
   private constructor(calls: SystemCalls, { name, mtuBytes, hasOffloads = false }: TapOptions, fd: number) {
@@ -128,6 +129,13 @@ export class TapDevice implements Device {
     return segments.every((each) => this.send(each));
   }
 
+  /** Whether frames were sent since it was asked last: their answers may be there already. */
+  takeSent(): boolean {
+    const { hasSent } = this;
+    this.hasSent = false;
+    return hasSent;
+  }
+
   /** Takes the interface away. Nothing comes any more. */
   close(): void {
     if (!this.isOpen) return;
@@ -152,6 +160,7 @@ export class TapDevice implements Device {
   private send(packet: Packet): boolean {
     leaveVirtio(this.header, packet, this.headers);
     this.buffer.set(packet.frame, VIRTIO_HEADER_BYTES);
+    this.hasSent = true;
     if (this.write(VIRTIO_HEADER_BYTES + packet.length)) return true;
     this.lost++;
     return false;
