@@ -69,7 +69,7 @@ function plantTree(keywords: readonly string[], symbols: Uint8Array): Tree {
     firstChild: new Uint16Array(statesMax),
     sibling: new Uint16Array(statesMax),
     symbolOf: new Uint8Array(statesMax),
-    found: new Array<readonly number[] | undefined>(statesMax),
+    found: Array.from<readonly number[] | undefined>({ length: statesMax }),
   };
   for (const [index, keyword] of keywords.entries()) {
     let state = 0;

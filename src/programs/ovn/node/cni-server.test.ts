@@ -57,12 +57,11 @@ describe("the annotation of a pod", () => {
 
   it("that is missing lets the runtime ask again, and nothing is made until it comes", async () => {
     const { client, add, write } = node(null);
-    expect(errorOf(await add())).toMatchObject({
-      code: 11,
-      msg: expect.stringContaining(
-        "timed out waiting for pod annotation k8s.ovn.org/pod-networks of default/web",
-      ),
-    });
+    const failed = errorOf(await add());
+    expect(failed.code).toBe(11);
+    expect(failed.msg).toContain(
+      "timed out waiting for pod annotation k8s.ovn.org/pod-networks of default/web",
+    );
     expect(client.list("Endpoint")).toEqual([]);
     write(NETWORKS);
     expect(JSON.parse((await add()).stdout)).toMatchObject({ ips: [{ address: "10.128.2.5/24" }] });
@@ -77,9 +76,7 @@ describe("the annotation of a pod", () => {
   ])("that is wrong (%s) is refused with its text, and nothing is made", async (_title, networks) => {
     const { client, server, add } = node(networks);
     const failed = errorOf(await add());
-    expect(failed).toMatchObject({
-      msg: expect.stringContaining("failed to unmarshal annotation k8s.ovn.org/pod-networks"),
-    });
+    expect(failed.msg).toContain("failed to unmarshal annotation k8s.ovn.org/pod-networks");
     expect([client.list("Endpoint"), server.listPorts()]).toEqual([[], []]);
   });
 
@@ -103,9 +100,7 @@ describe("the annotation of a pod", () => {
   it("of a pod that was made anew is not given to the sandbox of the old one", async () => {
     const { client, add } = node();
     const failed = errorOf(await add("u0"));
-    expect(failed).toMatchObject({
-      msg: expect.stringContaining("Request Pod UID u0 is different from the Pod UID (u1)"),
-    });
+    expect(failed.msg).toContain("Request Pod UID u0 is different from the Pod UID (u1)");
     expect(client.list("Endpoint")).toEqual([]);
   });
 });
