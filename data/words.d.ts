@@ -773,6 +773,12 @@ export interface ControlPlane {
   readonly objectModified: string;
   readonly jsonPatchTooLong: Template<"operationsMax" | "operationsCount">;
   readonly jsonPatchCopiesTooLong: Template<"copiedBytes" | "copiedBytesMax">;
+  readonly variableNameInvalid: string;
+  readonly adviceVolumeName: string;
+  readonly percentInvalid: string;
+  readonly cronMonths: string;
+  readonly cronDays: string;
+  readonly adviceCronSchedule: string;
 }
 export function controlPlane(): ControlPlane;
 
@@ -1574,6 +1580,7 @@ export interface Plugins {
   readonly ipamAssignsGateway: Template<"address">;
   readonly removeNewEndpointFailed: Template<"endpointName" | "netns">;
   readonly apiVersionUnsupported: Template<"apiVersion">;
+  readonly cniServerOtherPod: Template<"uid" | "known">;
 }
 export function plugins(): Plugins;
 

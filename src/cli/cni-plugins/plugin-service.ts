@@ -15,7 +15,6 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import { listenOnSocket } from "#contracts/hcn/http/unix-socket.node.ts";
 import { packageRoot } from "../installation.ts";
 import { parseMark } from "../programs/launcher-mark.ts";
-import { hasRelativePaths } from "./relative-paths.ts";
 import { type PluginOpener, runPluginCall } from "./plugin-process.ts";
 
 /** What a launcher appends to the path of the socket of HNS. */
@@ -235,4 +234,21 @@ export class PluginService {
     if (open === undefined || launcher?.root !== packageRoot() || !sees || !isPlaced) throw new Declined();
     return open();
   }
+}
+
+/** Of what plugins read: `dataDir`, `resolvConf`, `subnetFile`, `stateDir` and their like. */
+const PATH_KEY = /(?:dir|file|conf|path)$/i;
+
+/** Whether a configuration names files from where its reader stands; true for a text that cannot be read: who reads it says so. */
+function hasRelativePaths(configurationText: string): boolean {
+  let isFound = false;
+  try {
+    JSON.parse(configurationText, (key, value: unknown) => {
+      isFound ||= typeof value === "string" && value !== "" && PATH_KEY.test(key) && !value.startsWith("/");
+      return value;
+    });
+  } catch {
+    return true;
+  }
+  return isFound;
 }

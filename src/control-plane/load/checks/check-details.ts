@@ -22,7 +22,10 @@ import {
   required,
   text,
 } from "./field-check.ts";
+import { controlPlane } from "#data/words.js";
 import { DNS_LABEL, DNS_SEARCH, LABEL_VALUE, PORT_NAME, type TextRule } from "./names.ts";
+
+const WORDS = controlPlane();
 
 const INT32_MAX = 2_147_483_647;
 
@@ -61,10 +64,7 @@ const PROBE: Check = all(
 );
 
 const VARIABLE_NAME: TextRule = Object.freeze({
-  fault: (name: string) =>
-    /^[ -<>-~]+$/.test(name)
-      ? undefined
-      : "a valid environment variable name must consist only of printable ASCII characters other than '='",
+  fault: (name: string) => (/^[ -<>-~]+$/.test(name) ? undefined : WORDS.variableNameInvalid),
   advice: "Use letters, digits and underscores.",
 });
 
@@ -163,7 +163,7 @@ function mountsFit(mounts: unknown, names: ReadonlySet<unknown>, path: FieldPath
   const paths = new Set<unknown>();
   for (const [index, { name, mountPath }] of mappingsOf(mounts).entries()) {
     if (typeof name === "string" && name !== "" && !names.has(name)) {
-      const advice = "Write a volume of this name under volumes, or the name of one that is there.";
+      const advice = WORDS.adviceVolumeName;
       faults.notFound(below(path, index, "name"), name, advice);
     }
     if (typeof mountPath === "string" && paths.has(mountPath))
@@ -201,7 +201,7 @@ export const POD_DETAILS: Check = object({ spec: POD_SPEC });
 const countOrPercent: Check = (value, path, faults) => {
   if (typeof value !== "string") return COUNT(value, path, faults);
   if (/^\d+%$/.test(value)) return undefined;
-  const detail = "a valid percent string must be a numeric string followed by an ending '%'";
+  const detail = WORDS.percentInvalid;
   return faults.invalid(path, value, detail, "Write a number, or a share such as 25%.");
 };
 
@@ -288,9 +288,7 @@ const CRON_FIELDS = [
   [1, 12],
   [0, 6],
 ] as const;
-const CRON_NAMES = ["jan feb mar apr may jun jul aug sep oct nov dec", "sun mon tue wed thu fri sat"].map(
-  (line) => line.split(" "),
-);
+const CRON_NAMES = [WORDS.cronMonths, WORDS.cronDays].map((line) => line.split(" "));
 
 function isCronPart(part: string, place: number): boolean {
   const [low, high] = CRON_FIELDS[place] ?? [0, 0];
@@ -320,7 +318,7 @@ const SCHEDULE: TextRule = Object.freeze({
     const bad = fields.find((field, place) => !field.split(",").every((part) => isCronPart(part, place)));
     return bad === undefined ? undefined : `failed to read the field ${JSON.stringify(bad)}`;
   },
-  advice: 'Write minute, hour, day, month and day of the week, as in "0 3 * * *".',
+  advice: WORDS.adviceCronSchedule,
 });
 
 export const CRON_JOB_DETAILS: Check = object({

@@ -10,6 +10,7 @@ import {
   all,
   anyText,
   flag,
+  isAbsent,
   mappingOf,
   object,
   oneOf,
@@ -50,8 +51,9 @@ function listOf(value: unknown): readonly unknown[] {
 function restartPolicyIn(words: readonly string[], detail: string): Check {
   return (value, path, faults) => {
     const podSpec = mappingOf(mappingOf(mappingOf(value)["template"])["spec"]);
-    const policy = podSpec["restartPolicy"] ?? "Always";
-    if (typeof policy === "string" && policy !== "" && !words.includes(policy)) {
+    const { restartPolicy } = podSpec;
+    const policy = isAbsent(restartPolicy) || restartPolicy === "" ? "Always" : restartPolicy;
+    if (typeof policy === "string" && !words.includes(policy)) {
       const at = below(path, "template", "spec", "restartPolicy");
       if (detail === "") faults.unsupported(at, policy, words);
       else faults.required(at, `Write restartPolicy: ${words.join(" or ")}.`, detail);

@@ -15,6 +15,9 @@ import {
 import { formatIp } from "#core/net/ip.ts";
 import type { BoundInterface } from "../controller.ts";
 import { POD_NETWORKS, type PodNetwork, readPodNetworks } from "../kube/pod-networks.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** What the plugin hands on. */
 export interface CniServerRequest {
@@ -88,10 +91,7 @@ export class OvnCniServer {
     if (known?.sandbox === netns) return known.made;
     const pod = this.podOf(namespace, name);
     if (pod !== undefined && uid !== undefined && pod.uid !== uid)
-      throw new CniServerRefused(
-        `pod deleted before sandbox ADD operation began. Request Pod UID ${uid} is different from the Pod UID (${pod.uid}) retrieved from the informer/API`,
-        false,
-      );
+      throw new CniServerRefused(WORDS.cniServerOtherPod({ uid, known: pod.uid ?? "" }), false);
     if (pod?.networks === undefined)
       throw new CniServerRefused(
         `timed out waiting for pod annotation ${POD_NETWORKS} of ${namespace}/${name}`,

@@ -1,0 +1,158 @@
+// What a real API server takes and refuses, against what Mullion reads of manifests: each field of an object of each kind,
+// changed in many ways. A seeded part of them; PART=1 for all (about 11 000).
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import {
+  OBJECTS,
+  type ObjectOfKind,
+  type Place,
+  changed,
+  changesOf,
+  placesOf,
+  valueAt,
+} from "./admission-objects.ts";
+import { CONTROL_PLANE_TIMEOUT_MS, ControlPlane } from "./control-plane.ts";
+
+const SEED = Number(process.env["SEED"] ?? 24) % 0x7fff_ffff;
+/** One change of so many is tried. */
+const PART = Number(process.env["PART"] ?? 6);
+
+/**
+ * Where the two may differ, each with the reason: `kind.path` with `[]` for places in lists, and the changes concerned (all
+ * without them).
+ */
+const DIFFERENCES: readonly (readonly [place: RegExp, changes: RegExp, reason: string])[] = [
+  [
+    /\[\]$|values$|Terms$/,
+    /^null$/,
+    "a null item of a list, which Go reads as an empty one, is refused here",
+  ],
+  [/\.terminationGracePeriodSeconds$/, /^(?:below zero|too large)$/, "read, and of no effect"],
+  [
+    /template\.spec\.(?:hostname|subdomain)$/,
+    /./,
+    "a template with a bad one is taken, and its pods are refused",
+  ],
+  [/template\..*\.image$/, /^with a space$/, "a template with a bad one is taken, and its pods are refused"],
+  [/^EndpointSlice\.ports\.\[\]\.port$/, /./, "the server does not check it; nothing could listen there"],
+  [/^Service\.spec\.ports\.\[\]\.nodePort$/, /./, "a dry run allocates no ports, and refuses none"],
+  [/\.loadBalancerSourceRanges\.\[\]$/, /^with a space$/, "the server trims it"],
+  [/\.limits\.(?:cpu|memory)$/, /^(?:null|empty)$/, "a limit of nothing"],
+  [/\.requests\.(?:cpu|memory)$/, /^empty$/, "a quantity of nothing"],
+  [/\.windowsOptions\.runAsUserName$/, /./, "names of users are not checked"],
+  [/\.hints\.forZones/, /./, "zones have no effect on Windows"],
+  [/^EndpointSlice\.endpoints\.\[\]\.(?:hostname|nodeName)$/, /^empty$/, "as if it were not there"],
+  [/^Endpoints\.subsets\.\[\]$/, /^empty$/, "a subset of nothing"],
+  [/^Endpoints\.subsets\.\[\]\.addresses\.\[\]\.nodeName$/, /./, "names of nodes are not checked there"],
+  [/^(?:Job|StatefulSet)\.metadata\.name$|\.serviceName$/, /^long$/, "names of pods that would be too long"],
+  [/^NetworkPolicy\.spec\.policyTypes$/, /^twice$/, "the same twice"],
+  [/^Node\.spec\.(?:podCIDR|podCIDRs|taints)/, /./, "a Node's own kubelet and controller write them"],
+];
+
+interface Answer {
+  readonly isTaken: boolean;
+  readonly message: string;
+}
+
+class DryRuns {
+  private readonly server: string;
+  private readonly token: string;
+  private readonly agent: Agent;
+
+  constructor(kubeconfig: string) {
+    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as {
+      readonly clusters: readonly [{ readonly cluster: Readonly<Record<string, string>> }];
+      readonly users: readonly [{ readonly user: { readonly token: string } }];
+    };
+    const { cluster } = config.clusters[0];
+    const ca = readFileSync(join(dirname(kubeconfig), defined(cluster["certificate-authority"], "a CA")));
+    this.server = defined(cluster["server"], "a server");
+    this.token = config.users[0].user.token;
+    this.agent = new Agent({ ca, keepAlive: true });
+  }
+
+  async create(object: ObjectOfKind): Promise<Answer> {
+    const { kind } = object;
+    if (!isKubeKind(kind)) throw new RangeError(kind);
+    const { apiVersion, plural, isNamespaced } = KINDS[kind];
+    const group = apiVersion.includes("/") ? `apis/${apiVersion}` : `api/${apiVersion}`;
+    const path = `/${group}/${isNamespaced ? "namespaces/default/" : ""}${plural}?dryRun=All`;
+    const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+    return new Promise((resolve, reject) => {
+      const sent = request(this.server + path, { method: "POST", agent: this.agent, headers }, (response) => {
+        let text = "";
+        response.on("data", (part) => (text += String(part)));
+        response.on("end", () => {
+          const { message = "" } = JSON.parse(text) as { readonly message?: string };
+          resolve({ isTaken: response.statusCode === 201, message });
+        });
+      });
+      sent.on("error", reject);
+      sent.end(JSON.stringify(object));
+    });
+  }
+
+  end(): void {
+    this.agent.destroy();
+  }
+}
+
+function ours(object: ObjectOfKind): Answer {
+  const { problems, objects } = loadManifests([{ name: "object.json", text: JSON.stringify(object) }]);
+  return {
+    isTaken: objects.length === 1,
+    message: problems.map(({ path, message }) => `${path}: ${message}`).join("; "),
+  };
+}
+
+const placeText = (kind: string, place: Place): string =>
+  [kind, ...place.map((step) => (typeof step === "number" ? "[]" : step))].join(".");
+
+let plane: ControlPlane;
+let dryRuns: DryRuns;
+beforeAll(async () => {
+  plane = await ControlPlane.start();
+  dryRuns = new DryRuns(plane.kubeconfig);
+}, CONTROL_PLANE_TIMEOUT_MS);
+afterAll(async () => {
+  dryRuns.end();
+  await plane.stop();
+});
+
+const titled = OBJECTS.map((object, index) => [`${object.kind} ${index + 1}`, object] as const);
+
+describe.each(titled)("%s", (_, object) => {
+  it("is taken as it stands, and changed as a real API server does", { timeout: 600_000 }, async () => {
+    expect([await dryRuns.create(object), ours(object)]).toEqual([
+      { isTaken: true, message: "" },
+      { isTaken: true, message: "" },
+    ]);
+    const prng = new Prng(SEED);
+    const differences: string[] = [];
+    let refused = 0;
+    for (const place of placesOf(object))
+      for (const [what, value] of changesOf(valueAt(object, place))) {
+        if (prng.below(PART) > 0) continue;
+        const mutant = changed(object, place, value);
+        const [theirs, own] = [await dryRuns.create(mutant), ours(mutant)];
+        if (!theirs.isTaken) refused++;
+        const at = placeText(object.kind, place);
+        if (
+          theirs.isTaken === own.isTaken ||
+          DIFFERENCES.some(([where, changes]) => where.test(at) && changes.test(what))
+        )
+          continue;
+        differences.push(
+          `SEED=${SEED} ${at} ${what}: ${theirs.isTaken ? `taken, here ${own.message}` : theirs.message}`,
+        );
+      }
+    expect(differences).toEqual([]);
+    expect(refused).toBeGreaterThan(0);
+  });
+});
