@@ -244,6 +244,8 @@ export interface ClusterInput {
   readonly adviceSeparateFiles: string;
   readonly adviceResolveContradiction: string;
   readonly podNetworkAssumed: Template<"driver" | "plugin" | "addresses">;
+  readonly portsAssumed: Template<"ports">;
+  readonly adviceUndeclaredPorts: string;
   readonly adviceWriteClusterFile: string;
   readonly networkSourceIgnored: Template<"what">;
   readonly nodesOutsideNetwork: Template<"network" | "names">;

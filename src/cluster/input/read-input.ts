@@ -17,6 +17,7 @@ import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
+import { describeUndeclaredPorts, undeclaredPorts } from "./assumed-ports.ts";
 import { factsOfFile, factsOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { isNetworkText } from "./evidence.ts";
@@ -38,7 +39,7 @@ export interface ClusterInput {
   readonly notes: readonly FileProblem[];
   /** Objects that Kubernetes would refuse; the rest goes on. */
   readonly problems: readonly FileProblem[];
-  /** What a cluster rests on that no file describes: for answers that say so. Empty with a cluster file. */
+  /** What a cluster rests on that no file describes, and on which ports something is taken to listen: for answers that say so. */
   readonly assumed: readonly FileProblem[];
   /** What the cluster rests on, one by one, each with who says it. */
   readonly facts: readonly ClusterFact[];
@@ -201,6 +202,16 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
   return messages.map((message) => noteOf({ message }, []));
 }
 
+/** Where the answer takes it that a program listens. */
+function portsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
+  const message = describeUndeclaredPorts(undeclaredPorts(objects));
+  if (message === undefined) return [];
+  const advice = WORDS.adviceUndeclaredPorts;
+  return [
+    { code: "service-target-port-undeclared", file: "", line: 0, column: 0, path: "", message, advice },
+  ];
+}
+
 /** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
 function derivedFile(
   { objects, configurations }: Manifests,
@@ -344,5 +355,6 @@ export function readInput(
     ...furtherPolicyLimits(loaded.policies),
     ...unreadTextLimits(loaded.problems),
   ];
-  return { input: { file: cluster, objects, notes, problems, ...found.rest, limits } };
+  const assumed = [...found.rest.assumed, ...portsAssumed(objects)];
+  return { input: { file: cluster, objects, notes, problems, ...found.rest, assumed, limits } };
 }

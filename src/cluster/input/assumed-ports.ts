@@ -1,0 +1,98 @@
+/**
+ * Ports on which something is taken to listen, though no container says so. What a program listens on is not in a manifest:
+ * where a Service leads to, a server is taken to be (`servedPorts`), and an answer says that it rests on it.
+ */
+import type { PodSpec, Service } from "#contracts/kubernetes/objects.ts";
+import { type Labels, matchesLabels } from "#contracts/kubernetes/labels.ts";
+import { clusterInput } from "#data/words.js";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+
+const WORDS = clusterInput();
+
+/** So many are named in one message. */
+const NAMED_MAX = 3;
+
+/** Pods, or a template of pods, of which some selector may be. */
+interface PodTemplate {
+  readonly namespace: string;
+  readonly labels: Labels;
+  readonly spec: PodSpec | undefined;
+}
+
+/** A Service's port, and what the containers behind it declare instead: `TCP 8080`. */
+export interface UndeclaredPort {
+  /** Of the Service: `default/web`. */
+  readonly service: string;
+  readonly port: string;
+  readonly declared: readonly string[];
+}
+
+function templateOf({ object }: LoadedObject): PodTemplate | undefined {
+  const { kind, metadata } = object;
+  const { namespace } = metadata;
+  if (kind === "Pod") return { namespace, labels: metadata.labels ?? {}, spec: object.spec };
+  if (kind !== "Deployment" && kind !== "StatefulSet" && kind !== "DaemonSet" && kind !== "ReplicaSet")
+    return undefined;
+  const { metadata: own, spec } = object.spec?.template ?? {};
+  return { namespace, labels: own?.labels ?? {}, spec };
+}
+
+function declaredIn({ spec }: PodTemplate): readonly string[] {
+  const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+  return ports.map(({ protocol, containerPort }) => `${protocolOf(protocol)} ${containerPort}`);
+}
+
+function protocolOf(protocol: string | undefined): string {
+  return protocol === undefined || protocol === "" ? "TCP" : protocol;
+}
+
+/** Where the ports lead that a Service gives as numbers. */
+function targetsOf({ spec }: Service): readonly string[] {
+  return (spec?.ports ?? []).flatMap(({ port, targetPort = port, protocol }) => {
+    const number = targetPort === 0 || targetPort === "" ? port : targetPort;
+    return typeof number === "number" ? [`${protocolOf(protocol)} ${number}`] : [];
+  });
+}
+
+/** One label of a selector, by which its pods are found at once. */
+function keyOf(namespace: string, [name, value]: readonly [string, string]): string {
+  return `${namespace}\n${name}=${value}`;
+}
+
+/** Those of Services whose pods declare ports, and none of them the one that the Service leads to; in the order of Services. */
+export function undeclaredPorts(objects: readonly LoadedObject[]): readonly UndeclaredPort[] {
+  const asked = objects.flatMap(({ object }) => {
+    const [first] = object.kind === "Service" ? Object.entries(object.spec?.selector ?? {}) : [];
+    return object.kind === "Service" && first !== undefined
+      ? [{ service: object, key: keyOf(object.metadata.namespace, first) }]
+      : [];
+  });
+  const found = new Map<string, PodTemplate[]>(asked.map(({ key }) => [key, []]));
+  for (const loaded of objects) {
+    const template = templateOf(loaded);
+    if (template === undefined) continue;
+    for (const label of Object.entries(template.labels))
+      found.get(keyOf(template.namespace, label))?.push(template);
+  }
+  return asked.flatMap(({ service, key }) => {
+    const { metadata, spec } = service;
+    const pods = (found.get(key) ?? []).filter(({ labels }) => matchesLabels(spec?.selector ?? {}, labels));
+    const declared = [...new Set(pods.flatMap(declaredIn))];
+    // Pods that declare nothing say nothing.
+    if (declared.length === 0) return [];
+    const name = `${metadata.namespace}/${metadata.name}`;
+    return targetsOf(service)
+      .filter((port) => !declared.includes(port))
+      .map((port) => ({ service: name, port, declared }));
+  });
+}
+
+/** The same as a sentence; undefined where there is none. */
+export function describeUndeclaredPorts(ports: readonly UndeclaredPort[]): string | undefined {
+  if (ports.length === 0) return undefined;
+  const named = ports
+    .slice(0, NAMED_MAX)
+    .map(({ service, port, declared }) => `${service} to ${port} (declared: ${declared.join(", ")})`);
+  const more = ports.length > NAMED_MAX ? `; and ${ports.length - NAMED_MAX} more` : "";
+  return WORDS.portsAssumed({ ports: `${named.join("; ")}${more}` });
+}
