@@ -18,7 +18,8 @@ function problemsOf(kind: string, spec: Body, metadata: Body = {}): readonly str
     metadata: { name: "a", ...metadata },
     spec,
   };
-  const { problems } = loadManifests([{ name: "a.json", text: JSON.stringify(object) }]);
+  const { problems, objects } = loadManifests([{ name: "a.json", text: JSON.stringify(object) }]);
+  expect(objects).toHaveLength(problems.length === 0 ? 1 : 0);
   return problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
