@@ -51,7 +51,7 @@ function integer(bits: 32 | 64): Scalar {
 }
 
 /** Kubernetes documentation: API concepts, "Quantity": the form alone. */
-const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
+const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
 
 /** Scalars, and messages that are one value in JSON, or hold what nobody describes. */
 const SCALARS: Readonly<Record<string, Scalar>> = Object.freeze({

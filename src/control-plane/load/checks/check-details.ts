@@ -97,13 +97,17 @@ const SUFFIXES: Readonly<Record<string, number>> = Object.freeze({
 /** Undefined for what is no quantity. */
 function amountOf(quantity: unknown): number | undefined {
   const [, digits, suffix] =
-    /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]?i?)$/.exec(String(quantity).trim()) ?? [];
+    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]?i?)$/.exec(String(quantity).trim()) ?? [];
   const multiple = SUFFIXES[suffix ?? " "];
   return digits === undefined || multiple === undefined ? undefined : Number(digits) * multiple;
 }
 
-/** Resources that a container may name without a domain. */
-const RESOURCE = /^(?:cpu|memory|ephemeral-storage|hugepages-.+|.+\/.+)$/;
+/** Resources that a container may name without a domain; and pages of a size. */
+const RESOURCES: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
+
+function isResource(name: string): boolean {
+  return RESOURCES.includes(name) || name.startsWith("hugepages-") || name.includes("/");
+}
 
 const resourcesFit: Check = (value, path, faults) => {
   const { limits, requests } = mappingOf(value);
@@ -113,7 +117,7 @@ const resourcesFit: Check = (value, path, faults) => {
   ] as const)
     for (const [name, quantity] of Object.entries(quantities)) {
       const at = below(path, field, name);
-      if (!RESOURCE.test(name)) {
+      if (!isResource(name)) {
         const detail = "must be a standard resource type or fully qualified";
         faults.invalid(at, name, detail, "Write cpu, memory, or a name such as example.com/gpu.");
       }
