@@ -22,19 +22,15 @@ import {
   required,
   text,
 } from "./field-check.ts";
+import { portOrName } from "./check-service.ts";
 import { controlPlane } from "#data/words.js";
-import { DNS_LABEL, DNS_SEARCH, LABEL_VALUE, PORT_NAME, type TextRule } from "./names.ts";
+import { DNS_LABEL, DNS_SEARCH, LABEL_VALUE, type TextRule } from "./names.ts";
 
 const WORDS = controlPlane();
 
 const INT32_MAX = 2_147_483_647;
 
-const portNumberOrName: Check = (value, path, faults) => {
-  if (typeof value === "string") text(PORT_NAME)(value, path, faults);
-  else PORT(value, path, faults);
-};
-
-const PROBE_PORT = required(portNumberOrName, "Write the number of the port, or its name.");
+const PROBE_PORT = required(portOrName, "Write the number of the port, or its name.");
 
 const HANDLERS = ["exec", "httpGet", "tcpSocket", "grpc"] as const;
 

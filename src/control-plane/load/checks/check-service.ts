@@ -36,12 +36,15 @@ import { controlPlane } from "#data/words.js";
 const WORDS = controlPlane();
 
 /** A port by number, or by the name that it has in the pod. */
-const targetPort: Check = (value, path, faults) => {
-  // Both stand for the Service's own port.
-  if (value === 0 || value === "") return;
+export const portOrName: Check = (value, path, faults) => {
   if (typeof value === "number") PORT(value, path, faults);
   else if (typeof value === "string") text(PORT_NAME)(value, path, faults);
   else faults.wrongType(path, value, "a number, or the name of a port");
+};
+
+/** Zero and an empty text stand for the Service's own port. */
+const targetPort: Check = (value, path, faults) => {
+  if (value !== 0 && value !== "") portOrName(value, path, faults);
 };
 
 const SERVICE_PORT: Check = object({

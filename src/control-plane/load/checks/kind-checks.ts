@@ -11,7 +11,7 @@ import {
   STATEFUL_SET_DETAILS,
 } from "./check-details.ts";
 import { NODE, NODE_LABELS, NO_FIELDS, POD, TOLERATIONS } from "./check-pod.ts";
-import { SERVICE, notSpecial } from "./check-service.ts";
+import { SERVICE, notSpecial, portOrName } from "./check-service.ts";
 import {
   CONFIG_MAP,
   CRON_JOB,
@@ -40,7 +40,7 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, PORT_NAME, QUALIFIED_NAME } from "./names.ts";
+import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, QUALIFIED_NAME } from "./names.ts";
 import { type Fields } from "#core/base/json.ts";
 import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
 import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
@@ -141,12 +141,6 @@ const ENDPOINTS: Check = object({
 });
 
 // NetworkPolicies (k8s.io/kubernetes, `pkg/apis/networking/validation`).
-
-const portOrName: Check = (value, path, faults) => {
-  if (typeof value === "number") PORT(value, path, faults);
-  else if (typeof value === "string") text(PORT_NAME)(value, path, faults);
-  else faults.wrongType(path, value, "a number, or the name of a port");
-};
 
 const rangeFits: Check = (value, path, faults) => {
   const { port, endPort } = mappingOf(value);
