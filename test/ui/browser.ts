@@ -109,6 +109,7 @@ export class RunningUi {
   async ask<T>(path: string, body?: object): Promise<T> {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await fetch(`${this.url}api/v1alpha1${path}`, init);
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as T;
   }
 

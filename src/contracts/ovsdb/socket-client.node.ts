@@ -32,8 +32,9 @@ type Tables = Readonly<Record<string, readonly string[]>>;
 /** The id of no transaction: everything is news to who has heard of none. */
 const NO_TRANSACTION = "00000000-0000-0000-0000-000000000000";
 
+/** `hear` is done with an answer as it comes: what the server says next may build on it, in the same piece of the stream. */
 interface Waiting {
-  readonly resolve: (result: unknown) => void;
+  readonly hear: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -171,8 +172,8 @@ export class OvsdbSocketClient implements OvsdbClient {
     if (!names.includes(SERVER_DATABASE)) return;
     const columns = ["name", "model", "connected", "leader"];
     const asked = { Database: [{ columns }] };
-    this.hearServer(
-      (await this.request("monitor", [SERVER_DATABASE, SERVER_MONITOR, asked])) as OvsdbUpdates,
+    await this.request("monitor", [SERVER_DATABASE, SERVER_MONITOR, asked], (updates) =>
+      this.hearServer(updates as OvsdbUpdates),
     );
     const problem = unfitness(this.serverRow);
     if (problem !== undefined) throw new OvsdbConnectionError(`${remote}: ${problem}`);
@@ -184,25 +185,30 @@ export class OvsdbSocketClient implements OvsdbClient {
   }
 
   /** Lets go of a server, without looking for it again. What others have asked it meanwhile has no answer. */
-  private leave(): void {
+  private leave(reason?: string): void {
     const { socket } = this;
     this.socket = undefined;
     this.serverRow = undefined;
     socket?.destroy();
+    const why = reason === undefined ? "" : `: ${reason}`;
     for (const { reject } of this.waiting.values())
-      reject(new OvsdbConnectionError(`${this.remote} has gone before it answered`));
+      reject(new OvsdbConnectionError(`${this.remote} has gone before it answered${why}`));
     this.waiting.clear();
   }
 
+  /** Between servers nothing is asked: what is written there would be answered before the monitors have told of it. */
+  private checkReady(): void {
+    if (this.isSearching) throw new OvsdbConnectionError(`${this.remote} is not connected`);
+  }
+
   async transact(operations: readonly OvsdbOperation[]): Promise<readonly (OvsdbResult | null)[]> {
-    return (await this.request("transact", [
-      this.database,
-      ...operations,
-    ])) as readonly (OvsdbResult | null)[];
+    this.checkReady();
+    return this.request<readonly (OvsdbResult | null)[]>("transact", [this.database, ...operations]);
   }
 
   /** Tables and columns that the server's schema has not, which is older or newer than ours, are left out. */
   async monitor(tables: Tables, listener: (updates: OvsdbUpdates) => void): Promise<OvsdbMonitor> {
+    this.checkReady();
     const id = `m${this.nextId}`;
     const shapes = shapesOf(await this.request("get_schema", [this.database]));
     const known = knownIn(shapes, tables);
@@ -210,7 +216,12 @@ export class OvsdbSocketClient implements OvsdbClient {
     const rows: KnownRows = new Map();
     const followed = { tables: known, listener, rows, differences, lastTransaction: NO_TRANSACTION };
     this.followed.set(id, followed);
-    await this.begin(id, followed);
+    try {
+      await this.begin(id, followed);
+    } catch (error) {
+      this.followed.delete(id);
+      throw error;
+    }
     return {
       cancel: () => {
         this.followed.delete(id);
@@ -226,30 +237,42 @@ export class OvsdbSocketClient implements OvsdbClient {
   }
 
   private async begin(id: string, followed: Followed): Promise<void> {
-    const { tables, listener, rows } = followed;
+    const { tables, rows, lastTransaction } = followed;
     const asked = Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [{ columns }]]));
-    const updates = await this.beginSince(id, followed, asked).catch(async (error: unknown) => {
+    const params = [this.database, id, asked];
+    try {
+      await this.request("monitor_cond_since", [...params, lastTransaction], (answer) =>
+        this.beginSince(followed, answer),
+      );
+    } catch (error) {
       if (!messageOf(error).includes("unknown method")) throw error;
-      return difference(rows, (await this.request("monitor", [this.database, id, asked])) as OvsdbUpdates);
-    });
-    remember(rows, updates);
-    listener(updates);
+      await this.request("monitor", params, (told) =>
+        this.tell(followed, difference(rows, told as OvsdbUpdates)),
+      );
+    }
   }
 
-  private async beginSince(id: string, followed: Followed, asked: object): Promise<OvsdbUpdates> {
-    const { rows, differences, lastTransaction } = followed;
-    const answer = await this.request("monitor_cond_since", [this.database, id, asked, lastTransaction]);
+  private beginSince(followed: Followed, answer: unknown): void {
+    const { rows, differences } = followed;
     const [isFound, transaction, told] = answer as readonly [boolean, string, unknown];
+    const updates = isFound
+      ? differences.read(rows, told)
+      : difference(rows, differences.read(new Map(), told));
     followed.lastTransaction = transaction;
-    return isFound ? differences.read(rows, told) : difference(rows, differences.read(new Map(), told));
+    this.tell(followed, updates);
   }
 
-  private async request(method: string, params: readonly unknown[]): Promise<unknown> {
+  /** @param read - makes of the answer what is asked for, before anything that the server says behind it is heard */
+  private async request<T = unknown>(
+    method: string,
+    params: readonly unknown[],
+    read: (result: unknown) => T = (result) => result as T,
+  ): Promise<T> {
     const { socket } = this;
     if (socket === undefined) throw new OvsdbConnectionError(`${this.remote} is not connected`);
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, { hear: (result) => resolve(read(result)), reject });
       socket.write(JSON.stringify({ method, params, id }));
     });
   }
@@ -262,11 +285,12 @@ export class OvsdbSocketClient implements OvsdbClient {
       try {
         for (const message of messages.take(String(piece))) this.hear(message, socket);
       } catch (error) {
-        socket.destroy(new OvsdbConnectionError(`${this.remote}: ${messageOf(error)}`));
+        socket.destroy(new OvsdbConnectionError(messageOf(error)));
       }
     });
-    socket.on("error", () => undefined);
-    socket.on("close", () => this.lost(socket));
+    let reason: string | undefined;
+    socket.on("error", (error) => (reason = messageOf(error)));
+    socket.on("close", () => this.lost(socket, reason));
   }
 
   private hear(message: unknown, socket: Socket): void {
@@ -280,10 +304,10 @@ export class OvsdbSocketClient implements OvsdbClient {
         if (unfitness(this.serverRow) !== undefined) socket.destroy();
         return;
       }
-      this.tell(String(name), () => updates);
+      this.hearChange(String(name), () => updates);
     } else if (method === "update3" && Array.isArray(params)) {
       const [name, transaction, differences] = params as [unknown, string, unknown];
-      this.tell(String(name), (followed) => {
+      this.hearChange(String(name), (followed) => {
         // What is missed now must be told again: from the beginning, unless it can be read.
         followed.lastTransaction = NO_TRANSACTION;
         const updates = followed.differences.read(followed.rows, differences);
@@ -291,25 +315,38 @@ export class OvsdbSocketClient implements OvsdbClient {
         return updates;
       });
     } else if (typeof id === "number") {
-      const waiting = this.waiting.get(id);
-      this.waiting.delete(id);
-      if (error === null || error === undefined) waiting?.resolve(result);
-      else waiting?.reject(new OvsdbConnectionError(`${this.remote}: ${JSON.stringify(error)}`));
+      this.answer(id, result, error);
     }
   }
 
-  private tell(name: string, read: (followed: Followed) => OvsdbUpdates): void {
+  private answer(id: number, result: unknown, error: unknown): void {
+    const waiting = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error !== null && error !== undefined)
+      waiting?.reject(new OvsdbConnectionError(`${this.remote}: ${JSON.stringify(error)}`));
+    else
+      try {
+        waiting?.hear(result);
+      } catch (thrown) {
+        waiting?.reject(new OvsdbConnectionError(messageOf(thrown)));
+        throw thrown;
+      }
+  }
+
+  private hearChange(name: string, read: (followed: Followed) => OvsdbUpdates): void {
     const followed = this.followed.get(name);
-    if (followed === undefined) return;
-    const updates = read(followed);
-    remember(followed.rows, updates);
-    followed.listener(updates);
+    if (followed !== undefined) this.tell(followed, read(followed));
+  }
+
+  private tell({ rows, listener }: Followed, updates: OvsdbUpdates): void {
+    remember(rows, updates);
+    listener(updates);
   }
 
   /** A server that was let go concerns nobody; one that was in use is looked for again. */
-  private lost(socket: Socket): void {
+  private lost(socket: Socket, reason?: string): void {
     if (this.socket !== socket) return;
-    this.leave();
+    this.leave(reason);
     if (!this.isSearching) this.findAgain(PAUSE_MS);
   }
 

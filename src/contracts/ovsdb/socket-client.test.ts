@@ -35,12 +35,17 @@ let met: Socket[] = [];
 let ending = "";
 /** Answers in place of the usual ones, by method; an error for a text. */
 let answers: Record<string, unknown> = {};
+/** The method whose answer waits for `release`. */
+let holding = "";
+let release = (): void => undefined;
 let asked: Request[] = [];
+/** What the server says in the same piece of the stream as its answer, by method. */
+let following: Record<string, (request: Request) => object> = {};
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   met = [];
-  [answers, asked, ending] = [{}, [], ""];
+  [answers, asked, ending, holding, following] = [{}, [], "", "", {}];
   server = createServer((socket) => {
     const messages = new JsonMessages();
     met.push(socket);
@@ -53,7 +58,13 @@ beforeEach(async () => {
         if (method === ending) socket.destroy();
         // With an error ovsdb-server 3.1 leaves the result out.
         else if (typeof result === "string") socket.write(JSON.stringify({ id, error: result }));
-        else socket.write(JSON.stringify({ id, result, error: null }));
+        else {
+          const more = following[method]?.(request);
+          const rest = more === undefined ? "" : JSON.stringify(more);
+          const answer = (): void => void socket.write(JSON.stringify({ id, result, error: null }) + rest);
+          if (method === holding) release = answer;
+          else answer();
+        }
       }
     });
   }).listen(0, "127.0.0.1");
@@ -256,6 +267,56 @@ describe("a monitor", () => {
     await until(() => heard.length === 3);
     expect(sinceWhen()).toEqual([NO_TRANSACTION, "t2"]);
     expect(heard[2]).toEqual({ u1: { old: { nb_cfg: 4 }, new: { ...WHOLE, nb_cfg: 5 } } });
+    client.close();
+  });
+
+  // A server that is written to at that moment: its answer and the first change come in one piece.
+  it("hears what comes right behind its beginning after it", async () => {
+    answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
+    following = {
+      monitor_cond_since: ({ params }) => ({
+        id: null,
+        method: "update3",
+        params: [params[1], "t2", { Chassis: { u1: { modify: { nb_cfg: 4 } } } }],
+      }),
+    };
+    const { client, heard } = await followed();
+    expect(heard).toEqual([
+      { u1: { new: WHOLE } },
+      { u1: { old: { nb_cfg: 3 }, new: { ...WHOLE, nb_cfg: 4 } } },
+    ]);
+    met.at(-1)?.destroy();
+    following = {};
+    answers = { monitor_cond_since: [true, "t2", {}] };
+    await isBack();
+    expect(sinceWhen()).toEqual([NO_TRANSACTION, "t2"]);
+    client.close();
+  });
+
+  it("that begins again has begun before anything else is asked", async () => {
+    answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
+    const { client, heard } = await followed();
+    holding = "monitor_cond_since";
+    answers = { monitor_cond_since: [true, "t2", { Chassis: { u1: { modify: { nb_cfg: 4 } } } }] };
+    met.at(-1)?.destroy();
+    await isBack();
+    const asking = [client.transact([]), client.monitor({ Chassis: ALL }, () => undefined)];
+    for (const each of asking) await expect(each).rejects.toThrow(/is not connected/);
+    expect(heard).toHaveLength(1);
+    release();
+    await until(() => heard.length === 2);
+    await settle();
+    expect(await client.transact([])).toEqual([]);
+    client.close();
+  });
+
+  it("that cannot be read ends the connection, and who waits hears why", async () => {
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    holding = "transact";
+    const asking = client.transact([]);
+    await until(() => asked.some(({ method }) => method === "transact"));
+    met[0]?.write("]");
+    await expect(asking).rejects.toThrow(/has gone before it answered: it closes what is not open/);
     client.close();
   });
 
