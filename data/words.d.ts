@@ -810,6 +810,8 @@ export interface Doctor {
   readonly certainty: string;
   readonly findingCode: string;
   readonly others: string;
+  readonly ruledOut: string;
+  readonly ruledOutCause: string;
   readonly loadBalancersWithout: Template<"count" | "at">;
   readonly endpointsWithout: Template<"count" | "address">;
   readonly breaksStaleVip: string;

@@ -11,6 +11,28 @@ const TONES: Readonly<Record<NodeFinding["certainty"], Tone>> = {
   possible: "faint",
 };
 
+function RuledOut({ causes }: { readonly causes: NonNullable<NodeFinding["ruledOut"]> }) {
+  if (causes.length === 0) return null;
+  return (
+    <details>
+      <summary>{plural(causes.length, "other cause")} ruled out</summary>
+      <ul class="evidence">
+        {causes.map(({ code, evidence }) =>
+          evidence.map(({ file, line, says }) => (
+            <li>
+              <b>{code}</b>{" "}
+              <code class="place">
+                {file}:{line}
+              </code>{" "}
+              <q>{says}</q>
+            </li>
+          )),
+        )}
+      </ul>
+    </details>
+  );
+}
+
 function Finding({
   finding,
   explanations,
@@ -18,7 +40,18 @@ function Finding({
   readonly finding: NodeFinding;
   readonly explanations: Explanations;
 }) {
-  const { certainty, node, message, evidence, breaks, proof, remedy, code, others = [] } = finding;
+  const {
+    certainty,
+    node,
+    message,
+    evidence,
+    breaks,
+    proof,
+    remedy,
+    code,
+    others = [],
+    ruledOut = [],
+  } = finding;
   return (
     <li class={`found ${TONES[certainty]}`}>
       <h3>
@@ -40,6 +73,7 @@ function Finding({
       <p class={proof.isProved ? "proof proved" : "proof"}>
         <b>{proof.isProved ? "✓ proved by packets on a twin" : "not proved"}</b> {proof.says}
       </p>
+      <RuledOut causes={ruledOut} />
       <h4>What to do</h4>
       <Prose text={remedy} />
       <CodeNote code={code} explanations={explanations} />

@@ -374,6 +374,41 @@ kubernetes.default.svc.cluster.local           A      5     Answer     10.0.0.1
   });
 });
 
+describe("what was ruled out", () => {
+  const withoutDns = healthyNode();
+  withoutDns.loadBalancers.splice(0, 1);
+  const files = filesOf(withoutDns);
+
+  it("stands below a finding with the line that excludes it, in all forms", async () => {
+    const { terminal: text } = await run(files, "node");
+    expect(text.output).toMatch(
+      /\n {4}ruled out service-without-back-ends \(node\/objects\.json:\d+\), kube-proxy-network-missing/u,
+    );
+    for (const form of ["markdown", "junit", "sarif"]) {
+      const { terminal } = await run(files, "node", "-o", form);
+      expect(terminal.output, form).toMatch(
+        /ruled out: hns-service-not-running: node\/windowsServices\.txt:\d+: the service hns runs/u,
+      );
+    }
+  });
+
+  it("goes with its evidence", async () => {
+    const excluded = async (given: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+      const { terminal } = await run(given, "node", "-o", "json");
+      const [first] = (JSON.parse(terminal.output) as DoctorReport).findings;
+      expect(first?.code).toBe("load-balancer-missing");
+      return (first?.ruledOut ?? []).map(({ code }) => code);
+    };
+    const all = await excluded(files);
+    const left = await excluded(without(files, "node/windowsServices.txt"));
+    expect(all.filter((code) => !left.includes(code))).toEqual([
+      "windows-service-stopped",
+      "hns-service-not-running",
+    ]);
+    expect(left).toContain("vfp-extension-disabled");
+  });
+});
+
 describe("--redact", () => {
   const documents = healthyNode();
   documents.loadBalancers.splice(0, 1);

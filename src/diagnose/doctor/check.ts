@@ -39,6 +39,15 @@ export const PROOF = {
 } as const;
 export type Proof = ValueOf<typeof PROOF>;
 
+export const RULED_OUT = {
+  text: (): string => WORDS.ruledOutCause,
+  fields: {
+    code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "The other cause." },
+    evidence: { list: (): typeof EVIDENCE_LINE => EVIDENCE_LINE, min: 1, text: "What excludes it." },
+  },
+} as const;
+export type RuledOut = ValueOf<typeof RULED_OUT>;
+
 export const NODE_FINDING = {
   text: "What is wrong with a node, and how that is known.",
   fields: {
@@ -55,7 +64,14 @@ export const NODE_FINDING = {
     proof: (): typeof PROOF => PROOF,
     remedy: { is: "words", text: "What mends it." },
   },
-  optional: { others: { list: "words", text: (): string => WORDS.others } },
+  optional: {
+    others: { list: "words", text: (): string => WORDS.others },
+    ruledOut: {
+      list: (): typeof RULED_OUT => RULED_OUT,
+      min: 1,
+      text: (): string => WORDS.ruledOut,
+    },
+  },
 } as const;
 export type NodeFinding = ValueOf<typeof NODE_FINDING>;
 
@@ -90,6 +106,15 @@ export type TwinChange =
   /** A remote endpoint has the address of a pod of the node. */
   | { readonly change: "remote-endpoint"; readonly address: Ip };
 
+/** Which traffic a finding is about: what else would break the same is a competing cause. */
+export type Subject =
+  | ({ readonly of: "front-end" } & TwinFrontEnd)
+  | { readonly of: "pod"; readonly address: Ip }
+  /** Connections of the pod of this address to outside of the cluster. */
+  | { readonly of: "outside"; readonly address: Ip }
+  /** Packets between this node and pods of the one with this range. */
+  | { readonly of: "range"; readonly range: string };
+
 /** What a check says; the engine adds node, remedy and proof. */
 export interface CheckFinding {
   readonly certainty: Certainty;
@@ -102,6 +127,8 @@ export interface CheckFinding {
   readonly code?: KnowledgeCode;
   /** Brings the fault to a twin of the node, for packets to prove what it breaks. */
   readonly twin?: TwinChange;
+  /** Which traffic it is about, where no change of a twin says so. */
+  readonly about?: Subject;
 }
 
 /** One question that is asked of each node. */

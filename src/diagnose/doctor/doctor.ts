@@ -14,9 +14,12 @@ import {
   type NodeCheck,
   type NodeFinding,
   type Proof,
+  type RuledOut,
   shows,
 } from "./check.ts";
 import { NODE_CHECKS } from "./checks/all-checks.ts";
+import { NodeBooks } from "./competing/node-books.ts";
+import { CausesOfNode, subjectOf } from "./competing/ruled-out.ts";
 import {
   type Evidence,
   type KindOfEvidence,
@@ -105,6 +108,10 @@ interface Claim {
   readonly found: CheckFinding;
 }
 
+function codeOf({ check, found }: Claim): KnowledgeCode {
+  return found.code ?? check.code;
+}
+
 /** Asks packets of one twin about all claims that can be brought to it; without any there is no twin. */
 async function proofsOf({ manifests }: ReadEvidence, claims: readonly Claim[]): Promise<readonly Proof[]> {
   const changes = claims.flatMap(({ found }) => found.twin ?? []);
@@ -172,7 +179,7 @@ function textIn(line: string, { texts, names, id }: LogFinding["error"]): string
 }
 
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */
-function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
+function* findingsOfLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
   for (const { file, findings } of node.logs)
     for (const { error, standing, firstLine, lastLine, line } of findings) {
       if (!origins.includes(error.origin) || error.certainty === "unknown" || standing === "wrapper")
@@ -196,6 +203,12 @@ function* ofLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator
         NO_TWIN,
       );
     }
+}
+
+/** With the causes that evidence excludes; of what may be harmless nobody asks what else it may be. */
+function withRuledOut(finding: NodeFinding, ruledOut: readonly RuledOut[]): NodeFinding {
+  const { certainty } = finding;
+  return certainty === "possible" || ruledOut.length === 0 ? finding : { ...finding, ruledOut };
 }
 
 /** Errors of configuration, as lint finds them. */
@@ -279,6 +292,7 @@ type NotMade = DoctorReport["checksNotMade"][number];
 /** What was asked of one node. */
 interface Examination {
   readonly claims: readonly Claim[];
+  readonly causes: CausesOfNode;
   readonly ofLogs: readonly NodeFinding[];
   readonly made: number;
   readonly notMade: readonly NotMade[];
@@ -313,7 +327,7 @@ function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
     for (const found of check.find(node, evidence.cluster))
       claims.push({ node: node.name, check, found: isLessSure ? lessSure(found) : found });
   }
-  const logged = LOG_QUESTIONS.flatMap(({ origins }) => [...ofLogs(node, origins)]);
+  const logged = LOG_QUESTIONS.flatMap(({ origins }) => [...findingsOfLogs(node, origins)]);
   if (node.logs.length === 0)
     for (const { id, who } of LOG_QUESTIONS) {
       const asks = `no log shows an error of ${who} with a known cause`;
@@ -321,7 +335,12 @@ function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
     }
   // A log alone, in which nothing is known, says nothing of the node.
   else if (made > 0) made += LOG_QUESTIONS.length;
-  return { claims, ofLogs: logged, made, notMade, apart };
+  const causes = new CausesOfNode(new NodeBooks(node, evidence.cluster), {
+    found: new Set<string>([...claims.map(codeOf), ...logged.map(({ code }) => code)]),
+    isApart: apart !== undefined,
+  });
+  const ofLogs = logged.map((each) => withRuledOut(each, causes.ruledOut(each.code, undefined)));
+  return { claims, causes, ofLogs, made, notMade, apart };
 }
 
 async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
@@ -333,11 +352,13 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
       examined.flatMap(({ claims }) => claims),
     )
   ).values();
-  const findings = examined.flatMap(({ claims, ofLogs: logged }) => [
-    ...claims.map(({ node, check, found }) =>
-      draft(node, byEntry(found.code ?? check.code), found, proofs.next().value ?? NO_TWIN),
-    ),
-    ...logged,
+  const findings = examined.flatMap(({ claims, causes, ofLogs }) => [
+    ...claims.map((claim) => {
+      const { node, found } = claim;
+      const finding = draft(node, byEntry(codeOf(claim)), found, proofs.next().value ?? NO_TWIN);
+      return withRuledOut(finding, causes.ruledOut(codeOf(claim), subjectOf(found)));
+    }),
+    ...ofLogs,
   ]);
   const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
   findings.push(...ofLint(evidence, only?.name ?? "the cluster"));

@@ -8,13 +8,23 @@ import { uriOf } from "../lint/report/format-sarif.ts";
 import type { Certainty, NodeFinding } from "./check.ts";
 import type { DoctorReport } from "./doctor.ts";
 
-function bodyOf({ message, evidence, breaks, proof, remedy, others = [] }: NodeFinding): readonly string[] {
+/** A line for each cause that is out: the code, and what excludes it. */
+function ruledOutLines({ ruledOut = [] }: NodeFinding): readonly string[] {
+  return ruledOut.map(
+    ({ code, evidence }) =>
+      `ruled out: ${code}: ${evidence.map(({ file, line, says }) => `${file}:${line}: ${says}`).join("; ")}`,
+  );
+}
+
+function bodyOf(finding: NodeFinding): readonly string[] {
+  const { message, evidence, breaks, proof, remedy, others = [] } = finding;
   return [
     `${message}.`,
     ...evidence.map(({ file, line, says }) => `${file}:${line}: ${says}`),
     ...(others.length === 0 ? [] : [`also: ${others.join(", ")}`]),
     `breaks: ${breaks}`,
     `${proof.isProved ? "proved" : "not proved"}: ${proof.says}`,
+    ...ruledOutLines(finding),
     remedy,
   ];
 }
@@ -133,6 +143,7 @@ function section(finding: NodeFinding, number: number): string {
     ...(others.length === 0 ? [] : [`- also: ${plain(others.join(", "))}`]),
     `- breaks: ${plain(breaks)}`,
     `- ${proof.isProved ? "proved" : "not proved"}: ${plain(proof.says)}`,
+    ...ruledOutLines(finding).map((each) => `- ${plain(each)}`),
     "",
     plain(remedy.split("\n\n")[0] ?? remedy),
   ].join("\n");

@@ -8,6 +8,7 @@ import type { TextStyle } from "../lint/report/format-text.ts";
 
 const INDENT = "    ";
 const OTHERS_SHOWN = 5;
+const RULED_OUT_SHOWN = 4;
 const FILES_SHOWN = 8;
 
 function certaintyWord({ certainty }: NodeFinding, style: TextStyle): string {
@@ -28,6 +29,17 @@ function shortRemedy(remedy: string): string {
   return (first?.kind === "paragraph" ? first.text : remedy).replace(/:$/u, ".");
 }
 
+/** The causes that are out, each with the line that excludes it; the others are counted. */
+function ruledOutLines({ ruledOut = [] }: NodeFinding, style: TextStyle): readonly string[] {
+  if (ruledOut.length === 0) return [];
+  const shown = ruledOut.slice(0, RULED_OUT_SHOWN).map(({ code, evidence }) => {
+    const [first] = evidence;
+    return first === undefined ? code : `${code} (${first.file}:${first.line})`;
+  });
+  const hidden = ruledOut.length - shown.length;
+  return labelled("ruled out", `${shown.join(", ")}${hidden > 0 ? ` and ${hidden} more` : ""}`, style);
+}
+
 /** @param number among those of a report; undefined for one alone. */
 export function formatFinding(finding: NodeFinding, number: number | undefined, style: TextStyle): string {
   const { code, node, message, evidence, breaks, proof, others = [], remedy } = finding;
@@ -42,6 +54,7 @@ export function formatFinding(finding: NodeFinding, number: number | undefined, 
       : labelled("also", `${shown}${hidden > 0 ? ` and ${hidden} more` : ""}`, style)),
     ...labelled("breaks", breaks, style),
     ...labelled(proof.isProved ? "proved" : "no proof", proof.says, style),
+    ...ruledOutLines(finding, style),
     ...labelled("mend", shortRemedy(remedy), style),
   ];
   return lines.join("\n");

@@ -26,7 +26,7 @@ const DEGRADED = 5;
 /** Endpoints that no pod has: kube-proxy's source address, the node's own on a network, what docker makes. */
 const NO_POD = /^(?:source-?vip|cbr0_ep|.{0,60}_ep|.{0,40}gateway.{0,20})$/iu;
 
-function stateOf({ document, v1 }: Pick<HnsRecord, "document" | "v1">): unknown {
+export function stateOf({ document, v1 }: Pick<HnsRecord, "document" | "v1">): unknown {
   return v1["State"] ?? document["State"];
 }
 
@@ -61,6 +61,11 @@ export function nameOfPod({ object: { metadata } }: KubeRecord<"Pod">): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
+/** The pod of an address, as what a finding is about. */
+function aboutPod([address]: readonly Ip[]): Pick<CheckFinding, "about"> {
+  return address === undefined ? {} : { about: { of: "pod", address } };
+}
+
 /** Pairs of endpoints of one network with one address. */
 function* pairs(endpoints: readonly EndpointRecord[]): Iterable<{
   readonly address: Ip;
@@ -92,7 +97,7 @@ function doubled(endpoints: readonly EndpointRecord[], areLocal: number): readon
             : WORDS.remoteShadowsLocal({ address: formatIp(address) }),
         evidence: pair.map((each) => ({ ...each.place, says: describe(each) })),
         breaks: `packets to ${formatIp(address)}`,
-        ...(areLocal === 1 ? { twin: { change: "remote-endpoint", address } as const } : {}),
+        ...(areLocal === 1 ? { twin: { change: "remote-endpoint", address } as const } : aboutPod([address])),
       },
     })),
   );
@@ -126,6 +131,7 @@ const SHADOWED: NodeCheck = {
                       { ...pod.place, says: `pod ${nameOfPod(pod)} runs on this node` },
                     ],
                     breaks: `all traffic of pod ${nameOfPod(pod)}`,
+                    ...aboutPod([address]),
                   },
                 } as const,
               ];
@@ -286,6 +292,7 @@ const DEGRADED_ENDPOINT: NodeCheck = {
             message: `the ${describe(each)} is degraded`,
             evidence: [{ ...each.place, says: "State 5: degraded" }],
             breaks: `packets to and from ${each.addresses.map(formatIp).join(", ")}`,
+            ...aboutPod(each.addresses),
           },
         })),
     ),
@@ -320,6 +327,7 @@ const OUTSIDE: NodeCheck = {
                 { ...network.place, says: `network ${network.name} has ${subnetsOf(network).join(", ")}` },
               ],
               breaks: `packets to ${formatIp(outside)} from other nodes`,
+              ...aboutPod([outside]),
             },
           } as const,
         ];

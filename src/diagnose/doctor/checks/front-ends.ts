@@ -107,7 +107,10 @@ export function frontEndsOf({ services, slices }: ClusterEvidence): readonly Fro
 }
 
 /** True where a load balancer may serve the front end: one whose ports are not shown may have any. */
-export function serves({ vips, ports }: LoadBalancerRecord, { vip, port, protocol }: FrontEnd): boolean {
+export function serves(
+  { vips, ports }: LoadBalancerRecord,
+  { vip, port, protocol }: Pick<FrontEnd, "vip" | "port" | "protocol">,
+): boolean {
   return (
     vips.includes(vip) &&
     (ports === undefined || ports.some((each) => each.external === port && each.protocol === protocol))

@@ -18,7 +18,7 @@ import { doctor } from "#data/words.js";
 const WORDS = doctor();
 
 /** The node's own adapters: what was asked in a pod has the pod's name. */
-function ownInterfaces({ node, host }: NodeEvidence): readonly Interface[] {
+export function ownInterfaces({ node, host }: NodeEvidence): readonly Interface[] {
   const name = node?.object.metadata.name.toLowerCase().split(".", 1)[0] ?? "";
   const hostname = node?.object.metadata.labels?.["kubernetes.io/hostname"]?.toLowerCase() ?? name;
   return host.interfaces.filter(
@@ -74,7 +74,7 @@ const ADDRESS: NodeCheck = {
   },
 };
 
-function isDefault({ prefix }: HostRoute): boolean {
+export function isDefault({ prefix }: HostRoute): boolean {
   return prefix.length === 0;
 }
 

@@ -1,7 +1,7 @@
 /** What load balancers of HNS say of themselves, without a Service beside them. */
 import { formatIp } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import { type EndpointRecord, type LoadBalancerRecord, isCut } from "../evidence.ts";
 import { DNS_PORT, PROTOCOLS, placeText } from "./front-ends.ts";
 import { doctor } from "#data/words.js";
@@ -52,6 +52,12 @@ export function byId(endpoints: readonly EndpointRecord[]): ReadonlyMap<string, 
   return new Map(endpoints.map((each) => [each.id.toLowerCase(), each]));
 }
 
+/** The first address and port of a load balancer, as what a finding is about. */
+function aboutFrontEnd({ vips: [vip], ports: [port] = [] }: LoadBalancerRecord): Pick<CheckFinding, "about"> {
+  if (vip === undefined || port === undefined) return {};
+  return { about: { of: "front-end", vip, port: port.external, protocol: port.protocol } };
+}
+
 const UNKNOWN: NodeCheck = {
   id: "back-ends-exist",
   code: "load-balancer-back-end-unknown",
@@ -83,6 +89,7 @@ const UNKNOWN: NodeCheck = {
             })),
           ],
           breaks: "connections that the load balancer sends there",
+          ...aboutFrontEnd(one),
         },
       })),
     );
@@ -114,6 +121,7 @@ const DOUBLED: NodeCheck = {
                   says: `load balancer ${id} has ${at}`,
                 })),
                 breaks: WORDS.breaksDoubled({ at }),
+                about: { of: "front-end", vip, port: external, protocol },
               },
             });
         }
@@ -137,6 +145,7 @@ const WITHOUT_BACK_ENDS: NodeCheck = {
             message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
             evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
             breaks: "connections to its addresses",
+            ...aboutFrontEnd(one),
           },
         })),
     ),
@@ -161,6 +170,7 @@ const DEGRADED: NodeCheck = {
             message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
             evidence: [{ ...one.place, says: `load balancer ${one.id} has State 4` }],
             breaks: "connections to its addresses",
+            ...aboutFrontEnd(one),
           },
         })),
     ),

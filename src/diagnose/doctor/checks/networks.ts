@@ -19,9 +19,9 @@ import { doctor } from "#data/words.js";
 const WORDS = doctor();
 
 const LINK_LOCAL = /^169\.254\./u;
-const VFP_EXTENSION = /VFP/u;
+export const VFP_EXTENSION: RegExp = /VFP/u;
 /** Types whose pods depend on VFP; WinNAT does not, and a transparent network does only where it has policies. */
-const NEEDS_VFP: ReadonlySet<string> = new Set(["overlay", "l2bridge", "l2tunnel"]);
+export const NEEDS_VFP: ReadonlySet<string> = new Set(["overlay", "l2bridge", "l2tunnel"]);
 /** Types over an adapter of the machine. */
 const OVER_ADAPTER: ReadonlySet<string> = new Set([...NEEDS_VFP, "transparent"]);
 /** The network that installers make so that the switch exists before the first pod. */
@@ -91,7 +91,7 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
   },
 };
 
-function extensionsOf({
+export function extensionsOf({
   document,
   v1,
 }: HnsRecord): readonly { readonly name: string; readonly isEnabled: unknown }[] {

@@ -22,7 +22,7 @@ const DNS_PORT = 53;
 const OPEN = /[${<%]|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/u;
 
 /** An option of kube-proxy, from its flags or from its file. */
-function optionOf({ value }: ConfigurationRecord, flag: string, field: string): string {
+export function optionOf({ value }: ConfigurationRecord, flag: string, field: string): string {
   const text = fieldsOf(value["flags"])[flag] ?? fieldsOf(value["winkernel"])[field];
   const plain = typeof text === "string" || typeof text === "boolean" ? `${text}` : "";
   return OPEN.test(plain) ? "" : plain.trim();

@@ -87,7 +87,7 @@ const MISSING: NodeCheck = {
 };
 
 /** Addresses of a load balancer's back ends; undefined where one of them is not in the dump. */
-function addressesOf(
+export function addressesOf(
   { backEnds }: LoadBalancerRecord,
   endpoints: ReadonlyMap<string, EndpointRecord>,
 ): readonly Ip[] | undefined {
@@ -186,6 +186,7 @@ const PORT_DIFFERS: NodeCheck = {
                 shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
               ],
               breaks: `connections to ${at}`,
+              about: { of: "front-end", vip: each.vip, port: each.port, protocol: each.protocol },
             },
           },
         ];

@@ -97,7 +97,7 @@ const VERSION: NodeCheck = {
 };
 
 /** What networkhealth.ps1 calls too many (https://github.com/microsoft/SDN). */
-const THREADS_MAX = 200;
+export const THREADS_MAX = 200;
 const BLOCKS_MIN = 10;
 
 const THREADS: NodeCheck = {

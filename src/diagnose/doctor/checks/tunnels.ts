@@ -23,7 +23,7 @@ import { doctor } from "#data/words.js";
 const WORDS = doctor();
 
 /** What flannel writes onto a Node. */
-interface Lease {
+export interface Lease {
   readonly node: KubeRecord<"Node">;
   readonly vni: number | undefined;
   readonly mac: string;
@@ -31,7 +31,7 @@ interface Lease {
   readonly range: string;
 }
 
-function leaseOf(node: KubeRecord<"Node">): Lease | undefined {
+export function leaseOf(node: KubeRecord<"Node">): Lease | undefined {
   const { metadata, spec } = node.object;
   const annotations = metadata.annotations ?? {};
   const data = annotations["flannel.alpha.coreos.com/backend-data"];
@@ -50,13 +50,13 @@ function leaseOf(node: KubeRecord<"Node">): Lease | undefined {
 }
 
 /** Routes to other nodes of an overlay network, by their ranges. */
-function routesOf(network: HnsRecord): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
+export function routesOf(network: HnsRecord): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
   return new Map(
     policiesOf(network, "RemoteSubnetRoute").map((each) => [textOf(each["DestinationPrefix"]), each]),
   );
 }
 
-function isReady({ object }: KubeRecord<"Node">): boolean {
+export function isReady({ object }: KubeRecord<"Node">): boolean {
   return (
     object.status?.conditions?.some(({ type, status }) => type === "Ready" && status !== "True") !== true
   );
@@ -116,7 +116,7 @@ const ROUTES: NodeCheck = {
   },
 };
 
-function differences(route: Readonly<Record<string, unknown>>, peer: Lease): readonly string[] {
+export function differences(route: Readonly<Record<string, unknown>>, peer: Lease): readonly string[] {
   const mac = parseMac(textOf(route["DistributedRouterMacAddress"]));
   const wanted = parseMac(peer.mac);
   const address = parseIp(textOf(route["ProviderAddress"]));
@@ -199,6 +199,7 @@ const IDENTIFIERS: NodeCheck = {
             says: `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`,
           })),
           breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
+          about: { of: "range", range: other.range },
         },
       })),
     );

@@ -1,6 +1,14 @@
 /** Windows itself: its services, the ports that it keeps, and the rules of its switch. */
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type CheckFinding, type Found, type NodeCheck, type TwinChange, shows, together } from "../check.ts";
+import {
+  type CheckFinding,
+  type Found,
+  type NodeCheck,
+  type TwinChange,
+  type TwinFrontEnd,
+  shows,
+  together,
+} from "../check.ts";
 import {
   type ClusterEvidence,
   type LoadBalancerRecord,
@@ -114,10 +122,10 @@ const EXCLUDED: NodeCheck = {
 /** A load balancer without DSR and a port pool take so many ports at once (dataplane.md §3.5). */
 const BLOCK = 64;
 /** Fewer free blocks are few: what startNetworkDiagnostics.ps1 warns below (https://github.com/microsoft/wcnscripts). */
-const BLOCKS_MIN = 10;
+export const BLOCKS_MIN = 10;
 
 /** Blocks of the dynamic range that no excluded range touches. */
-function freeBlocks(first: number, count: number, excluded: readonly ExcludedPorts[]): number {
+export function freeBlocks(first: number, count: number, excluded: readonly ExcludedPorts[]): number {
   const taken = new Set<number>();
   for (const range of excluded)
     for (let port = Math.max(range.first, first); port <= Math.min(range.last, first + count - 1); port++)
@@ -155,7 +163,7 @@ const BLOCKS: NodeCheck = {
     ),
 };
 
-function rulesOf({ port }: RuleListing): readonly ReadRule[] {
+export function rulesOf({ port }: RuleListing): readonly ReadRule[] {
   return port.layers.flatMap(({ groups }) => groups.flatMap(({ rules }) => rules));
 }
 
@@ -207,7 +215,7 @@ function frontEndIn(text: string): string | undefined {
   return at < 0 ? undefined : `${parts[at] ?? ""} ${parts[at + 1] ?? ""} ${parts[at + 3] ?? ""}`;
 }
 
-function frontEndOf({ id, name }: ReadRule): string | undefined {
+export function frontEndOfRule({ id, name }: ReadRule): string | undefined {
   return frontEndIn(id) ?? frontEndIn(name);
 }
 
@@ -217,12 +225,22 @@ function frontEndsOf({ vips, ports = [] }: LoadBalancerRecord): readonly string[
   );
 }
 
+/** Address, port and protocol of what a rule is told by. */
+function frontEndFrom(text: string): TwinFrontEnd | undefined {
+  const [address = "", port, protocol] = text.split(" ");
+  const vip = parseIp(address);
+  return vip === undefined ? undefined : { vip, port: Number(port), protocol: Number(protocol) };
+}
+
 /** A pod whose port lacks the rules of a front end is one without the load balancer. */
-function withoutRules(frontEnd: string, from: Ip): TwinChange | undefined {
-  const [text = "", port, protocol] = frontEnd.split(" ");
-  const vip = parseIp(text);
-  if (vip === undefined) return undefined;
-  return { change: "remove-load-balancer", vip, port: Number(port), protocol: Number(protocol), from };
+function withoutRules(text: string, from: Ip): TwinChange | undefined {
+  const frontEnd = frontEndFrom(text);
+  return frontEnd === undefined ? undefined : { change: "remove-load-balancer", ...frontEnd, from };
+}
+
+function aboutFrontEnd(text: string): Pick<CheckFinding, "about"> {
+  const frontEnd = frontEndFrom(text);
+  return frontEnd === undefined ? {} : { about: { of: "front-end", ...frontEnd } };
 }
 
 /** A change of the twin for the first address of an endpoint. */
@@ -243,7 +261,7 @@ const DSR_RULES: NodeCheck = {
   find(node) {
     const found: Found[] = [];
     for (const { endpoint, listing } of node.listed) {
-      const has = new Set(rulesOf(listing).map(frontEndOf));
+      const has = new Set(rulesOf(listing).map(frontEndOfRule));
       // A port without any is one that the listing does not show these layers of.
       if (![...has].some((each) => each !== undefined)) continue;
       for (const one of node.loadBalancers.filter(({ isDsr }) => isDsr))
@@ -280,7 +298,7 @@ const STALE_RULES: NodeCheck = {
     return together(
       node.listed.flatMap(({ endpoint, listing }) =>
         rulesOf(listing).flatMap((rule) => {
-          const frontEnd = frontEndOf(rule);
+          const frontEnd = frontEndOfRule(rule);
           if (frontEnd === undefined || known.has(frontEnd)) return [];
           const at = frontEnd.split(" ").slice(0, 2).join(":");
           return [
@@ -297,6 +315,7 @@ const STALE_RULES: NodeCheck = {
                   })),
                 ],
                 breaks: `connections of that pod to ${at}`,
+                ...aboutFrontEnd(frontEnd),
               },
             } as const,
           ];
@@ -316,7 +335,7 @@ const DOUBLED_RULES: NodeCheck = {
       node.listed.flatMap(({ endpoint, listing }) =>
         listing.port.layers.flatMap(({ groups }) =>
           groups.flatMap(({ rules }) => {
-            const [twice] = [...Map.groupBy(rules, frontEndOf)].flatMap(([frontEnd, found]) =>
+            const [twice] = [...Map.groupBy(rules, frontEndOfRule)].flatMap(([frontEnd, found]) =>
               frontEnd === undefined || found.length < 2 ? [] : [{ frontEnd, found }],
             );
             if (twice === undefined) return [];
@@ -333,6 +352,7 @@ const DOUBLED_RULES: NodeCheck = {
                     says: id === "" ? name : id,
                   })),
                   breaks: WORDS.breaksDoubled({ at }),
+                  ...aboutFrontEnd(twice.frontEnd),
                 },
               } as const,
             ];
@@ -350,7 +370,7 @@ const DNS_RULES: NodeCheck = {
   wholly: ["rules"],
   find({ listed }) {
     const ports = listed
-      .map((each) => ({ ...each, has: new Set(rulesOf(each.listing).map(frontEndOf)) }))
+      .map((each) => ({ ...each, has: new Set(rulesOf(each.listing).map(frontEndOfRule)) }))
       .filter(({ has }) => [...has].some((each) => each !== undefined));
     const dns = new Set(
       ports.flatMap(({ has }) => [...has].filter((each) => / 53 (?:6|17)$/u.test(each ?? ""))),
