@@ -579,6 +579,10 @@ export interface CommandLine {
   readonly capturePlace: string;
   readonly captureFile: string;
   readonly topDescription: string;
+  readonly ovnkubeDescription: string;
+  readonly ovnkubeNetworkId: string;
+  readonly ovnkubeSocket: string;
+  readonly ovnkubeNodeMissing: string;
 }
 export function commandLine(): CommandLine;
 
@@ -1585,6 +1589,10 @@ export interface Plugins {
   readonly removeNewEndpointFailed: Template<"endpointName" | "netns">;
   readonly apiVersionUnsupported: Template<"apiVersion">;
   readonly cniServerOtherPod: Template<"uid" | "known">;
+  readonly cniServerNoNetwork: Template<"gateway">;
+  readonly cniServerManyNetworks: Template<"gateway">;
+  readonly cniServerEndpointGone: Template<"id" | "netns">;
+  readonly cniServerAway: Template<"error" | "path">;
 }
 export function plugins(): Plugins;
 

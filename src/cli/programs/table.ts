@@ -92,6 +92,12 @@ const OTHER_PLUGINS: readonly Program[] = [
     start: async () => (await import("../cni-plugins/open-host-local.ts")).startHostLocal(),
   },
   {
+    name: "ovn-k8s-cni-overlay",
+    kind: "CNI plugin",
+    about: "hands calls on to ovnkube of this node",
+    start: async () => (await import("../cni-plugins/open-ovn-overlay.ts")).startOvnOverlay(),
+  },
+  {
     name: "mullion-netns",
     kind: "CNI plugin",
     about: "gives plugins a namespace of HNS for a path of Linux",
@@ -111,6 +117,12 @@ const DAEMONS: readonly Program[] = [
     kind: "daemon",
     about: "programs Services into HNS, as load balancers",
     start: async () => (await import("../kube-proxy/start.ts")).startKubeProxy(),
+  },
+  {
+    name: "ovnkube",
+    kind: "daemon",
+    about: "OVN-Kubernetes on a node: serves ovn-k8s-cni-overlay",
+    start: async () => (await import("../ovnkube/start.ts")).startOvnkube(),
   },
 ];
 

@@ -1,6 +1,7 @@
 /** ovn-kubernetes' part on a Windows node: the plugin, its server, and the ports that it has made. */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { type PodNetworks, PodNetworkRefused } from "#programs/ovn/kube/pod-networks.ts";
+import { answerCniRequest, ovnPluginFields } from "#programs/ovn/node/cni-requests.ts";
 import { OvnK8sCniOverlay } from "#programs/ovn/node/cni-plugin.ts";
 import { type AnnotatedPod, type BridgePort, OvnCniServer } from "#programs/ovn/node/cni-server.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
@@ -23,10 +24,10 @@ export class OvnNodeParts {
   constructor(client: HcnClient, network: string, node: ClusterNode, networks: PodNetworks) {
     this.node = node;
     this.networks = networks;
-    this.server = new OvnCniServer(client, network, (namespace, name) =>
+    this.server = new OvnCniServer(client, { name: network }, (namespace, name) =>
       this.pods.get(`${namespace}/${name}`),
     );
-    this.plugin = new OvnK8sCniOverlay(this.server, node.spec);
+    this.plugin = new OvnK8sCniOverlay((body) => answerCniRequest(this.server, body), node.spec);
   }
 
   /** The controller writes the pod's annotation when the pod has a node. @throws CniError when no address is left */
@@ -53,18 +54,5 @@ export class OvnNodeParts {
 
 /** As ovn-kubernetes writes `10-ovn-kubernetes.conf`. */
 export function ovnConfigurationList(): JsonObject {
-  return {
-    cniVersion: "0.4.0",
-    name: "ovn-kubernetes",
-    plugins: [
-      {
-        type: "ovn-k8s-cni-overlay",
-        ipam: {},
-        dns: {},
-        capabilities: { dns: true },
-        logFile: "/var/log/ovn-kubernetes/ovn-k8s-cni-overlay.log",
-        logLevel: "4",
-      },
-    ],
-  };
+  return { cniVersion: "0.4.0", name: "ovn-kubernetes", plugins: [ovnPluginFields("ovn-k8s-cni-overlay")] };
 }

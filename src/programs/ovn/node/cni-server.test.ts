@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { FakeHcnClient } from "#test/support/hns/fake-hcn-client.ts";
+import { answerCniRequest } from "./cni-requests.ts";
 import { OvnK8sCniOverlay } from "./cni-plugin.ts";
 import { type AnnotatedPod, OvnCniServer } from "./cni-server.ts";
 
@@ -23,8 +24,10 @@ function node(networks: object | string | null = NETWORKS) {
   const textOf = (value: object | string | null): string | undefined =>
     typeof value === "string" ? value : value === null ? undefined : JSON.stringify({ default: value });
   const pods = new Map<string, AnnotatedPod>([["default/web", { uid: "u1", networks: textOf(networks) }]]);
-  const server = new OvnCniServer(client, "OVN", (namespace, name) => pods.get(`${namespace}/${name}`));
-  const plugin = new OvnK8sCniOverlay(server, { compat: "hardened" });
+  const server = new OvnCniServer(client, { name: "OVN" }, (namespace, name) =>
+    pods.get(`${namespace}/${name}`),
+  );
+  const plugin = new OvnK8sCniOverlay((body) => answerCniRequest(server, body), { compat: "hardened" });
   const add = async (uid = "u1") =>
     runWithTexts(plugin, {
       stdin: CONFIGURATION,
