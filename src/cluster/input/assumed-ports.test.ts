@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { readInput } from "./read-input.ts";
 
-function assumedOf(servicePort: string, containerPorts: string): readonly string[] {
+function assumedOf(servicePort: string, containerPorts: string, more = ""): readonly string[] {
   const text = `apiVersion: v1
 kind: Service
 metadata: { name: web }
@@ -15,7 +15,7 @@ spec:
   selector: { matchLabels: { app: web } }
   template:
     metadata: { labels: { app: web } }
-    spec: { containers: [{ name: web, image: i, ports: [${containerPorts}] }] }
+    spec: { containers: [{ name: web, image: i, ports: [${containerPorts}] }]${more} }
 `;
   const read = readInput([{ name: "web.yaml", text }]);
   if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join());
@@ -54,4 +54,12 @@ it.each<readonly [what: string, servicePort: string, containerPorts: string, por
 ])("%s", (_, servicePort, containerPorts, ports) => {
   const said = `no container declares a port to which a Service leads, and something is taken to listen there: ${ports}`;
   expect(assumedOf(servicePort, containerPorts)).toEqual(ports === undefined ? [] : [said]);
+});
+
+it("a port of a sidecar is declared", () => {
+  const sidecar = (policy: string): string =>
+    `, initContainers: [{ name: p, image: i, ${policy} ports: [{ containerPort: 9000 }] }]`;
+  const [port, declared] = ["{ port: 80, targetPort: 9000 }", "{ containerPort: 8080 }"];
+  expect(assumedOf(port, declared, sidecar("restartPolicy: Always,"))).toEqual([]);
+  expect(assumedOf(port, declared, sidecar(""))).toHaveLength(1);
 });

@@ -4,6 +4,7 @@
  */
 import type { PodSpec, Service } from "#contracts/kubernetes/objects.ts";
 import { type Labels, matchesLabels } from "#contracts/kubernetes/labels.ts";
+import { lastingContainers } from "#contracts/kubernetes/pod.ts";
 import { clusterInput } from "#data/words.js";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 
@@ -38,7 +39,7 @@ function templateOf({ object }: LoadedObject): PodTemplate | undefined {
 }
 
 function declaredIn({ spec }: PodTemplate): readonly string[] {
-  const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+  const ports = lastingContainers(spec).flatMap((container) => container.ports ?? []);
   return ports.map(({ protocol, containerPort }) => `${protocolOf(protocol)} ${containerPort}`);
 }
 

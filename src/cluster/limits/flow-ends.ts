@@ -1,6 +1,7 @@
 /** The ends of flows as limits look at them: who is meant by a reference, and who may answer at an address and port. */
 import type { PolicyPod } from "#contracts/kubernetes/network-policy.ts";
 import type { EndpointSlice, Namespace, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { lastingContainers } from "#contracts/kubernetes/pod.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
@@ -43,7 +44,7 @@ function labelsByNamespace(namespaces: readonly Namespace[]): ReadonlyMap<string
 }
 
 function portsOf({ spec }: Pod): PolicyPod["ports"] {
-  return (spec?.containers ?? []).flatMap(({ ports = [] }) =>
+  return lastingContainers(spec).flatMap(({ ports = [] }) =>
     ports.map(({ name, protocol = "TCP", containerPort }) => ({ name, protocol, port: containerPort })),
   );
 }

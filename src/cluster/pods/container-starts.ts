@@ -1,10 +1,12 @@
 /** Whether the containers of a pod start on its node, as far as their images' names tell, and what the kubelet reports. */
 import { imagePlatform } from "#contracts/kubernetes/container-image.ts";
 import {
+  type Container,
   type ContainerStatus,
   conditionOf,
   faultOfContainer,
   isHostProcess,
+  isSidecar,
 } from "#contracts/kubernetes/pod.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import type { PodStatusChange } from "#control-plane/memory/pod-status.ts";
@@ -26,8 +28,6 @@ export interface ContainerObstacle {
   readonly reason: string;
   readonly message: string;
 }
-
-type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /** What is wrong with an image on a node; undefined when it runs, or its name does not say. */
 function faultOfImage(
@@ -93,7 +93,7 @@ export function obstaclesOf(pod: Pod, node: NodeSpec): readonly ContainerObstacl
 /** The containers that run: those that nothing keeps from it, and the sidecars among the first ones. */
 export function runningContainers(pod: Pod, obstacles: readonly ContainerObstacle[]): readonly string[] {
   const { spec, status } = pod;
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const sidecars = (spec?.initContainers ?? []).filter(isSidecar);
   const isInitialized = !obstacles.some(({ isInit }) => isInit);
   const told = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
   const stopped = new Set([
@@ -173,8 +173,9 @@ export function startedStatus(
       return toldOfInit.get(container.name) ?? statusOf(container, waiting("PodInitializing"));
     const done = toldOfInit.get(container.name);
     // One that restarts runs beside the others.
-    const isSidecar = container.restartPolicy === "Always";
-    const state = isSidecar ? { running: {} } : { terminated: { exitCode: 0, reason: "Completed" } };
+    const state = isSidecar(container)
+      ? { running: {} }
+      : { terminated: { exitCode: 0, reason: "Completed" } };
     return done?.ready === true ? done : { ...statusOf(container, state), ready: true };
   });
   // kubelet's getPhase: a container that has never run keeps the pod pending.

@@ -3,7 +3,9 @@ import type { JsonObject } from "#core/base/json.ts";
 import {
   isHostNetwork,
   isHostProcess,
+  isSidecar,
   isWithoutProcess,
+  lastingContainers,
   podAddresses,
   stoppedContainers,
 } from "#contracts/kubernetes/pod.ts";
@@ -54,17 +56,18 @@ export function networkOf(pod: Pod, os: NodeOs): FilePodSpec["network"] {
   return isHostNetwork(pod) ? "host" : "pod";
 }
 
+/** A sidecar's port is open as another's; the kubelet maps host ports of `containers` alone (`generatePodSandboxConfig`). */
 function declaredPorts(
   pod: Pod,
   counts: (container: string) => boolean = () => true,
 ): readonly PodPortSpec[] {
   const ports: PodPortSpec[] = [];
-  for (const container of pod.spec?.containers ?? []) {
+  for (const container of lastingContainers(pod.spec)) {
     if (!counts(container.name)) continue;
     for (const { containerPort, protocol = "TCP", hostPort } of container.ports ?? []) {
       if (protocol !== "TCP" && protocol !== "UDP") continue;
       if (ports.some((other) => other.port === containerPort && other.protocol === protocol)) continue;
-      ports.push({ port: containerPort, protocol, hostPort });
+      ports.push({ port: containerPort, protocol, hostPort: isSidecar(container) ? undefined : hostPort });
     }
   }
   return ports;

@@ -342,6 +342,26 @@ ${pod("far", "nodeSelector: { kubernetes.io/os: windows }")}`,
     expect(heard).toEqual(["created Pod/bare", "host-network-unsupported", "deleted Pod/bare"]);
   });
 
+  // An init container that restarts always runs as long as its pod (KEP-753).
+  it("a Service finds the port of a sidecar by its name, and the port of one that ends by none", async () => {
+    const world = await start();
+    const init = (policy: string): string =>
+      `nodeName: win-1, initContainers: [{ name: proxy, image: proxy, ${policy} ports: [{ name: http, containerPort: 9000 }] }]`;
+    const front = (name: string): string =>
+      service(name, `selector: { app: ${name} }, ports: [{ port: 80, targetPort: http }]`);
+    await apply(
+      world,
+      pod("stays", init("restartPolicy: Always,")) + front("stays") + pod("ends", init("")) + front("ends"),
+    );
+    const portsOf = (name: string): unknown =>
+      world.session.cluster.objects.EndpointSlice.filter(
+        ({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === name,
+      ).map(({ ports }) => ports?.map(({ port }) => port) ?? []);
+    expect([portsOf("stays"), portsOf("ends")]).toEqual([[[9000]], [[]]]);
+    expect(ask(world, "node/linux-1", "pod/default/stays", { port: 9000 })).toBe("stays saw 10.0.0.21");
+    expect(ask(world, "node/linux-1", "pod/default/ends", { port: 9000 })).toBe("refused");
+  });
+
   it("two pods of the node's network want one port: the second gets it when the first is gone", async () => {
     const world = await start();
     const host = (name: string): string => pod(name, "hostNetwork: true, nodeName: linux-1");

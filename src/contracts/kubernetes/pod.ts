@@ -3,6 +3,18 @@ import type { Pod, PodSpec } from "./objects.ts";
 
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
+export type Container = PodSpec["containers"][number];
+
+/** An init container that goes on running beside the others (KEP-753). */
+export function isSidecar(container: Container | undefined): boolean {
+  return container?.restartPolicy === "Always";
+}
+
+/** The containers that run as long as their pod: what they declare counts for it. */
+export function lastingContainers(spec: PodSpec | undefined): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)];
+}
+
 /** Whether a pod's containers run as processes of the Windows host (KEP-1981): in the host compartment. */
 export function isHostProcess(pod: { readonly spec?: PodSpec }): boolean {
   const spec = pod.spec;
@@ -51,14 +63,14 @@ export function faultOfContainer({
 
 /** The containers that do not run, by name: no program of theirs listens or sends. */
 export function stoppedContainers({ status }: Pod): ReadonlySet<string> {
-  const statuses = status?.containerStatuses ?? [];
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
   return new Set(statuses.flatMap((each) => (faultOfContainer(each) === undefined ? [] : [each.name])));
 }
 
 /** True when none of the pod's containers runs: it may have an address, and nothing that answers there. */
 export function isWithoutProcess(pod: Pod): boolean {
   const stopped = stoppedContainers(pod);
-  const containers = pod.spec?.containers ?? [];
+  const containers = lastingContainers(pod.spec);
   return containers.length > 0 && containers.every(({ name }) => stopped.has(name));
 }
 

@@ -8,7 +8,13 @@ import { randomSuffix } from "../memory/admission/names.ts";
 import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type ServiceSpec, isHeadless } from "../memory/services/service-defaults.ts";
-import { isFinished, isReady, isTerminating, podAddresses } from "#contracts/kubernetes/pod.ts";
+import {
+  isFinished,
+  isReady,
+  isTerminating,
+  lastingContainers,
+  podAddresses,
+} from "#contracts/kubernetes/pod.ts";
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import { type WantedChanges, NO_CHANGES } from "./changes.ts";
 
@@ -22,12 +28,12 @@ const ENDPOINTS_MAX = 100;
 export type Endpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 export type SlicePort = NonNullable<EndpointSlice["ports"]>[number];
 
-/** The number of a Service's target port in a pod; undefined when the pod has no port of that name. */
+/** The number of a Service's target port in a pod (k8s.io/endpointslice, `FindPort`); undefined when the pod has no port of that name. */
 export function resolveTargetPort(port: ServicePort, pod: Pod): number | undefined {
   const target = port.targetPort ?? port.port;
   if (typeof target === "number") return target === 0 ? port.port : target;
   const protocol = port.protocol ?? "TCP";
-  for (const container of pod.spec?.containers ?? []) {
+  for (const container of lastingContainers(pod.spec)) {
     for (const candidate of container.ports ?? []) {
       if (candidate.name === target && (candidate.protocol ?? "TCP") === protocol)
         return candidate.containerPort;

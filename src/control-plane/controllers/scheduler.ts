@@ -4,6 +4,7 @@
  * the pod prefers most, then the one with fewest pods, then the first in order: the same one each time.
  */
 import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
+import { lastingContainers } from "#contracts/kubernetes/pod.ts";
 import { canonicalJson } from "#core/base/json.ts";
 import { type Taint, matchesNode, nodeNameField, preferenceFor, toleratesTaint } from "./node-fit.ts";
 
@@ -16,9 +17,9 @@ const UNSCHEDULABLE: Taint = Object.freeze({
 
 type HostPort = { readonly protocol: string; readonly ip: string; readonly port: number };
 
-/** The host ports of a pod; `0.0.0.0` stands for every address of the node. */
+/** The host ports of a pod (`GetHostPorts` of Kubernetes' scheduler); `0.0.0.0` stands for every address of the node. */
 export function hostPortsOf(spec: PodSpec | undefined): readonly HostPort[] {
-  return (spec?.containers ?? []).flatMap(({ ports }) =>
+  return lastingContainers(spec).flatMap(({ ports }) =>
     (ports ?? [])
       .filter(({ hostPort }) => (hostPort ?? 0) !== 0)
       .map(({ hostPort, hostIP, protocol }) => ({

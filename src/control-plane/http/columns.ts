@@ -26,7 +26,7 @@ import type {
   Service,
   StatefulSet,
 } from "#contracts/kubernetes/objects.ts";
-import { type ContainerStatus, isFinished } from "#contracts/kubernetes/pod.ts";
+import { type ContainerStatus, isFinished, isSidecar } from "#contracts/kubernetes/pod.ts";
 
 /** When a column is shown: `wide` with `-o wide` only. */
 export type ColumnWidth = "always" | "wide" | "never";
@@ -129,13 +129,6 @@ function containers<T>(
       cell: (object) => joined((specOf(object)?.containers ?? []).map(({ image }) => image ?? "")),
     },
   ];
-}
-
-type Container = NonNullable<Pod["spec"]>["containers"][number];
-
-/** An init container that goes on running beside the others. */
-function isSidecar(container: Container | undefined): boolean {
-  return container?.restartPolicy === "Always";
 }
 
 /** Why a container ended, as kubectl says it. */

@@ -170,6 +170,15 @@ describe("a pod's node", () => {
     );
   });
 
+  // `GetHostPorts` of Kubernetes' scheduler.
+  it("a host port of a sidecar is taken, that of an init container that ends is not", () => {
+    const one = (name: string, policy: string) =>
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: i}], ` +
+      `initContainers: [{name: p, image: i, ${policy}ports: [{containerPort: 80, hostPort: 8080}]}]}\n---\n`;
+    const all = `${windowsNode("win-1")}\n${one("a", "restartPolicy: Always, ")}${one("b", "restartPolicy: Always, ")}${one("c", "")}`;
+    expect(nodesOf(start(all))).toEqual(["win-1", "-", "win-1"]);
+  });
+
   it("the port of a container on the host's network is a port of the host", () => {
     const spec = (name: string) =>
       `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {hostNetwork: true, containers: [{name: c, image: i, ports: [{containerPort: 80}]}]}\n---\n`;
