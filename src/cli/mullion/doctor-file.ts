@@ -37,6 +37,21 @@ const TIME_OUT = "dns-request-timed-out";
 
 const SCRIPT = /\.(?:ps1|psm1|psd1|cmd|bat|sh)$/iu;
 
+/** Told of a file that is longer than the memory how many bytes of it were read. */
+export type OnBytes = (path: string, bytes: number) => void;
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    onBytes(bytes);
+    yield chunk;
+  }
+}
+
 /** Reads files one after the other. */
 export class Collector {
   private readings: FileReading[] = [];
@@ -44,9 +59,11 @@ export class Collector {
   private left: Left[] = [];
   private signatures: Signatures | undefined;
   private readonly terminal: Terminal;
+  private readonly onBytes: OnBytes;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Terminal, onBytes: OnBytes) {
     this.terminal = terminal;
+    this.onBytes = onBytes;
   }
 
   /** What was read since this was asked last. */
@@ -116,7 +133,11 @@ export class Collector {
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;
-      if (code === "EFBIG") await this.scan(name, this.terminal.readStream(path));
+      if (code === "EFBIG")
+        await this.scan(
+          name,
+          counted(this.terminal.readStream(path), (bytes) => this.onBytes(path, bytes)),
+        );
       else if (!isNamed) this.leave(name, describeSystemError(error));
       else
         throw new Failure(

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Worker, parentPort } from "node:worker_threads";
 import { FileReading } from "#diagnose/doctor/read-evidence.ts";
 import { packageRoot } from "../installation.ts";
-import { type Collected, Collector } from "./doctor-file.ts";
+import { type Collected, Collector, type OnBytes } from "./doctor-file.ts";
 import { Failure } from "./failure.ts";
 import { processTerminal } from "./process-terminal.ts";
 import type { Terminal } from "./terminal.ts";
@@ -30,6 +30,20 @@ type Answer =
   | { readonly index: number; readonly collected: Collected }
   | { readonly index: number; readonly failure: Pick<Failure, "code" | "message" | "advice"> };
 
+/** How far a thread is with a long file. */
+interface Progress {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** A thread tells of a long file each time that it has read so much more of it. */
+const BYTES_TOLD = 33_554_432;
+
+interface Listener {
+  readonly onRead: (path: string, done: number) => void;
+  readonly onBytes: OnBytes;
+}
+
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
@@ -49,8 +63,14 @@ export function threadsFor(
 
 /** The life of a thread: it reads what it is told to, one file after the other. */
 export function serveReading(): void {
-  const collector = new Collector(processTerminal());
-  const answer = (given: Answer): void => parentPort?.postMessage(given, []);
+  let toldAt = 0;
+  const collector = new Collector(processTerminal(), (path, bytes) => {
+    if (bytes < toldAt) toldAt = 0;
+    if (bytes - toldAt < BYTES_TOLD) return;
+    toldAt = bytes;
+    answer({ path, bytes });
+  });
+  const answer = (given: Answer | Progress): void => parentPort?.postMessage(given, []);
   parentPort?.on("message", ({ index, path, isNamed }: Order) => {
     void collector.read(path, isNamed).then(
       () => answer({ index, collected: collector.drain() }),
@@ -68,7 +88,7 @@ function readNext(
   worker: Worker,
   queue: Order[],
   answers: Answer[],
-  onRead: (answer: Answer) => void,
+  { onRead, onBytes }: { readonly onRead: (answer: Answer) => void; readonly onBytes: OnBytes },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const next = (): void => {
@@ -76,7 +96,11 @@ function readNext(
       if (order === undefined) resolve();
       else worker.postMessage(order, []);
     };
-    worker.on("message", (answer: Answer) => {
+    worker.on("message", (answer: Answer | Progress) => {
+      if ("bytes" in answer) {
+        onBytes(answer.path, answer.bytes);
+        return;
+      }
       answers[answer.index] = answer;
       onRead(answer);
       next();
@@ -95,7 +119,7 @@ function readNext(
 export async function readInThreads(
   tasks: readonly Task[],
   threads: number,
-  onRead: (path: string, done: number) => void,
+  { onRead, onBytes }: Listener,
 ): Promise<readonly Collected[]> {
   const program = join(packageRoot(), "bin", "mullion.js");
   const workers = Array.from({ length: threads }, () => new Worker(program));
@@ -104,7 +128,7 @@ export async function readInThreads(
   let done = 0;
   const tell = ({ index }: Answer): void => onRead(tasks[index]?.path ?? "", ++done);
   try {
-    await Promise.all(workers.map((worker) => readNext(worker, queue, answers, tell)));
+    await Promise.all(workers.map((worker) => readNext(worker, queue, answers, { onRead: tell, onBytes })));
   } finally {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }

@@ -44,9 +44,12 @@ async function readFiles(
   try {
     if (threads > 1)
       return joined(
-        await readInThreads(tasks, threads, (path, done) => progress.reading(path, done, files.length)),
+        await readInThreads(tasks, threads, {
+          onRead: (path, done) => progress.reading(path, done, files.length),
+          onBytes: (path, bytes) => progress.streaming(path, bytes),
+        }),
       );
-    const collector = new Collector(terminal);
+    const collector = new Collector(terminal, (path, bytes) => progress.streaming(path, bytes));
     for (const [index, { path, isNamed }] of tasks.entries()) {
       progress.reading(path, index + 1, files.length);
       await collector.read(path, isNamed);

@@ -255,6 +255,26 @@ describe("what is no evidence, and half of it", () => {
     expect(terminal.errors).toBe("");
   });
 
+  it("a log that is longer than the memory is read as it comes, and a screen is told how far", async () => {
+    const line = "E0409 13:34:04.7 3560 proxier.go:998] hcnCreateEndpoint failed in Win32: (0x803b002f)\n";
+    const pieces = Array.from({ length: 3 }, () => new TextEncoder().encode(line.repeat(20_000)));
+    class LongFile extends MemoryTerminal {
+      override readonly isInteractive = true;
+      override async readBytes(): Promise<Uint8Array> {
+        return Promise.reject(Object.assign(new Error("too long"), { code: "EFBIG" }));
+      }
+      override async *readStream(): AsyncGenerator<Uint8Array, void, undefined> {
+        for (const piece of pieces) yield await Promise.resolve(piece);
+      }
+    }
+    const terminal = new LongFile({ "a/kube-proxy.log": "" });
+    const argv = ["doctor", "a"];
+    const code = await runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+    expect(terminal.errors).toMatch(/Reading a\/kube-proxy\.log \(\d MiB so far\)/u);
+    expect(terminal.output).toContain("hcn-e-addr-invalid-or-reserved");
+    expect(code).toBe(1);
+  });
+
   it("nothing that is read ends with 2 and says what to collect", async () => {
     const { code, terminal } = await run({ "a/picture.png": "\u0000\u0001" }, "a");
     expect(code).toBe(2);

@@ -25,6 +25,11 @@ export class ProgressLine {
     this.say(total, () => `Reading ${path} (${done} of ${total}) …`);
   }
 
+  /** Of a file that is longer than the memory: how much of it was read. */
+  streaming(path: string, bytes: number): void {
+    this.say(CELLS_TOLD, () => `Reading ${path} (${Math.floor(bytes / 1_048_576)} MiB so far) …`);
+  }
+
   /** The time that is left is counted from here. */
   begin(): void {
     this.beganMs = performance.now();

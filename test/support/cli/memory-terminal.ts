@@ -3,7 +3,7 @@ import type { ByteSink, Terminal } from "#cli/mullion/terminal.ts";
 
 export class MemoryTerminal implements Terminal {
   readonly columns: number;
-  readonly isInteractive = false;
+  readonly isInteractive: boolean = false;
   readonly threads = 1;
   readonly files: Map<string, Uint8Array | string>;
   output = "";
