@@ -402,6 +402,7 @@ export interface ClusterLife {
   readonly adviceMemory: string;
   readonly adviceDisk: string;
   readonly liveInterfaceGone: Template<"name">;
+  readonly liveWaitsByThread: string;
   readonly liveNameTaken: Template<"name">;
   readonly adviceLiveNameTaken: string;
   readonly liveNoAddress: string;

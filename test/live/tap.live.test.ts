@@ -9,6 +9,7 @@ import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { finishSum, pseudoHeaderSum, sumWords } from "#core/wire/checksum.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { InterfaceSettings } from "#dataplane/device/linux/interface-settings.node.ts";
 import { NetworkNamespace, removeLeftName } from "#dataplane/device/linux/network-namespace.node.ts";
 import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
@@ -111,7 +112,8 @@ describe("large sends through the kernel", () => {
     expect(pair.left.transmit(superFrame())).toBe(true);
     const payloadBytes = (): number => packets.reduce((sum, { length }) => sum + length - 54, 0);
     await pair.run(() => payloadBytes() >= 20_000);
-    expect(packets.every(isSound)).toBe(true);
+    const onWire = packets.flatMap((packet) => cutSuperFrame(packet) ?? [packet]);
+    expect(onWire.every(isSound)).toBe(true);
     expect(payloadBytes()).toBe(20_000);
     return packets;
   }
@@ -129,6 +131,29 @@ describe("large sends through the kernel", () => {
 
   it("are cut here where the sender's TAP has none", async () => {
     expect(await received(false, false)).toHaveLength(15);
+  });
+});
+
+describe.each([
+  ["the kernel rings a bell", true],
+  ["without io_uring a thread waits", false],
+])("frames are waited for: %s", (_, hasRing) => {
+  it("and each is heard of, one after the other and in the end", async () => {
+    const readiness = new Readiness(calls, hasRing);
+    expect(readiness.isDirect).toBe(hasRing);
+    const bell = calls.call("eventfd", "", 0, 0);
+    readiness.add(bell);
+    const bytes = new Uint8Array(8);
+    for (let count = 0; count < 50; count++) {
+      const waiting = readiness.wait();
+      calls.call("write", "eventfd", bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+      expect(await waiting).toEqual([bell]);
+      calls.call("read", "eventfd", bell, bytes, 8);
+    }
+    const waiting = readiness.wait();
+    readiness.close();
+    expect(await waiting).toBeUndefined();
+    calls.call("close", "eventfd", bell);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   SystemCallError,
   SystemCalls,
 } from "#dataplane/device/linux/system-calls.node.ts";
+import { FrameMemory } from "#dataplane/device/linux/frame-memory.ts";
 import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
 import { type TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import { ApiError } from "../api/error-details.ts";
@@ -124,7 +125,12 @@ export class LiveCluster implements LiveView {
     this.opened = openParts(held, calls, options);
     this.taps = new Map(this.parts.map(({ tap }) => [tap.fd, tap]));
     this.readiness = new Readiness(calls);
-    for (const fd of this.taps.keys()) this.readiness.add(fd);
+    if (!this.readiness.isDirect) log.write("warn", "live", { text: WORDS.liveWaitsByThread });
+    const memory = new FrameMemory();
+    for (const [fd, tap] of this.taps) {
+      this.readiness.add(fd);
+      tap.memory = memory;
+    }
     const { session } = held;
     session.followRealTime();
     this.time = new RealTime({

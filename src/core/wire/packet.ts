@@ -25,9 +25,12 @@ export class Packet {
   vlan = 0;
   /**
    * Of a super frame: how much payload each of the segments carries that its sender left to the device to cut (large
-   * send). 0 for all other frames. No byte of the frame.
+   * send). 0 for all other frames. No byte of the frame. The checksum of its TCP or UDP header is left to who cuts it: until
+   * then the field means nothing.
    */
   segmentBytes = 0;
+  /** Of a super frame: how many bytes of outer headers stand in front of it, which each segment gets. No byte of the frame. */
+  outerBytes = 0;
   private viewed: DataView | undefined;
   private viewedBytes: Uint8Array | undefined;
 
@@ -97,6 +100,7 @@ export class Packet {
     copy.tni = this.tni;
     copy.vlan = this.vlan;
     copy.segmentBytes = this.segmentBytes;
+    copy.outerBytes = this.outerBytes;
     return copy;
   }
 }

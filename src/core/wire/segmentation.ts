@@ -4,6 +4,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
+import { checksumOf } from "./checksum.ts";
 import { Headers } from "./headers.ts";
 import { IpProtocol } from "./ip-protocol.ts";
 import { Packet } from "./packet.ts";
@@ -14,6 +15,7 @@ import { fillChecksums } from "./transport-checksum.ts";
 const OFFSET = {
   ipv4TotalLength: 2,
   ipv4Identification: 4,
+  ipv4Checksum: 10,
   ipv6PayloadLength: 4,
   tcpSequence: 4,
   tcpFlags: 13,
@@ -46,6 +48,17 @@ export function isSegmentable(bytes: Uint8Array, headers: Headers): boolean {
   return (flags & (TcpFlag.syn | TcpFlag.rst | TcpFlag.urg)) === 0;
 }
 
+/** The super frame of a packet by itself, without outer headers; nothing is copied. */
+function insideOf(packet: Packet): Packet {
+  const { bytes, start, end, tag, outerBytes, segmentBytes } = packet;
+  if (outerBytes === 0) return packet;
+  const inside = new Packet(bytes, start + outerBytes, end, tag);
+  inside.tni = packet.tni;
+  inside.vlan = packet.vlan;
+  inside.segmentBytes = segmentBytes;
+  return inside;
+}
+
 /**
  * How long the IP packets on a wire become of which the frame consists: of a super frame the longest of its segments,
  * with its headers. `totalLength` is that of the frame's own.
@@ -53,17 +66,43 @@ export function isSegmentable(bytes: Uint8Array, headers: Headers): boolean {
 export function segmentLength(packet: Packet, totalLength: number): number {
   if (packet.segmentBytes === 0) return totalLength;
   const headers = new Headers();
-  if (headers.parse(packet) !== undefined || !isSegmentable(packet.bytes, headers)) return totalLength;
-  return Math.min(totalLength, headers.payload - headers.network + packet.segmentBytes);
+  const inside = insideOf(packet);
+  if (headers.parse(inside) !== undefined || !isSegmentable(packet.bytes, headers)) return totalLength;
+  const cutBytes = Math.max(0, headers.end - headers.payload - packet.segmentBytes);
+  return totalLength - cutBytes;
 }
 
 /** The segments of a super frame; undefined: it is none, or its sender asked for what cannot be done. */
 export function cutSuperFrame(packet: Packet): readonly Packet[] | undefined {
   const headers = new Headers();
-  if (packet.segmentBytes === 0 || headers.parse(packet) !== undefined) return undefined;
-  return isSegmentable(packet.bytes, headers)
-    ? segmentPacket(packet, headers, packet.segmentBytes)
-    : undefined;
+  if (packet.segmentBytes === 0) return undefined;
+  const inside = insideOf(packet);
+  if (headers.parse(inside) !== undefined || !isSegmentable(packet.bytes, headers)) return undefined;
+  const segments = segmentPacket(inside, headers, packet.segmentBytes);
+  for (const [index, segment] of segments.entries()) putOuterHeaders(packet, segment, index);
+  return segments;
+}
+
+/** Puts the outer headers of a super frame in front of its segment `index`. Their UDP has no checksum, as tunnels send it. */
+function putOuterHeaders(whole: Packet, segment: Packet, index: number): void {
+  const { outerBytes } = whole;
+  if (outerBytes === 0) return;
+  segment.prepend(outerBytes);
+  const { bytes, start, end } = segment;
+  bytes.set(whole.bytes.subarray(whole.start, whole.start + outerBytes), start);
+  const outer = new Headers();
+  // The lengths are still those of the whole, so it is that which is read.
+  const reason = outer.parse(whole);
+  assert(reason === undefined && outer.family !== 0, "outer headers are those of IP");
+  const shift = start - whole.start;
+  const network = outer.network + shift;
+  finishIp(segment, network, outer.family, index);
+  if (outer.family === 4) {
+    writeU16(bytes, network + OFFSET.ipv4Checksum, 0);
+    writeU16(bytes, network + OFFSET.ipv4Checksum, checksumOf(bytes, network, outer.upper + shift));
+  }
+  const transport = outer.transport + shift;
+  if (outer.protocol === IpProtocol.udp) writeU16(bytes, transport + OFFSET.udpLength, end - transport);
 }
 
 /**

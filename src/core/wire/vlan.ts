@@ -78,6 +78,7 @@ export function pushVlan(packet: Packet, tag: VlanTag): void {
   const before = packet.start;
   const etherType = readU16(packet.bytes, before + ADDRESS_BYTES);
   packet.prepend(VLAN_TAG_BYTES);
+  if (packet.outerBytes > 0) packet.outerBytes += VLAN_TAG_BYTES;
   const at = packet.start;
   packet.bytes.copyWithin(at, at + VLAN_TAG_BYTES, at + VLAN_TAG_BYTES + ADDRESS_BYTES);
   writeU16(packet.bytes, at + ADDRESS_BYTES, EtherType.vlan);
@@ -90,5 +91,6 @@ export function popVlan(packet: Packet): boolean {
   if (readU16(packet.bytes, packet.start + ADDRESS_BYTES) !== EtherType.vlan) return false;
   packet.bytes.copyWithin(packet.start + VLAN_TAG_BYTES, packet.start, packet.start + ADDRESS_BYTES);
   packet.start += VLAN_TAG_BYTES;
+  if (packet.outerBytes > 0) packet.outerBytes -= VLAN_TAG_BYTES;
   return true;
 }

@@ -13,6 +13,8 @@ export interface Receiver {
 export interface Device {
   /** The largest IP packet that fits into a frame of this device. */
   readonly mtuBytes: number;
+  /** True when super frames stay whole on it; who sends to another one cuts them (`cutSuperFrame`). */
+  readonly carriesSuperFrames?: boolean;
   /** Sends a frame; the device owns the packet from here. @returns false when the device is full or down. */
   transmit(packet: Packet): boolean;
   /** Names the one that gets arriving frames. */

@@ -1,6 +1,7 @@
 /** A cable in memory: two devices joined back to back, with a delay. */
 import type { Clock, Task } from "#core/base/clock.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { ArpRequests } from "./arp-requests.ts";
 import type { Device, FrameWatcher, Receiver } from "./device.ts";
 
@@ -49,6 +50,7 @@ class Flood {
 /** One end of a cable in memory. */
 export class MemoryDevice implements Device {
   readonly mtuBytes: number;
+  readonly carriesSuperFrames = true;
   /** False when the cable is pulled: frames are lost silently, as on a cable. */
   isUp = true;
   private readonly clock: Clock;
@@ -101,7 +103,7 @@ export class MemoryDevice implements Device {
 
   transmit(packet: Packet): boolean {
     if (!this.isUp || this.peer === undefined) return false;
-    if (this.watchers !== undefined) for (const each of this.watchers) each.watch(packet, "out");
+    if (this.watchers !== undefined) this.show(packet, "out");
     this.clock.schedule(this.delayMs, new Delivery(this.peer, packet));
     return true;
   }
@@ -116,8 +118,14 @@ export class MemoryDevice implements Device {
 
   deliver(packet: Packet): void {
     if (!this.isUp) return;
-    if (this.watchers !== undefined) for (const each of this.watchers) each.watch(packet, "in");
+    if (this.watchers !== undefined) this.show(packet, "in");
     this.receiver?.receive(packet);
+  }
+
+  /** Who watches sees a super frame as the segments that its sender meant, with their checksums. */
+  private show(packet: Packet, direction: "in" | "out"): void {
+    const frames = cutSuperFrame(packet) ?? [packet];
+    for (const frame of frames) for (const each of this.watchers ?? []) each.watch(frame, direction);
   }
 
   /** Requests to everybody arrive. */

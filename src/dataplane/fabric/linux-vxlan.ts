@@ -15,6 +15,7 @@ import { formatMac } from "#core/net/mac.ts";
 import { decapsulateVxlan, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 
 /** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
 const OVERHEAD_BYTES = 50;
@@ -106,13 +107,18 @@ export class LinuxVxlan implements Device, UdpTunnel {
   }
 
   transmit(packet: Packet): boolean {
+    for (const each of cutSuperFrame(packet) ?? [packet]) this.wrap(each);
+    return true;
+  }
+
+  private wrap(packet: Packet): void {
     const { compartment, vni, port, name } = this.options;
     const mac = readU48(packet.bytes, packet.start) as Mac;
     const node = this.nodes.get(mac);
     const path = node === undefined ? undefined : compartment.output.findPath(node, this.options.local);
     if (node === undefined || path?.route === undefined) {
       compartment.drop(packet, "mac-not-local", `${name} has no node for ${formatMac(mac)}`);
-      return true;
+      return;
     }
     const sourcePort = tunnelSourcePort(packet);
     // Without DF and with the system's TTL (dataplane.md §2.3).
@@ -125,7 +131,6 @@ export class LinuxVxlan implements Device, UdpTunnel {
       path.nextHop,
       path.mtuBytes,
     );
-    return true;
   }
 
   tunnelReceived(packet: Packet, headers: Headers): void {

@@ -479,5 +479,6 @@ export class Compartment implements HookedStack, NextHopResolver {
 function removeTag(packet: Packet, headers: Headers): void {
   packet.bytes.copyWithin(packet.start + VLAN_TAG_BYTES, packet.start, packet.start + 12);
   packet.start += VLAN_TAG_BYTES;
+  if (packet.outerBytes > 0) packet.outerBytes -= VLAN_TAG_BYTES;
   assert(headers.parse(packet) === undefined, "a frame stays well formed without its tag");
 }

@@ -69,6 +69,10 @@ export class Interface implements Listener, StackInterface {
     options.device.attach(this);
   }
 
+  get carriesSuperFrames(): boolean {
+    return this.device.carriesSuperFrames === true;
+  }
+
   /** In the order in which they were added. */
   get addresses(): readonly InterfaceAddress[] {
     return this.assigned;

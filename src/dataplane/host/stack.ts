@@ -139,6 +139,8 @@ export interface StackInterface {
   readonly mac: Mac;
   readonly metric: number;
   readonly mtuBytes: number;
+  /** As of its device. */
+  readonly carriesSuperFrames: boolean;
   readonly isForwarding: boolean;
   readonly refusesRouting: boolean;
   readonly isProxyArp: boolean;

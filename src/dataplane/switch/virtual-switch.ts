@@ -13,8 +13,8 @@ import { type Mac, isGroupMac } from "#core/net/mac.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import type { Packet } from "#core/wire/packet.ts";
-import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
+import { HEADROOM_BYTES, type Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame, isSegmentable, segmentLength, segmentPacket } from "#core/wire/segmentation.ts";
 import { popVlan, pushVlan } from "#core/wire/vlan.ts";
 import type { ArpRequests } from "../device/arp-requests.ts";
 import type { Device } from "../device/device.ts";
@@ -44,6 +44,9 @@ interface Passage extends TunnelHistory {
   /** It goes back to the side that it came from. */
   readonly isHairpin: boolean;
 }
+
+/** The longest IP packet. */
+const LONGEST_BYTES = 0xffff;
 
 /** How often a switch that is used looks for idle flows, which live for 240 s and longer. */
 const SWEEP_INTERVAL_MS = 60_000;
@@ -143,10 +146,15 @@ export class VirtualSwitch extends ProgrammedSwitch {
     return device;
   }
 
-  /** A super frame is cut before outer headers go on; a rewrite takes it whole (dataplane.md §6.9). */
+  /**
+   * A rewrite takes a super frame whole, and so do outer headers, which each segment gets (dataplane.md §6.9). One that
+   * would be too long with them is cut before, and all are for an extension, which knows none.
+   */
   private isCutFirst(source: SwitchPort, packet: Packet): boolean {
-    if (!isSegmentable(packet.bytes, this.headers)) packet.segmentBytes = 0;
-    return packet.segmentBytes > 0 && source.kind !== "external" && source.vfp.mayEncapsulate;
+    if (packet.outerBytes === 0 && !isSegmentable(packet.bytes, this.headers)) packet.segmentBytes = 0;
+    if (packet.segmentBytes === 0 || source.kind === "external") return false;
+    const isTooLong = packet.length > LONGEST_BYTES - HEADROOM_BYTES && source.vfp.mayEncapsulate;
+    return packet.outerBytes === 0 && (isTooLong || this.extension !== undefined);
   }
 
   /** Rules of programs are for one receiver; ARP passes them all. */
@@ -324,8 +332,8 @@ export class VirtualSwitch extends ProgrammedSwitch {
   /** Gives a frame to the machine behind `target`. */
   private transmit(target: SwitchPort, packet: Packet): void {
     const isExternal = target.kind === "external";
-    if (isExternal && packet.segmentBytes > 0) {
-      const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
+    const segments = isExternal && isCutForWire(target) ? cutSuperFrame(packet) : undefined;
+    if (segments !== undefined) {
       for (const each of segments) {
         this.headers.parse(each);
         this.transmit(target, each);
@@ -437,9 +445,14 @@ export class VirtualSwitch extends ProgrammedSwitch {
   }
 }
 
+/** On a wire of our own they stay whole; where frames are lost by their number, each counts. */
+function isCutForWire({ device, wireFaults }: SwitchPort): boolean {
+  return device.carriesSuperFrames !== true || wireFaults !== undefined;
+}
+
 /** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4). */
 function findTooLong({ mtuBytes }: Device, packet: Packet, { network }: Headers): Drop | undefined {
-  const bytes = packet.end - network;
+  const bytes = segmentLength(packet, packet.end - network);
   if (bytes <= mtuBytes) return undefined;
   const text = packet.tag === 0 ? "" : `${bytes} bytes with all headers, the adapter takes ${mtuBytes}`;
   return drop("mtu-exceeded", text);

@@ -124,6 +124,7 @@ export class Walk {
   private subject: ActionSubject | undefined;
   private readonly arrivedLength: number;
   private readonly arrivedTni: number;
+  private readonly arrivedOuterBytes: number;
   private readonly arrivedInTunnel: boolean;
   /** Where the frame that arrived begins in the packet's bytes. */
   private arrivedStart: number;
@@ -151,6 +152,7 @@ export class Walk {
     this.arrivedStart = packet.start;
     this.arrivedLength = packet.length;
     this.arrivedTni = packet.tni;
+    this.arrivedOuterBytes = packet.outerBytes;
     this.arrivedInTunnel = port.tunnel.kind !== undefined;
     port.keepHead(packet.bytes, packet.start, this.rewrittenEnd());
   }
@@ -531,6 +533,7 @@ export class Walk {
     packet.start = this.arrivedStart;
     packet.end = packet.start + this.arrivedLength;
     packet.tni = this.arrivedTni;
+    packet.outerBytes = this.arrivedOuterBytes;
     this.port.restoreHead(packet.bytes, packet.start);
     this.headers.parse(packet);
   }

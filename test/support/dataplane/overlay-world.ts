@@ -37,6 +37,7 @@ import {
 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { OVERLAY_MACS, type OverlayStage, describeStage, stageName } from "./overlay-stages.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
 import { ArpOperation, ArpView } from "#core/wire/arp.ts";
@@ -137,7 +138,7 @@ class Capture implements FrameFilter {
   readonly frames: Packet[] = [];
 
   filterFrame(_from: string, packet: Packet): readonly Packet[] {
-    this.frames.push(packet.copy());
+    this.frames.push(...(cutSuperFrame(packet) ?? [packet.copy()]));
     return [packet];
   }
 }

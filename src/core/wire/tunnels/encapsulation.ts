@@ -149,6 +149,7 @@ export function decapsulateVxlan(packet: Packet, headers: Headers): number | Mal
   if (typeof vxlan === "string") return vxlan;
   packet.start = vxlan.payloadStart;
   packet.end = udp.payloadEnd;
+  packet.outerBytes = 0;
   return vxlan.vni;
 }
 
@@ -168,6 +169,7 @@ export function decapsulateGeneve(packet: Packet, headers: Headers): GeneveMetad
   if (geneve.protocolType !== TRANSPARENT_ETHERNET) return "geneve-not-ethernet";
   packet.start = geneve.payloadStart;
   packet.end = udp.payloadEnd;
+  packet.outerBytes = 0;
   return { vni: geneve.vni, options: geneve.listOptions() };
 }
 
@@ -180,6 +182,7 @@ export function decapsulateNvgre(packet: Packet, headers: Headers): number | Mal
   if (typeof nvgre === "string") return nvgre;
   packet.start = nvgre.payloadStart;
   packet.end = headers.end;
+  packet.outerBytes = 0;
   return nvgre.virtualSubnetId;
 }
 

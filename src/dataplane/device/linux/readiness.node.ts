@@ -1,8 +1,11 @@
 /**
- * Waits until one of several descriptors can be read, without a thread of its own and without asking again and again:
- * `epoll_wait` on a thread of Node's pool, and a bell (`eventfd`) that ends it.
+ * Waits until one of several descriptors can be read, without a thread of its own and without asking again and again: the
+ * kernel rings a bell of Node's loop (`KernelBell`). Where it cannot, `epoll_wait` waits on a thread of Node's pool. An
+ * `eventfd` ends the wait.
  */
+import { setImmediate as letOthersRun } from "node:timers/promises";
 import { viewOf } from "#core/base/bytes.ts";
+import { KernelBell } from "./kernel-bell.node.ts";
 import type { SystemCalls } from "./system-calls.node.ts";
 
 const CLOSE_ON_EXEC = 0o2_000_000;
@@ -22,13 +25,21 @@ export class Readiness {
   private readonly epoll: number;
   private readonly bell: number;
   private readonly events = new Uint8Array(EVENT_BYTES * EVENTS_MAX);
+  private readonly kernelBell: KernelBell | undefined;
   private isClosed = false;
 
-  constructor(calls: SystemCalls) {
+  /** `hasRing` false: as on a kernel that has no io_uring. */
+  constructor(calls: SystemCalls, hasRing = true) {
     this.calls = calls;
     this.epoll = calls.call("epoll_create1", "", CLOSE_ON_EXEC);
     this.bell = calls.call("eventfd", "", 0, CLOSE_ON_EXEC | NON_BLOCKING);
     this.add(this.bell);
+    this.kernelBell = hasRing ? KernelBell.open(calls, this.epoll) : undefined;
+  }
+
+  /** False: each wait needs a thread, and two wake-ups where one would do. */
+  get isDirect(): boolean {
+    return this.kernelBell !== undefined;
   }
 
   add(fd: number): void {
@@ -45,10 +56,11 @@ export class Readiness {
   /** @returns the descriptors that can be read, at least one; undefined: closed. One waits at a time. */
   async wait(): Promise<readonly number[] | undefined> {
     while (!this.isClosed) {
-      const count = await this.calls.callAside("epoll_wait", this.epoll, this.events, EVENTS_MAX, WAIT_MS);
+      const count = await this.countReadable();
       // Negative: a signal came, or it is closed.
       if (count > 0 && !this.isClosed) return this.readable(count);
     }
+    this.kernelBell?.close();
     this.calls.call("close", "epoll", this.epoll);
     this.calls.call("close", "eventfd", this.bell);
     return undefined;
@@ -59,6 +71,16 @@ export class Readiness {
     if (this.isClosed) return;
     this.isClosed = true;
     this.calls.call("write", "eventfd", this.bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+  }
+
+  private async countReadable(): Promise<number> {
+    const { kernelBell, calls, epoll, events } = this;
+    if (kernelBell === undefined) return calls.callAside("epoll_wait", epoll, events, EVENTS_MAX, WAIT_MS);
+    // While frames come without end, others have their turn here.
+    await letOthersRun();
+    const count = calls.tryCall("epoll_wait", "", epoll, events, EVENTS_MAX, 0) ?? 0;
+    if (count === 0 && !this.isClosed) await kernelBell.nextRing();
+    return count;
   }
 
   private readable(count: number): readonly number[] {

@@ -41,6 +41,13 @@ function loadKoffi(): typeof Koffi {
   }
 }
 
+/** Returns an address. */
+const MAP = "void *mmap(uintptr_t, size_t, int, int, int, long)";
+/** PROT_READ, PROT_WRITE; MAP_SHARED, MAP_POPULATE. */
+const READ_AND_WRITE = 3;
+const SHARED_NOW = 0x8001;
+const MAP_FAILED = 2n ** 64n - 1n;
+
 /** By name: what it returns, what it takes. Two names of one function take different things. */
 const PROTOTYPES = {
   open: "int open(str, int, uint)",
@@ -58,6 +65,9 @@ const PROTOTYPES = {
   setns: "int setns(int, int)",
   mount: "int mount(str, str, str, ulong, void *)",
   umount2: "int umount2(str, int)",
+  pipe2: "int pipe2(void *, int)",
+  io_uring_setup: "long syscall(long, uint, void *)",
+  io_uring_enter: "long syscall(long, uint, uint, uint, uint, void *, size_t)",
 } as const;
 
 export type CallName = keyof typeof PROTOTYPES;
@@ -69,6 +79,7 @@ const AGAIN = 11;
 export class SystemCalls {
   private readonly koffi: typeof Koffi;
   private readonly functions: Readonly<Record<CallName, NativeFunction>>;
+  private readonly mmap: NativeFunction;
 
   /** @throws NoForeignCallsError without koffi. */
   constructor() {
@@ -78,6 +89,7 @@ export class SystemCalls {
     this.functions = Object.fromEntries(
       Object.entries(PROTOTYPES).map(([name, prototype]) => [name, library.func(prototype)]),
     ) as Record<CallName, NativeFunction>;
+    this.mmap = library.func(MAP);
   }
 
   /** Calls; `subject` is what an error is about. @throws SystemCallError. */
@@ -85,6 +97,19 @@ export class SystemCalls {
     const result = this.functions[name](...args) as number;
     if (result < 0) throw new SystemCallError(name, subject, this.koffi.errno());
     return result;
+  }
+
+  /** Maps memory of a descriptor, until this process ends. @throws SystemCallError. */
+  map(
+    subject: string,
+    fd: number,
+    offset: number,
+    bytes: number,
+  ): { readonly memory: ArrayBuffer; readonly address: bigint } {
+    const pointer: unknown = this.mmap(0, bytes, READ_AND_WRITE, SHARED_NOW, fd, offset);
+    const address = this.koffi.address(pointer);
+    if (address === MAP_FAILED) throw new SystemCallError("mmap", subject, this.koffi.errno());
+    return { memory: this.koffi.view(pointer, bytes), address };
   }
 
   /** As `call`, of a descriptor that does not wait. @returns undefined where it would have to. */

@@ -6,13 +6,16 @@ import { assert } from "#core/base/assert.ts";
 import { viewOf } from "#core/base/bytes.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { HEADROOM_BYTES, Packet } from "#core/wire/packet.ts";
-import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame, isSegmentable } from "#core/wire/segmentation.ts";
 import type { Device, Receiver } from "../device.ts";
+import { FRAME_AT, FrameMemory, SMALL_BYTES } from "./frame-memory.ts";
 import { InterfaceSettings, interfaceRequest } from "./interface-settings.node.ts";
 import { SystemCallError, type SystemCalls } from "./system-calls.node.ts";
 import { VIRTIO_HEADER_BYTES, leaveVirtio, takeVirtio } from "./virtio-header.ts";
 
+/** In a buffer: what comes before the frame. */
+const HEADER_AT = FRAME_AT - VIRTIO_HEADER_BYTES;
 const PATH = "/dev/net/tun";
 const READ_WRITE = 2;
 const NON_BLOCKING = 0o4_000;
@@ -24,8 +27,8 @@ const OFFLOADS = 0x01 | 0x02 | 0x04;
 const FLAGS_AT = 16;
 /** IFF_TAP, IFF_NO_PI, IFF_VNET_HDR, IFF_TUN_EXCL. */
 const FLAGS = 0x0002 | 0x1000 | 0x4000 | 0x8000;
-/** The largest IP packet, its Ethernet header with a VLAN tag, and what stands before it. */
-const BUFFER_BYTES = VIRTIO_HEADER_BYTES + 18 + 65_535;
+/** So much is taken in before others have their turn, and before it is no longer near the processor. */
+const BURST_BYTES = 512 * 1024;
 
 /** Why there is no TAP. */
 export type TapFailure = "no-device" | "not-permitted" | "name-taken";
@@ -63,8 +66,12 @@ export class TapDevice implements Device {
   /** Frames that were lost here: the kernel had no room, or did not take them. */
   lost = 0;
   private readonly calls: SystemCalls;
-  private readonly buffer = new Uint8Array(BUFFER_BYTES);
-  private readonly header = viewOf(this.buffer);
+  /** Where frames come from and go to: ports that give frames to one another share it. */
+  memory: FrameMemory = new FrameMemory();
+  /** The next frame is read into it. */
+  private buffer: Uint8Array;
+  private place: Uint8Array;
+  private header: DataView;
   private readonly headers = new Headers();
   private readonly hasOffloads: boolean;
   private receiver: Receiver | undefined;
@@ -77,6 +84,14 @@ export class TapDevice implements Device {
     this.name = name;
     this.mtuBytes = mtuBytes;
     this.fd = fd;
+    this.buffer = this.memory.take("large");
+    this.place = this.buffer.subarray(HEADER_AT);
+    this.header = viewOf(this.place);
+  }
+
+  /** The kernel gets super frames whole. */
+  get carriesSuperFrames(): boolean {
+    return this.hasOffloads;
   }
 
   /** Makes a TAP in the namespace of this thread; it is down. @throws SystemCallError, see `tapFailure`. */
@@ -108,10 +123,12 @@ export class TapDevice implements Device {
   /** Hands on at most `framesMax` of the frames that wait. @returns how many there were. */
   readBurst(framesMax: number): number {
     let count = 0;
-    while (this.isOpen && count < framesMax) {
-      const bytes = this.calls.tryCall("read", this.name, this.fd, this.buffer, BUFFER_BYTES);
+    let total = 0;
+    while (this.isOpen && count < framesMax && total < BURST_BYTES) {
+      const bytes = this.calls.tryCall("read", this.name, this.fd, this.place, this.place.length);
       if (bytes === undefined) break;
       count++;
+      total += bytes;
       const packet = this.packetOf(bytes);
       if (packet === undefined) this.lost++;
       else this.receiver?.receive(packet);
@@ -121,12 +138,9 @@ export class TapDevice implements Device {
 
   transmit(packet: Packet): boolean {
     if (!this.isOpen) return false;
-    if (packet.segmentBytes === 0) return this.send(packet);
-    const isWhole = this.headers.parse(packet) === undefined && isSegmentable(packet.bytes, this.headers);
-    if (!isWhole) packet.segmentBytes = 0;
-    if (!isWhole || (this.hasOffloads && this.headers.protocol === IpProtocol.tcp)) return this.send(packet);
-    const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
-    return segments.every((each) => this.send(each));
+    const isSent = this.sendAll(packet);
+    this.memory.release(packet);
+    return isSent;
   }
 
   /** Whether frames were sent since it was asked last: their answers may be there already. */
@@ -143,33 +157,64 @@ export class TapDevice implements Device {
     this.calls.call("close", this.name, this.fd);
   }
 
-  /** A packet has memory of its own: who receives it keeps it. */
+  /** A long frame stays where it was read; a short one moves to memory of its size. */
   private packetOf(bytes: number): Packet | undefined {
     const length = bytes - VIRTIO_HEADER_BYTES;
     assert(length >= 0, "a TAP gives whole frames");
-    const packet = new Packet(
-      new Uint8Array(HEADROOM_BYTES + length),
-      HEADROOM_BYTES,
-      HEADROOM_BYTES + length,
-    );
-    packet.bytes.set(this.buffer.subarray(VIRTIO_HEADER_BYTES, bytes), HEADROOM_BYTES);
-    return takeVirtio(this.header, packet) ? packet : undefined;
+    const end = FRAME_AT + length;
+    if (end <= SMALL_BYTES) {
+      const own = this.memory.take("small");
+      own.set(this.buffer.subarray(FRAME_AT, end), FRAME_AT);
+      return this.finished(new Packet(own, FRAME_AT, end));
+    }
+    const packet = this.finished(new Packet(this.buffer, FRAME_AT, end));
+    if (packet !== undefined) this.useBuffer(this.memory.take("large"));
+    return packet;
   }
 
-  /** Sends a frame, or a super frame whose headers were read. */
+  private finished(packet: Packet): Packet | undefined {
+    return takeVirtio(this.header, packet, this.headers) ? packet : undefined;
+  }
+
+  private useBuffer(buffer: Uint8Array): void {
+    this.buffer = buffer;
+    this.place = buffer.subarray(HEADER_AT);
+    this.header = viewOf(this.place);
+  }
+
+  private sendAll(packet: Packet): boolean {
+    if (packet.segmentBytes === 0) return this.send(packet);
+    const isWhole =
+      this.hasOffloads &&
+      packet.outerBytes === 0 &&
+      this.headers.parse(packet) === undefined &&
+      this.headers.protocol === IpProtocol.tcp &&
+      isSegmentable(packet.bytes, this.headers);
+    if (isWhole) return this.send(packet);
+    const segments = cutSuperFrame(packet);
+    return segments !== undefined && segments.every((each) => this.send(each));
+  }
+
+  /** Sends a frame, or a super frame whose headers were read. What the kernel needs to know of it stands in front. */
   private send(packet: Packet): boolean {
-    leaveVirtio(this.header, packet, this.headers);
-    this.buffer.set(packet.frame, VIRTIO_HEADER_BYTES);
+    if (packet.start < VIRTIO_HEADER_BYTES) {
+      packet.prepend(VIRTIO_HEADER_BYTES);
+      packet.start += VIRTIO_HEADER_BYTES;
+    }
+    const { bytes, start, end } = packet;
+    const at = start - VIRTIO_HEADER_BYTES;
+    if (packet.segmentBytes === 0) bytes.fill(0, at, start);
+    else leaveVirtio(viewOf(bytes.subarray(at, start)), packet, this.headers);
     this.hasSent = true;
-    if (this.write(VIRTIO_HEADER_BYTES + packet.length)) return true;
+    if (this.write(bytes.subarray(at, end))) return true;
     this.lost++;
     return false;
   }
 
   /** @returns false: the interface is down or gone, its queue is full, or it takes no such frame. */
-  private write(bytes: number): boolean {
+  private write(bytes: Uint8Array): boolean {
     try {
-      return this.calls.tryCall("write", this.name, this.fd, this.buffer, bytes) !== undefined;
+      return this.calls.tryCall("write", this.name, this.fd, bytes, bytes.length) !== undefined;
     } catch (error) {
       if (error instanceof SystemCallError) return false;
       throw error;

@@ -6,6 +6,8 @@ import { buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { foldSum, pseudoHeaderSum } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { VIRTIO_HEADER_BYTES, leaveVirtio, takeVirtio } from "./virtio-header.ts";
 
 const link = { sourceMac: 0x0200_0000_0001 as Mac, destinationMac: 0x0200_0000_0002 as Mac };
@@ -61,14 +63,14 @@ describe("a header of a TAP", () => {
   ] as const)("finishes the checksum that a sender left: %s", (_, whole, field) => {
     const { header, packet } = unfinished(whole, field);
     expect([...packet.frame]).not.toEqual([...whole.frame]);
-    expect(takeVirtio(header, packet)).toBe(true);
+    expect(takeVirtio(header, packet, new Headers())).toBe(true);
     expect([...packet.frame]).toEqual([...whole.frame]);
   });
 
   it("a frame whose checksum is there stays as it is", () => {
     const packet = tcpFrame(4);
     const before = [...packet.frame];
-    expect(takeVirtio(new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES)), packet)).toBe(true);
+    expect(takeVirtio(new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES)), packet, new Headers())).toBe(true);
     expect([[...packet.frame], packet.segmentBytes]).toEqual([before, 0]);
   });
 
@@ -79,7 +81,7 @@ describe("a header of a TAP", () => {
   ])("is refused with %s", (_, damage) => {
     const { header, packet } = unfinished(tcpFrame(4), 16);
     damage(header);
-    expect(takeVirtio(header, packet)).toBe(false);
+    expect(takeVirtio(header, packet, new Headers())).toBe(false);
   });
 
   it.each([4, 6] as const)(
@@ -96,9 +98,13 @@ describe("a header of a TAP", () => {
       expect([4, 6, 8].map((at) => header.getUint16(at, true))).toEqual([50, transport - sent.start, 16]);
 
       const back = Packet.fromFrame(sent.frame);
-      expect(takeVirtio(header, back)).toBe(true);
+      expect(takeVirtio(header, back, new Headers())).toBe(true);
       expect(back.segmentBytes).toBe(50);
-      expect([...back.frame]).toEqual([...whole.frame]);
+      const segments = cutSuperFrame(back) ?? [];
+      expect(segments.map((each) => verifyChecksums(each.bytes, headersOf(each)))).toEqual(
+        Array(3).fill(undefined),
+      );
+      expect(segments.flatMap((each) => [...each.frame.subarray(from - sent.start)])).toEqual([...payload]);
     },
   );
 

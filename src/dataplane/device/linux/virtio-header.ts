@@ -7,6 +7,7 @@ import { assert } from "#core/base/assert.ts";
 import { checksumOf, foldSum, pseudoHeaderSum } from "#core/wire/checksum.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { isSegmentable } from "#core/wire/segmentation.ts";
 import type { Packet } from "#core/wire/packet.ts";
 
 export const VIRTIO_HEADER_BYTES = 10;
@@ -20,14 +21,18 @@ const FIELD = { tcp: 16, udp: 6 } as const;
 const ADDRESSES = { 4: { at: 12, bytes: 4 }, 6: { at: 8, bytes: 16 } } as const;
 
 /**
- * Finishes the checksum of a frame that came with `header`. A super frame stays whole, and knows how it is to be cut.
+ * Finishes the checksum of a frame that came with `header`. A super frame stays whole, knows how it is to be cut, and leaves its
+ * checksum to who cuts it. `headers` are overwritten.
  * @returns false for a header that does not fit its frame.
  */
-export function takeVirtio(header: DataView, packet: Packet): boolean {
+export function takeVirtio(header: DataView, packet: Packet, headers: Headers): boolean {
   const kind = header.getUint8(AT.kind) & KIND_MASK;
   if (kind !== KIND.none) {
     packet.segmentBytes = header.getUint16(AT.segmentBytes, true);
     if ((kind !== KIND.tcp4 && kind !== KIND.tcp6) || packet.segmentBytes === 0) return false;
+    if (headers.parse(packet) !== undefined) return false;
+    if (headers.protocol === IpProtocol.tcp && isSegmentable(packet.bytes, headers)) return true;
+    packet.segmentBytes = 0;
   }
   if ((header.getUint8(AT.flags) & NEEDS_CHECKSUM) === 0) return true;
   const from = packet.start + header.getUint16(AT.sumFrom, true);

@@ -13,6 +13,7 @@ import { type Mac, formatMac } from "#core/net/mac.ts";
 import { readU32, readU48 } from "#core/base/bytes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { decapsulateVxlan, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
 import { tunnelSourcePort } from "../linux-vxlan.ts";
 import { dataPlane } from "#data/words.js";
@@ -200,9 +201,13 @@ export class OpenFlowBridge implements UdpTunnel, Receiver {
   }
 
   private encapsulate({ packet, kept }: Passage): void {
-    const { compartment, local, vxlanPort, name } = this.options;
     const node = (kept.get("tun_dst") ?? 0) as Ipv4;
     const vni = kept.get("tun_id") ?? 0;
+    for (const each of cutSuperFrame(packet) ?? [packet]) this.wrap(each, node, vni);
+  }
+
+  private wrap(packet: Packet, node: Ipv4, vni: number): void {
+    const { compartment, local, vxlanPort, name } = this.options;
     const path = compartment.output.findPath(node, local);
     if (path?.route === undefined) {
       compartment.drop(packet, "no-route", `${name} has no way to ${formatIp(node)}`);

@@ -1,6 +1,6 @@
 /** The sending side of IP: route, source address, next hop, fragmentation, and the way back to oneself. */
 import type { HookedStack } from "../hooked-stack.ts";
-import { cutSuperFrame } from "#core/wire/segmentation.ts";
+import { cutSuperFrame, segmentLength } from "#core/wire/segmentation.ts";
 import { assert } from "#core/base/assert.ts";
 import type { Task } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -158,7 +158,11 @@ export class IpOutput {
   emit(outgoing: OutgoingPacket, netInterface: StackInterface, nextHop: Ip, mtuBytes: number): boolean {
     const packet = outgoing.packet;
     const view = viewOfSent(packet);
-    if (view.totalLength <= mtuBytes) {
+    const isWhole =
+      netInterface.carriesSuperFrames &&
+      packet.segmentBytes > 0 &&
+      segmentLength(packet, view.totalLength) <= mtuBytes;
+    if (isWhole || view.totalLength <= mtuBytes) {
       this.emitWhole(outgoing, netInterface, nextHop);
       return true;
     }

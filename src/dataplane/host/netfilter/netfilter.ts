@@ -106,8 +106,9 @@ export class Netfilter {
   prerouting(packet: Packet, headers: Headers, view: IpView): Admitted | undefined {
     const whole = headers.isFragment ? this.defragment(packet, view) : { packet, headers, view };
     if (whole === undefined) return undefined;
-    // nf_conntrack_checksum is 1.
-    const isBroken = verifyChecksums(whole.packet.bytes, whole.headers) !== undefined;
+    // nf_conntrack_checksum is 1; who sent a super frame left its checksum to a device.
+    const isBroken =
+      whole.packet.segmentBytes === 0 && verifyChecksums(whole.packet.bytes, whole.headers) !== undefined;
     const tracked = isBroken
       ? new TrackedPacket("invalid")
       : this.tracker.track(whole.packet.bytes, whole.headers, this.compartment.nowMs);

@@ -130,6 +130,7 @@ export class OuterHeaders {
     const { template, network, upper } = this;
     const innerBytes = packet.length;
     packet.prepend(template.length);
+    if (packet.segmentBytes > 0) packet.outerBytes += template.length;
     const { view, start } = packet;
     packet.bytes.set(template, start);
     const ip = start + network;

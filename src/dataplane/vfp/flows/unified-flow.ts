@@ -138,5 +138,6 @@ export function applyTransposition(
 export function popTunnel(packet: Packet, headers: Headers, tunnel: TunnelHeaders): void {
   packet.start = tunnel.innerStart;
   packet.end = tunnel.innerEnd;
+  packet.outerBytes = 0;
   headers.copyFrom(tunnel.inner);
 }
