@@ -6,6 +6,7 @@
 import { type Fields, isFields } from "#core/base/json.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { type MessageField, Messages } from "./messages.ts";
+import { parseQuantity } from "./quantity.ts";
 import { type FieldPath, below, formatPath } from "./text/field-path.ts";
 import { contracts } from "#data/words.js";
 
@@ -50,9 +51,6 @@ function integer(bits: 32 | 64): Scalar {
   return { wanted: "a whole number", takes };
 }
 
-/** Kubernetes documentation: API concepts, "Quantity": the form alone. */
-const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
-
 /** Scalars, and messages that are one value in JSON, or hold what nobody describes. */
 const SCALARS: Readonly<Record<string, Scalar>> = Object.freeze({
   string: TEXT,
@@ -69,9 +67,7 @@ const SCALARS: Readonly<Record<string, Scalar>> = Object.freeze({
   },
   "resource.Quantity": {
     wanted: "a quantity, such as 500m or 1Gi",
-    takes: (value) =>
-      value === "" ||
-      ((typeof value === "string" || typeof value === "number") && QUANTITY.test(String(value).trim())),
+    takes: (value) => value === "" || parseQuantity(value) !== undefined,
   },
   "runtime.RawExtension": { wanted: "a mapping", takes: () => true },
 });

@@ -3,6 +3,7 @@
  * faults is refused, and nothing of it runs (k8s.io/kubernetes, `pkg/apis/core/validation`, `pkg/apis/apps/validation`,
  * `pkg/apis/batch/validation`). A server's own objects have passed them, and people cut parts out of those.
  */
+import { parseQuantity } from "#contracts/kubernetes/quantity.ts";
 import type { Fields } from "#core/base/json.ts";
 import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import {
@@ -70,34 +71,6 @@ const IMAGE: TextRule = Object.freeze({
   advice: "Remove the space.",
 });
 
-/** Multiples by the suffix of a quantity. */
-const SUFFIXES: Readonly<Record<string, number>> = Object.freeze({
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-});
-
-/** Undefined for what is no quantity. */
-function amountOf(quantity: unknown): number | undefined {
-  const [, digits, suffix] =
-    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]?i?)$/.exec(String(quantity).trim()) ?? [];
-  const multiple = SUFFIXES[suffix ?? " "];
-  return digits === undefined || multiple === undefined ? undefined : Number(digits) * multiple;
-}
-
 /** Resources that a container may name without a domain; and pages of a size. */
 const RESOURCES: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 
@@ -117,12 +90,12 @@ const resourcesFit: Check = (value, path, faults) => {
         const detail = "must be a standard resource type or fully qualified";
         faults.invalid(at, name, detail, "Write cpu, memory, or a name such as example.com/gpu.");
       }
-      if ((amountOf(quantity) ?? 0) < 0)
+      if ((parseQuantity(quantity) ?? 0) < 0)
         faults.invalid(at, quantity, "must be greater than or equal to 0", "Write how much it is.");
     }
   for (const [name, quantity] of Object.entries(mappingOf(requests))) {
     const limit = mappingOf(limits)[name];
-    const [asked, allowed] = [amountOf(quantity), isAbsent(limit) ? undefined : amountOf(limit)];
+    const [asked, allowed] = [parseQuantity(quantity), isAbsent(limit) ? undefined : parseQuantity(limit)];
     if (asked === undefined || allowed === undefined || asked <= allowed) continue;
     const detail = `must be less than or equal to ${name} limit of ${String(limit)}`;
     faults.invalid(below(path, "requests", name), quantity, detail, "Ask for less, or allow more.");
