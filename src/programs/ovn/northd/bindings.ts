@@ -12,7 +12,8 @@ import {
   requestedKey,
   textOf,
 } from "./objects.ts";
-import { isGateway, isRedirected } from "./router-flows.ts";
+import { isRedirected } from "./distributed-translation-flows.ts";
+import { isGateway } from "./router-flows.ts";
 
 /** Groups that every switch with ports has (ovn-northd: `_MC_…`). */
 const FLOOD = { name: "_MC_flood", key: 32_768 };

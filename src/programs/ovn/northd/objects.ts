@@ -103,6 +103,11 @@ export interface Translation {
   readonly type: string;
   readonly external: string;
   readonly logical: Prefix;
+  /** With both, each chassis translates for its own pods (`dnat_and_snat` alone). */
+  readonly logicalPort: string | undefined;
+  readonly externalMac: string | undefined;
+  /** Id of the port of the router where it is done, where there are several. */
+  readonly gatewayPort: string | undefined;
 }
 
 export interface LogicalRouter {
@@ -292,10 +297,27 @@ function toRouter(
       const text = textOf(nat, "logical_ip");
       const logical = parsePrefix(text.includes("/") ? text : `${text}/32`);
       if (logical === undefined) return [];
-      return [{ id: each, type: textOf(nat, "type"), external: textOf(nat, "external_ip"), logical }];
+      const optional = (column: string): string | undefined => textOf(nat, column) || undefined;
+      return [
+        {
+          id: each,
+          type: textOf(nat, "type"),
+          external: textOf(nat, "external_ip"),
+          logical,
+          logicalPort: optional("logical_port"),
+          externalMac: optional("external_mac"),
+          gatewayPort: referencesOf(nat["gateway_port"])[0],
+        },
+      ];
     }),
     balancers: balancersOf(replica, row),
   };
+}
+
+/** Whether the switch at a port of a router is on the wire. */
+export function isOnWire({ switches }: Pick<NorthboundObjects, "switches">, { peer }: RouterPort): boolean {
+  const beside = switches.find(({ ports }) => ports.some(({ name }) => name === peer));
+  return beside?.ports.some(({ type }) => type === "localnet") ?? false;
 }
 
 /** Everything that flows are written for. */

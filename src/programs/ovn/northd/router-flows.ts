@@ -1,8 +1,16 @@
 /** Logical flows of a router: admission, its own addresses, routes, neighbours (ovn-northd(8), "Logical Router Datapaths"). */
 import { formatPrefix, parseIpv4, prefixContains } from "#core/net/ip.ts";
 import type { Dialect } from "./dialect.ts";
+import { addDistributedTranslations, isRedirected, ownMacs } from "./distributed-translation-flows.ts";
 import { FlowList, type WrittenFlow } from "./flow-list.ts";
-import { type LogicalRouter, type NorthboundObjects, type RouterPort, broadcastOf } from "./objects.ts";
+import {
+  type LogicalRouter,
+  type NorthboundObjects,
+  type RouterPort,
+  broadcastOf,
+  isOnWire,
+} from "./objects.ts";
+import { addPacketLengths, lengthCheck } from "./packet-length-flows.ts";
 import { ARP_ANSWER, addTranslations, sourceAddresses, translatedAddresses } from "./translation-flows.ts";
 
 /** Bound to one chassis (`options:chassis`). */
@@ -10,22 +18,21 @@ export function isGateway({ options }: LogicalRouter): boolean {
   return options.has("chassis");
 }
 
-/** Ports that one chassis at a time carries out: `cr-…`. */
-export function isRedirected({ gatewayChassis }: RouterPort): boolean {
-  return gatewayChassis.length > 0;
-}
-
 function residence(port: RouterPort): string {
   return isRedirected(port) ? ` && is_chassis_resident("cr-${port.name}")` : "";
 }
 
-function addAdmission(list: FlowList, { ports }: LogicalRouter): void {
+function addAdmission(list: FlowList, router: LogicalRouter): void {
   list.add("lr_in_admission", 100, "vlan.present || eth.src[40]", "drop;");
-  for (const port of ports) {
-    const keep = `xreg0[0..47] = ${port.mac}; next;`;
+  for (const port of router.ports) {
+    const keep = `${lengthCheck(port)}xreg0[0..47] = ${port.mac}; next;`;
     list.add("lr_in_admission", 50, `eth.mcast && inport == "${port.name}"`, keep, port.id);
     const own = `eth.dst == ${port.mac} && inport == "${port.name}"${residence(port)}`;
     list.add("lr_in_admission", 50, own, keep, port.id);
+    for (const { mac, resident, id } of ownMacs(router, port)) {
+      const translated = `eth.dst == ${mac} && inport == "${port.name}" && is_chassis_resident("${resident}")`;
+      list.add("lr_in_admission", 50, translated, keep, id);
+    }
   }
   list.add("lr_in_admission", 0, "1", "drop;");
 }
@@ -79,13 +86,20 @@ function addUnreachable(list: FlowList, ip: string, id: string): void {
   list.add("lr_in_ip_input", 70, to, unreachable(2), id);
 }
 
-function addInputOf(list: FlowList, router: LogicalRouter, port: RouterPort): void {
+function addInputOf(
+  list: FlowList,
+  router: LogicalRouter,
+  port: RouterPort,
+  objects: NorthboundObjects,
+): void {
   const isPlain = !isGateway(router) && !router.ports.some(isRedirected);
   const translated = translatedAddresses(router);
+  // On the wire one chassis alone answers; elsewhere each does for its own pods.
+  const onWire = isOnWire(objects, port) ? residence(port) : "";
   for (const { ip, prefix } of port.networks) {
     const sources = `ip4.src == {${ip}, ${broadcastOf(prefix)}} && reg9[0] == 0`;
     list.add("lr_in_ip_input", 100, sources, "drop;", port.id);
-    const asked = `inport == "${port.name}" && arp.op == 1 && arp.tpa == ${ip} && arp.spa == ${formatPrefix(prefix)}`;
+    const asked = `inport == "${port.name}" && arp.op == 1 && arp.tpa == ${ip} && arp.spa == ${formatPrefix(prefix)}${onWire}`;
     list.add("lr_in_ip_input", 90, asked, ARP_ANSWER, port.id);
     list.add(
       "lr_in_ip_input",
@@ -107,11 +121,11 @@ function addInputOf(list: FlowList, router: LogicalRouter, port: RouterPort): vo
   }
 }
 
-function addInput(list: FlowList, router: LogicalRouter): void {
+function addInput(list: FlowList, router: LogicalRouter, objects: NorthboundObjects): void {
   const strange =
     "ip4.src_mcast ||ip4.src == 255.255.255.255 || ip4.src == 127.0.0.0/8 || ip4.dst == 127.0.0.0/8 || ip4.src == 0.0.0.0/8 || ip4.dst == 0.0.0.0/8";
   list.add("lr_in_ip_input", 100, strange, "drop;");
-  for (const port of router.ports) addInputOf(list, router, port);
+  for (const port of router.ports) addInputOf(list, router, port, objects);
   list.add("lr_in_ip_input", 85, "arp || nd", "drop;");
   list.add("lr_in_ip_input", 82, "ip4.mcast || ip6.mcast", "drop;");
   list.add("lr_in_ip_input", 50, "eth.bcast", "drop;");
@@ -229,22 +243,6 @@ function addNeighbours(
   list.add("lr_in_arp_request", 0, "1", "output;");
 }
 
-/** Packets that are too big for a port are refused with its MTU, which no Hyper-V datapath can check (control-planes.md §4.5). */
-function addPacketLengths(list: FlowList, { ports }: LogicalRouter): void {
-  for (const port of ports) {
-    const mtu = Number(port.options.get("gateway_mtu") ?? "0");
-    if (!(mtu > 0)) continue;
-    list.add(
-      "lr_in_chk_pkt_len",
-      50,
-      `outport == "${port.name}"`,
-      `reg9[1] = check_pkt_larger(${mtu + 18}); next;`,
-      port.id,
-    );
-  }
-  list.pass("lr_in_chk_pkt_len", "lr_in_larger_pkts");
-}
-
 /** All flows of a router. */
 export function routerFlows(
   router: LogicalRouter,
@@ -255,8 +253,9 @@ export function routerFlows(
   const list = new FlowList("lr_in", "lr_out");
   addAdmission(list, router);
   addLearning(list, router);
-  addInput(list, router);
+  addInput(list, router, objects);
   addTranslations(list, router, dialect, balancedAddresses);
+  if (!isGateway(router)) addDistributedTranslations(list, router, dialect);
   addRouting(list, router);
   addNeighbours(list, router, objects);
   addPacketLengths(list, router);

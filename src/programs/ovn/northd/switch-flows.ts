@@ -1,7 +1,8 @@
 /** Logical flows of a switch: who may send, who is where, who answers for whom (ovn-northd(8), "Logical Switch Datapaths"). */
 import { parseIpv4, prefixContains } from "#core/net/ip.ts";
 import { FlowList, type WrittenFlow } from "./flow-list.ts";
-import type { LogicalSwitch, NorthboundObjects, SwitchPort } from "./objects.ts";
+import { isRedirected, ownMacs } from "./distributed-translation-flows.ts";
+import { type LogicalSwitch, type NorthboundObjects, type SwitchPort, isOnWire } from "./objects.ts";
 import { addAcls, hasStatefulAcls } from "./acl-flows.ts";
 import { answeredVips } from "./translation-flows.ts";
 import { addBalancing } from "./balancing-flows.ts";
@@ -116,6 +117,26 @@ function routerAddresses(port: SwitchPort, { routers }: NorthboundObjects): read
   return [...new Set([...own, ...near, ...translated])];
 }
 
+/** The MACs at a port. Those of a distributed gateway port on the wire are where it is carried out. */
+function addMacs(
+  list: FlowList,
+  { id, name, ends, isEnabled, options }: SwitchPort,
+  objects: NorthboundObjects,
+): void {
+  const to = isEnabled ? `outport = "${name}"; output;` : "drop;";
+  const router = objects.routers.find(({ ports }) =>
+    ports.some((each) => each.name === options.get("router-port")),
+  );
+  const behind = router?.ports.find((each) => each.name === options.get("router-port"));
+  const isWire = behind !== undefined && isRedirected(behind) && isOnWire(objects, behind);
+  const residence = isWire ? ` && is_chassis_resident("cr-${behind.name}")` : "";
+  for (const mac of new Set(ends.map((end) => end.mac)))
+    list.add("ls_in_l2_lkup", 50, `eth.dst == ${mac}${residence}`, to, id);
+  if (router === undefined || behind === undefined) return;
+  for (const { mac, resident, id: translation } of ownMacs(router, behind))
+    list.add("ls_in_l2_lkup", 50, `eth.dst == ${mac} && is_chassis_resident("${resident}")`, to, translation);
+}
+
 function addLookUp(list: FlowList, of: LogicalSwitch, objects: NorthboundObjects): void {
   const hasUnknown = of.ports.some((port) => port.hasUnknown);
   const others = of.ports.some(({ type }) => type !== "router");
@@ -140,15 +161,7 @@ function addLookUp(list: FlowList, of: LogicalSwitch, objects: NorthboundObjects
     );
   }
   list.add("ls_in_l2_lkup", 70, "eth.mcast", 'outport = "_MC_flood"; output;');
-  for (const { id, name, ends, isEnabled } of of.ports)
-    for (const mac of new Set(ends.map((end) => end.mac)))
-      list.add(
-        "ls_in_l2_lkup",
-        50,
-        `eth.dst == ${mac}`,
-        isEnabled ? `outport = "${name}"; output;` : "drop;",
-        id,
-      );
+  for (const port of of.ports) addMacs(list, port, objects);
   list.add("ls_in_l2_lkup", 0, "1", "outport = get_fdb(eth.dst); next;");
   const unknown = hasUnknown ? 'outport = "_MC_unknown"; output;' : "drop;";
   list.add("ls_in_l2_unknown", 50, 'outport == "none"', unknown);

@@ -16,7 +16,7 @@ function isForced({ options }: LogicalRouter): boolean {
 }
 
 /** A host stands without its length. */
-function networkText(prefix: Prefix): string {
+export function networkText(prefix: Prefix): string {
   return prefix.length === 32 ? formatIp(prefix.address) : formatPrefix(prefix);
 }
 
