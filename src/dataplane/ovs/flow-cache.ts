@@ -19,6 +19,8 @@ import type { KnownConnection, PassageConditions } from "./passage-conditions.ts
 
 /** Ways that are known at once; beyond that all are forgotten, and learned again as packets come. */
 const FLOWS_MAX = 65_536;
+/** Ways with one hash: more than chance brings, and few enough that nobody who makes equal hashes slows the others. */
+const CHAIN_MAX = 16;
 
 /** What becomes of a frame whose headers are rewritten. */
 export type CachedOutcome =
@@ -70,12 +72,25 @@ export class CachedFlow extends FrameKey {
   }
 }
 
-/** Where frames come from: a port of the switch, or by its keys a tunnel. */
-export type FlowOrigin = SwitchPort | string;
+/** Where frames come from: a port of the switch, the wire as a logical port, or by its keys a tunnel. */
+export type FlowOrigin = SwitchPort | string | OvnTunnelKeys;
+
+/** Ways by their hash. */
+type Flows = Map<number, CachedFlow>;
+
+function isTunnel(origin: FlowOrigin): origin is OvnTunnelKeys {
+  return typeof origin === "object" && "datapath" in origin;
+}
+
+/** Both ports of a tunnel's keys, as one number. */
+function portsOf({ ingressPort, egressPort }: OvnTunnelKeys): number {
+  return (ingressPort << 16) | egressPort;
+}
 
 export class FlowCache {
-  /** By origin and hash. */
-  private readonly flows = new Map<FlowOrigin, Map<number, CachedFlow>>();
+  private readonly flows = new Map<SwitchPort | string, Flows>();
+  /** Of tunnels, by datapath and ports: numbers, since a text of them would be made for each packet. */
+  private readonly tunnelled = new Map<number, Map<number, Flows>>();
   private readonly key = new FrameKey();
   private readonly flowsMax: number;
   private size = 0;
@@ -91,6 +106,7 @@ export class FlowCache {
 
   clear(): void {
     this.flows.clear();
+    this.tunnelled.clear();
     this.size = 0;
   }
 
@@ -115,7 +131,7 @@ export class FlowCache {
 
   /** The known way of a frame; undefined: it has to go through the tables. */
   find(origin: FlowOrigin, packet: Packet, headers: Headers, nowMs: number): CachedFlow | undefined {
-    const flows = this.flows.get(origin);
+    const flows = this.flowsOf(origin);
     if (flows === undefined || !this.key.read(packet, headers)) return undefined;
     const flow = this.locate(flows);
     return flow?.holds(packet, nowMs) === true ? flow : undefined;
@@ -150,21 +166,38 @@ export class FlowCache {
     this.put(origin, new CachedFlow(this.key, outcome, changes, conditions.connections(), conditions));
   }
 
+  private flowsOf(origin: FlowOrigin): Flows | undefined {
+    if (!isTunnel(origin)) return this.flows.get(origin);
+    return this.tunnelled.get(origin.datapath)?.get(portsOf(origin));
+  }
+
+  private makeFlows(origin: FlowOrigin): Flows {
+    const flows: Flows = new Map();
+    if (!isTunnel(origin)) {
+      this.flows.set(origin, flows);
+      return flows;
+    }
+    const byPorts = this.tunnelled.get(origin.datapath) ?? new Map<number, Flows>();
+    this.tunnelled.set(origin.datapath, byPorts);
+    byPorts.set(portsOf(origin), flows);
+    return flows;
+  }
+
+  /** The newest one stands first. One with the same key goes, and what stands behind too many. */
   private put(origin: FlowOrigin, flow: CachedFlow): void {
     if (this.size >= this.flowsMax) this.clear();
-    const flows = this.flows.get(origin) ?? new Map<number, CachedFlow>();
-    this.flows.set(origin, flows);
-    const { hash } = flow;
-    const others: CachedFlow[] = [];
-    for (let other = flows.get(hash); other !== undefined; other = other.next)
-      if (!other.equals(flow)) others.push(other);
-      else this.size -= 1;
-    let next: CachedFlow | undefined;
-    for (const other of [...others, flow]) {
-      other.next = next;
-      next = other;
-    }
-    flows.set(hash, flow);
+    const flows = this.flowsOf(origin) ?? this.makeFlows(origin);
+    flow.next = flows.get(flow.hash);
+    flows.set(flow.hash, flow);
     this.size += 1;
+    let before = flow;
+    for (let length = 1; before.next !== undefined; length++) {
+      const { next } = before;
+      if (length < CHAIN_MAX && !next.equals(flow)) before = next;
+      else {
+        before.next = next.next;
+        this.size -= 1;
+      }
+    }
   }
 }

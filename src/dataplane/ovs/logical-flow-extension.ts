@@ -145,15 +145,14 @@ export class LogicalFlowExtension implements SwitchExtension {
   ): Decision {
     const { innerHeaders: headers } = this;
     const isReadable = headers.parse(packet) === undefined;
-    const origin = `tunnel ${keys.datapath} ${keys.ingressPort} ${keys.egressPort}`;
-    const flow = isReadable ? this.findFlow(tables, origin, packet, headers) : undefined;
+    const flow = isReadable ? this.findFlow(tables, keys, packet, headers) : undefined;
     if (flow !== undefined) {
       const decision = this.follow(flow, tables, source, packet, headers);
       return decision.kind === "to" ? { ...decision, frame: decision.frame ?? packet } : decision;
     }
     const passage = receiveFromTunnel(this.network, this.chassis, keys, packet);
     const decision = this.carryOut(tables, source, passage, witness);
-    if (isReadable) this.keep(tables, origin, packet, headers, passage, decision);
+    if (isReadable) this.keep(tables, keys, packet, headers, passage, decision);
     return decision;
   }
 
