@@ -36,6 +36,13 @@ interface Request {
   readonly by: Device | undefined;
 }
 
+/** Addresses of which a machine knows who has them. */
+export interface KnownAddresses {
+  readonly size: number;
+  has(ip: Ip): boolean;
+  addresses(): Iterable<Ip>;
+}
+
 /** How much of it reaches a machine. */
 interface Heard {
   readonly frames: number;
@@ -69,9 +76,15 @@ export class ArpRequests {
     return { frames, bytes };
   }
 
-  /** True when one that reaches the machine behind the cable `by` was sent from one of these addresses. */
-  areFrom(ips: Iterable<Ip>, by: Device): boolean {
-    return someOf(this.bySender, ips, by);
+  /**
+   * True when one that reaches the machine behind the cable `by` was sent from one of these addresses. A machine of a large
+   * cluster knows thousands, and what goes out at one moment is mostly one request: the fewer are looked up among the others.
+   */
+  areFrom(known: KnownAddresses, by: Device): boolean {
+    const { bySender } = this;
+    if (known.size < bySender.size) return someOf(bySender, known.addresses(), by);
+    for (const [ip, requests] of bySender) if (known.has(ip) && doSomeReach(requests, by)) return true;
+    return false;
   }
 
   /** True when one that reaches the machine behind the cable `by` asks for one of these addresses. */
@@ -96,6 +109,14 @@ function enter<K>(lists: Map<K, Request[]>, key: K, request: Request): void {
 }
 
 function someOf(lists: ReadonlyMap<Ip, readonly Request[]>, ips: Iterable<Ip>, by: Device): boolean {
-  for (const ip of ips) if (lists.get(ip)?.some((request) => request.by !== by) === true) return true;
+  for (const ip of ips) {
+    const requests = lists.get(ip);
+    if (requests !== undefined && doSomeReach(requests, by)) return true;
+  }
   return false;
+}
+
+/** True when one of them reaches the machine behind the cable `by`. */
+function doSomeReach(requests: readonly Request[], by: Device): boolean {
+  return requests.some((request) => request.by !== by);
 }

@@ -127,7 +127,7 @@ export class Interface implements Listener, StackInterface {
   /** Requests for others change nothing where their sender is not known; a conflict is not even counted. */
   hear(requests: ArpRequests, by: Device): Hearing {
     if (!this.isAttached) return undefined;
-    if (this.isProxyArp || requests.areFrom(this.neighbors.addresses(), by)) return "listens";
+    if (this.isProxyArp || requests.areFrom(this.neighbors, by)) return "listens";
     const own = this.compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
     return requests.askFor(own, by) ? "listens" : undefined;
   }

@@ -150,6 +150,16 @@ export class NeighborTable {
     return this.entries.get(ip)?.mac;
   }
 
+  /** How many entries it has. */
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** True where it has an entry, in any state. */
+  has(ip: Ip): boolean {
+    return this.entries.has(ip);
+  }
+
   /** Of whom it has an entry, in any state. */
   addresses(): Iterable<Ip> {
     return this.entries.keys();
