@@ -28,6 +28,7 @@ const BENCHMARKS = [
   "matrix",
   "cluster-size",
   "large-clusters",
+  "shards",
   "flannel",
   "network-policies",
   "hns-objects",
