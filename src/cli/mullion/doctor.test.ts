@@ -342,6 +342,28 @@ describe("a log of a broken node, and nothing else", () => {
     expect(findings[0]?.code).toBe(code);
   });
 
+  // kubernetes/kubernetes#100962: the flags of a log in which no line names the program.
+  it("takes the flags of the last start that kube-proxy logged, and no other program's", async () => {
+    const flagsOf = (...flags: readonly string[]): readonly string[] =>
+      flags.map((flag, at) => `I0409 13:33:53.46${at}032    3560 flags.go:59] FLAG: --${flag}`);
+    const network = healthyNode().networks[0]!;
+    const codesOf = async (...lines: readonly string[]): Promise<readonly string[]> => {
+      const files = { "collected/a.log": lines.join("\n"), "collected/n.json": JSON.stringify([network]) };
+      return (await reportOf(files)).findings.map(({ code }) => code);
+    };
+    const of = (name: string): readonly string[] =>
+      flagsOf('masquerade-all="false"', `network-name="${name}"`, 'proxy-mode="kernelspace"', 'v="4"');
+    expect(await codesOf(...of("cbr0"))).toEqual(["kube-proxy-network-missing"]);
+    expect(await codesOf(...of("cbr0"), ...of("flannel.4096"))).toEqual([]);
+    expect(await codesOf(...flagsOf('network-name="cbr0"', 'node-ip=""'))).toEqual([]);
+  });
+
+  it("says the line where the error has a number and no text", async () => {
+    const line = "E0115 08:37:14.3 57 device.go:1] New-NetRoute failed: (0x80070057)";
+    const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
+    expect(findings[0]).toMatchObject({ code: "route-refused", message: `the log says: ${line}` });
+  });
+
   it("says which of the texts of an error the log has", async () => {
     const line =
       "FATA: rpc error: code = InvalidArgument desc = could not get HNS network vxlan0 via v2 api: Network Id  not found";

@@ -169,13 +169,16 @@ const LOG_QUESTIONS: readonly {
   { id: "logs-show-no-error-of-agents", who: "Antrea or OVN", origins: ["antrea", "ovn"] },
 ];
 
-/** Of the texts of an error the longest that a line holds: programs and releases word it differently. */
-function textIn(line: string, { texts, names, id }: LogFinding["error"]): string {
+/**
+ * Of the texts of an error the longest that a line holds: programs and releases word it differently. One that is told by its
+ * number alone has no text: then the line is what the log says.
+ */
+function textIn(line: string, { texts, names }: LogFinding["error"]): string {
   const said = squeeze(line);
   const own = texts
     .filter((text) => patternOf(text).pieces.every((piece) => said.includes(piece)))
     .toSorted((a, b) => b.length - a.length);
-  return own[0] ?? texts[0] ?? names[0] ?? id;
+  return own[0] ?? texts[0] ?? names[0] ?? line.trim().replace(/\.$/u, "");
 }
 
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */

@@ -14,11 +14,12 @@ const HEAD_BYTES_MAX = 256;
 const NEWLINE = 0x0a;
 
 /**
- * Begins of records: klog (`E0102 15:04:05`), dates, clock times, brackets, JSON, logfmt, words of severity, events of
+ * Begins of records: klog (`E0102 15:04:05`), dates, clock times, brackets, JSON, logfmt, words of severity, also in the four
+ * letters of logrus (`FATA[0001]`), events of
  * kubectl, month names of syslog, and PowerShell (`New-HnsNetwork : …`).
  */
 const RECORD_START =
-  /^(?:[IWEF]\d{4} |\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|\[|\{|(?:time|level|ts|msg)=|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|PANIC)\b|\s*(?:Warning|Normal)\s|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) |[A-Z][a-z]+-[A-Z]\w+ ?:|PS [A-Z]:)/;
+  /^(?:[IWEF]\d{4} |\d{4}[-/.]\d\d|\d\d?[:/.]\d\d|\[|\{|(?:time|level|ts|msg)=|(?:TRACE?|DEBUG?|INFO|NOTICE|WARN|WARNING|ERROR?|FATAL?|PANIC?)\b|\s*(?:Warning|Normal)\s|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) |[A-Z][a-z]+-[A-Z]\w+ ?:|PS [A-Z]:)/;
 
 function headOf(bytes: Uint8Array, from: number): string {
   let text = "";

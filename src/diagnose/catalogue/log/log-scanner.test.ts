@@ -57,6 +57,15 @@ describe("a log of", () => {
       ["flanneld-vni-too-small 2@2", "flanneld-network-not-registered 1@2"],
     ],
     [
+      // kubernetes-sigs/sig-windows-tools#250: the second line is a record of its own, and no word of the first is about routes.
+      "a script and flanneld below it",
+      [
+        "Invoke-HnsRequest : @{Error=The parameter is incorrect. ; ErrorCode=2147942487; Success=False}",
+        "FATA[2022-11-09T14:17:23Z] rpc error: code = Internal desc = could not create IP forward entry: The object already exists.",
+      ],
+      ["error-invalid-parameter 1@1", "route-exists 1@2"],
+    ],
+    [
       "the kubelet",
       [
         'E0601 08:00:00.100000    5020 pod_workers.go:1298] "Error syncing pod, skipping" err="failed to \\"CreatePodSandbox\\" for \\"web\\" with CreatePodSandboxError: \\"Failed to create sandbox for pod: rpc error: code = Unknown desc = failed to setup network for sandbox \\\\\\"4f2b\\\\\\": plugin type=\\\\\\"flannel\\\\\\" failed (add): failed to delegate add: failed to find HNSEndpoint 4f2b_cbr0: Endpoint 4f2b_cbr0 not found\\""',

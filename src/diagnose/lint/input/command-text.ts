@@ -99,12 +99,34 @@ function lineCounter(starts: readonly number[]): (offset: number) => number {
   };
 }
 
-/** The flags that follow the name of the program in a text; none when it is not called there. */
+/** How programs of Kubernetes log the flags that they were started with, one a line, by their names in order. */
+const LOGGED_FLAG = /FLAG: --([a-z][a-z0-9.-]{0,80})="([^"\n]{0,1000})"/g;
+
+/** Of the programs of Kubernetes kube-proxy alone has it (cmd/kube-proxy/app/options.go). */
+const OF_KUBE_PROXY = "proxy-mode";
+
+/** The flags that kube-proxy logged at its last start, where its name stands nowhere: a flag tells whose they are. */
+function loggedFlags(text: string): readonly FoundFlag[] {
+  if (!text.includes(`FLAG: --${OF_KUBE_PROXY}=`)) return [];
+  let run: FoundFlag[] = [];
+  let found: readonly FoundFlag[] = [];
+  for (const { 0: whole, 1: name = "", 2: value = "", index } of text.matchAll(LOGGED_FLAG)) {
+    const before = run.at(-1)?.name;
+    if (before !== undefined && name <= before) run = [];
+    const start = index + "FLAG: ".length;
+    run.push({ name, value, start, end: index + whole.length });
+    if (run.some((flag) => flag.name === OF_KUBE_PROXY)) found = run;
+  }
+  // What has no value was not given.
+  return found.filter(({ value }) => value !== "");
+}
+
+/** The flags that follow the name of the program in a text, or that it logged; none when it is not called there. */
 export function flagsOf(text: string): readonly FoundFlag[] {
   // Long logs have none.
   if (!text.includes("--")) return [];
   const programs = [...text.matchAll(PROGRAM)];
-  if (!programs.some(([name]) => /^kube-?proxy/i.test(name))) return [];
+  if (!programs.some(([name]) => /^kube-?proxy/i.test(name))) return loggedFlags(text);
   const flags: FoundFlag[] = [];
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const [lineOfFlag, lineOfProgram] = [lineCounter(starts), lineCounter(starts)];
