@@ -31,7 +31,7 @@ const PAD = 0;
 const END = 255;
 const TYPE = { discover: 1, offer: 2, request: 3, ack: 5, nak: 6, inform: 8 } as const;
 
-type Kind = "ipv4" | "text" | "u8" | "u16" | "u32";
+type Kind = "ipv4" | "text" | "u8" | "u16" | "u32" | "routes" | "domains";
 /** By the name that northd writes: number and kind of its value. */
 const OPTIONS: Readonly<Record<string, readonly [code: number, kind: Kind]>> = {
   netmask: [1, "ipv4"],
@@ -63,12 +63,23 @@ const OPTIONS: Readonly<Record<string, readonly [code: number, kind: Kind]>> = {
   T2: [59, "u32"],
   tftp_server: [66, "text"],
   bootfile_name: [67, "text"],
+  domain_search_list: [119, "domains"],
+  classless_static_route: [121, "routes"],
   tftp_server_address: [150, "ipv4"],
   path_prefix: [210, "text"],
+  ms_classless_static_route: [249, "routes"],
   wpad: [252, "text"],
 };
-const BYTES: Readonly<Record<Exclude<Kind, "text">, number>> = { ipv4: 4, u8: 1, u16: 2, u32: 4 };
+const BYTES: Readonly<Record<Exclude<Kind, "text" | "routes" | "domains">, number>> = {
+  ipv4: 4,
+  u8: 1,
+  u16: 2,
+  u32: 4,
+};
 const OPTION_BYTES_MAX = 255;
+const HOST_MASK = 0xffff_ffffn;
+/** The first byte of a pointer to a name. */
+const POINTER = 0xc0;
 const OFFER_IP = "offerip";
 const NEXT_SERVER = "next_server";
 
@@ -85,16 +96,60 @@ function numberOf(value: Argument | undefined): number {
   return value?.kind === "constant" ? Number(value.value) : 0;
 }
 
+function bytesOf(number: number, length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => Math.floor(number / 256 ** (length - 1 - index)) % 256);
+}
+
+/** Pairs of a destination and its router: the length of the prefix, the bytes of it that count, the router (RFC 3442). */
+function routeBytes(values: readonly Argument[]): readonly number[] {
+  const bytes: number[] = [];
+  for (let at = 0; at + 1 < values.length; at += 2) {
+    const [to, via] = [values[at], values[at + 1]];
+    const mask = to?.kind === "constant" ? (to.mask ?? HOST_MASK) : HOST_MASK;
+    const length = mask.toString(2).replaceAll("0", "").length;
+    bytes.push(
+      length,
+      ...bytesOf(numberOf(to), 4).slice(0, Math.ceil(length / 8)),
+      ...bytesOf(numberOf(via), 4),
+    );
+  }
+  return bytes;
+}
+
+/** Names in labels; one that ends as one before it points there (RFC 3397, RFC 1035 §4.1.4). */
+function domainBytes(names: readonly string[]): readonly number[] {
+  const bytes: number[] = [];
+  const known = new Map<string, number>();
+  for (const name of names) {
+    let rest = name;
+    while (rest !== "" && !known.has(rest)) {
+      const [label = ""] = rest.split(".", 1);
+      known.set(rest, bytes.length);
+      bytes.push(label.length, ...new TextEncoder().encode(label));
+      rest = rest.slice(label.length + 1);
+    }
+    const at = known.get(rest);
+    if (rest === "" || at === undefined) bytes.push(0);
+    else bytes.push(POINTER | (at >> 8), at & 0xff);
+  }
+  return bytes;
+}
+
+function domainsIn(values: readonly Argument[]): readonly string[] {
+  return values
+    .flatMap((value) => (value.kind === "text" ? value.text.replaceAll('"', "").split(",") : []))
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
 function valueBytes(kind: Kind, values: readonly Argument[]): readonly number[] {
   if (kind === "text")
     return values.flatMap((value) =>
       value.kind === "text" ? [...new TextEncoder().encode(value.text.replaceAll('"', ""))] : [],
     );
-  const length = BYTES[kind];
-  return values.flatMap((value) => {
-    const number = numberOf(value);
-    return Array.from({ length }, (_, index) => Math.floor(number / 256 ** (length - 1 - index)) % 256);
-  });
+  if (kind === "routes") return routeBytes(values);
+  if (kind === "domains") return domainBytes(domainsIn(values));
+  return values.flatMap((value) => bytesOf(numberOf(value), BYTES[kind]));
 }
 
 /** The options in the order of the action. */

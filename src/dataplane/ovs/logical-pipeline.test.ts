@@ -377,11 +377,42 @@ describe("put_dhcp_opts", () => {
   });
 
   it("refuses an option that it cannot write, by name", () => {
-    const actions =
-      "reg0[3] = put_dhcp_opts(offerip = 10.0.0.2, classless_static_route = {30.0.0.0/24, 10.0.0.4}); next;";
+    const actions = "reg0[3] = put_dhcp_opts(offerip = 10.0.0.2, telepathy_server = 10.0.0.4); next;";
     expect(told(ask({}, actions))).toEqual([
-      expect.stringContaining("put_dhcp_opts with the option classless_static_route"),
+      expect.stringContaining("put_dhcp_opts with the option telepathy_server"),
     ]);
+  });
+
+  /** The bytes that an option adds to the answer. */
+  function written(option: string): readonly number[] {
+    const actions = answering.replace("mtu = 1400", `mtu = 1400, ${option}`);
+    const message = [...answer(ask({}, actions))];
+    const start = message.findIndex((_byte, at) => message.slice(at, at + 4).join() === "26,2,5,120");
+    const end = message.lastIndexOf(255);
+    // Behind the length of packets, and before four zeros and the end.
+    return message.slice(start + 4, end - 4);
+  }
+
+  it.each([
+    ["classless_static_route", 121],
+    ["ms_classless_static_route", 249],
+  ])("%s has the bytes of a destination that count, and its router (RFC 3442)", (name, code) => {
+    const routes =
+      "{0.0.0.0/0, 10.0.0.1, 10.0.0.0/8, 10.0.0.2, 10.17.0.0/16, 10.0.0.3, 10.229.0.128/25, 10.0.0.4, 10.198.122.47, 10.0.0.5}";
+    const expected = [
+      [0, 10, 0, 0, 1],
+      [8, 10, 10, 0, 0, 2],
+      [16, 10, 17, 10, 0, 0, 3],
+      [25, 10, 229, 0, 128, 10, 0, 0, 4],
+      [32, 10, 198, 122, 47, 10, 0, 0, 5],
+    ].flat();
+    expect(written(`${name} = ${routes}`)).toEqual([code, expected.length, ...expected]);
+  });
+
+  it("domain_search_list is compressed, as in the example of RFC 3397", () => {
+    const text = "\x03eng\x05apple\x03com\x00\x09marketing\xc0\x04";
+    const expected = [119, text.length, ...Buffer.from(text, "latin1")];
+    expect(written('domain_search_list = "eng.apple.com,marketing.apple.com"')).toEqual(expected);
   });
 });
 
