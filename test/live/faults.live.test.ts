@@ -1,9 +1,10 @@
 // What goes wrong underneath a cluster with real pods: it is said plainly, goes on where it can, and leaves nothing. Needs
 // root, /dev/net/tun, iproute2 and util-linux.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { kernelState, removeLeftovers } from "./leftovers.ts";
 
@@ -31,8 +32,12 @@ interface Ran {
   readonly err: string;
 }
 
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, XDG_RUNTIME_DIR: folder, MULLION_NAME: NAME };
+}
+
 function run(program: string, ...words: readonly string[]): Ran {
-  const env = { ...process.env, XDG_RUNTIME_DIR: folder, MULLION_NAME: NAME };
+  const env = environment();
   const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8", env, timeout: 90_000 });
   return { code: status, out: stdout, err: stderr };
 }
@@ -86,7 +91,42 @@ describe("underneath a cluster that is up", () => {
   });
 });
 
+it("top counts at the port of a pod what its interface does not take while it is down", async () => {
+  expect(mullion("up", "-f", file, "--live-pod", "web", "--live-pod", "api").code).toBe(0);
+  execFileSync("ip", ["netns", "exec", `mullion-${NAME}_api`, "ip", "link", "set", "eth0", "down"]);
+  const top = spawn(
+    process.execPath,
+    ["bin/mullion.js", "top", "pods", "-c", "1", "--interval", "4s", "-o", "json"],
+    {
+      env: environment(),
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const said = text(top.stdout);
+  const address = mullion("get", "pods", "-o", "json").out;
+  const to = /10\.244\.1\.\d+/g.exec(address.slice(address.indexOf('"api"')))?.[0] ?? "";
+  const ping = ["netns", "exec", `mullion-${NAME}_web`, "ping", "-i", "0.2", "-W", "1", to];
+  const pinging = spawn("ip", ping, { stdio: "ignore" });
+  const { items } = JSON.parse(await said) as {
+    readonly items: readonly { readonly who: string; readonly drops: Readonly<Record<string, number>> }[];
+  };
+  pinging.kill();
+  const drops = items.find(({ who }) => who === "default/api")?.drops;
+  expect(drops?.["interface-down"]).toBeGreaterThan(0);
+});
+
 describe("a machine that cannot", () => {
+  it("has no iproute2: the cluster comes up, and its pods are real all the same", () => {
+    const script = `mount --bind /dev/null "$(readlink -f "$(command -v ip)")"
+      ip link 2> /dev/null && echo "there is one"
+      ${OWN} up -f ${file} --live-pod web > /dev/null && ${OWN} exec pod/web -- ping -c 1 -W 5 10.0.0.11 && ${OWN} down`;
+    const { code, out, err } = apart(script);
+    expect(code, err).toBe(0);
+    expect(out).toContain("1 received");
+    expect(out).toContain("Cluster real is down.");
+    expect(out).not.toContain("there is one");
+  });
+
   it("has no util-linux: the pods are there, and their processes are told of", () => {
     const up = `${OWN} up -f ${file} --live-pod web`;
     const { code, out } = apart(`mount --bind /dev/null /usr/bin/setpriv && ${up} && ${OWN} down`);

@@ -40,25 +40,37 @@ export function namespaceOf(cluster: string, pod = ""): string {
 /** Carries frames from one side to the other. */
 class Relay implements Receiver {
   private readonly to: { transmit(packet: Packet): boolean };
+  private readonly lost: (() => void) | undefined;
 
-  constructor(to: { transmit(packet: Packet): boolean }) {
+  /** `lost` is told of each frame that the other side does not take. */
+  constructor(to: { transmit(packet: Packet): boolean }, lost?: () => void) {
     this.to = to;
+    this.lost = lost;
   }
 
   receive(packet: Packet): void {
-    this.to.transmit(packet);
+    if (!this.to.transmit(packet)) this.lost?.();
   }
 }
 
+/** What a TAP takes the place of. */
+interface Behind {
+  /** The simulated one whose place it takes. */
+  readonly simulated?: Receiver;
+  /** Told of each frame that the kernel does not take: the interface is down, or its queue is full. */
+  readonly lost?: () => void;
+}
+
 /** Joins the end of a cable and a TAP. Copies of the cluster have the `simulated` one behind the cable. */
-export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, simulated?: Receiver): void {
-  const outside = new Relay(tap);
+export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, behind: Behind = {}): void {
+  const { simulated, lost } = behind;
+  const outside = new Relay(tap, lost);
   cluster.outlets.add(outside);
   device.attach(new Outlet(outside, simulated));
   tap.attach(new Relay(device));
 }
 
-export interface LiveMachineOptions {
+export interface LiveMachineOptions extends Behind {
   /** Of its namespace. */
   readonly name: string;
   readonly address: InterfaceAddress & { readonly ip: Ipv4 };
@@ -71,8 +83,6 @@ export interface LiveMachineOptions {
   readonly hasOffloads?: boolean;
   /** The end of its cable. */
   readonly device: Device;
-  /** The simulated one whose place it takes. */
-  readonly simulated?: Receiver;
 }
 
 export class LiveMachine {
@@ -90,7 +100,7 @@ export class LiveMachine {
 
   /** @throws ApiError `live-name-taken`; SystemCallError with what this machine does not allow. */
   static open(cluster: Cluster, calls: SystemCalls, options: LiveMachineOptions): LiveMachine {
-    const { name, address, device, simulated, mtuBytes } = options;
+    const { name, address, device, mtuBytes } = options;
     if (!removeLeftMachine(calls, name)) {
       const message = WORDS.liveNameTaken({ name });
       throw new ApiError(REFUSED, "live-name-taken", message, WORDS.adviceLiveNameTaken);
@@ -114,7 +124,7 @@ export class LiveMachine {
       machine.close();
       throw error;
     }
-    joinTap(cluster, device, tap, simulated);
+    joinTap(cluster, device, tap, options);
     return machine;
   }
 

@@ -8,6 +8,7 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
+import { portBefore } from "../views/vfp-ports.ts";
 import { LiveMachine, namespaceOf } from "./live-machine.node.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -58,6 +59,7 @@ export function openLivePod(
   const way = compartment
     .listRoutes()
     .find(({ prefix, nextHop }) => prefix.length === 0 && typeof nextHop === "number");
+  const port = portBefore(pod.node, simulated.device);
   return LiveMachine.open(cluster, calls, {
     name: namespaceOfPod(name, nameOfPod(pod)),
     address: { ip: address, length: own.length },
@@ -68,5 +70,6 @@ export function openLivePod(
     dns: compartment.dns,
     device: simulated.device,
     simulated,
+    lost: () => port?.countDrop("in", "switch", "interface-down"),
   });
 }

@@ -3,6 +3,7 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import type { Device } from "#dataplane/device/device.ts";
+import { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { listPort } from "#dataplane/vfp/listing/list-port.ts";
 import { LISTED_PORT, LISTED_SWITCH_PORT } from "#dataplane/vfp/listing/listing.ts";
 import { listSwitchPort } from "#dataplane/switch/list-switch-port.ts";
@@ -106,6 +107,14 @@ function findPort(cluster: Cluster, name: string, node?: string): FoundPort {
   const [only] = found;
   if (only === undefined || found.length > 1) throw notOne(name, all, found, cluster);
   return only;
+}
+
+/** The port of a Windows node at the other end of the cable of `device`; undefined: of none. */
+export function portBefore(node: ClusterNode, device: Device): SwitchPort | undefined {
+  if (node.hns === undefined) return undefined;
+  const leadsTo = ({ port }: FoundPort): boolean =>
+    port.device instanceof MemoryDevice && port.device.farEnd === device;
+  return portsOf(node).find(leadsTo)?.port;
 }
 
 /** The switch's end of the cable of the port that is called so. @throws RequestError as `viewNodePort`. */

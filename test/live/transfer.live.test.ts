@@ -1,0 +1,168 @@
+/**
+ * A long transfer between two real pods, through the translation of a Service and a tunnel between two nodes, while the rules on
+ * its way change again and again. `MULLION_LIVE_BYTES=1000000000` sends as much. Needs root, /dev/net/tun and iproute2.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { kernelState, removeLeftovers } from "./leftovers.ts";
+
+const run = promisify(execFile);
+const PREFIX = "transfer-";
+const NAME = `${PREFIX}${process.pid}`;
+const BYTES = Number(process.env["MULLION_LIVE_BYTES"] ?? 50_000_000);
+const CHANGES = 3;
+const END_MS = 60_000;
+
+const CLUSTER = `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: transfer }
+nodes:
+  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+network: { driver: Overlay, name: vxlan0, vni: 4096 }
+policy: calico
+policyNetwork: vxlan0
+pods:
+  - { name: client, node: win-1, labels: { app: client } }
+  - { name: far, node: win-2, labels: { app: far } }
+workloads:
+  - { pod: client, command: [sleep, infinity] }
+  - { pod: far, command: [sleep, infinity] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: far }
+spec: { clusterIP: 10.96.0.77, selector: { app: far }, ports: [{ port: 9000, targetPort: 9000 }] }
+`;
+
+/** What lets the transfer through, and a port that differs each time. A Service hides the sender behind an address of its node. */
+const policy = (port: number): string => `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: far, namespace: default }
+spec:
+  podSelector: { matchLabels: { app: far } }
+  policyTypes: [Ingress]
+  ingress:
+    - from: [{ ipBlock: { cidr: 10.244.0.0/16 } }]
+      ports: [{ port: 9000 }, { port: ${port} }]
+`;
+
+/** Both say how much it was, and its SHA-256. */
+const RECEIVER = `
+const { createHash } = require("node:crypto");
+const server = require("node:net").createServer((socket) => {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  socket.on("data", (piece) => { hash.update(piece); bytes += piece.length; });
+  socket.on("end", () => { console.log(JSON.stringify({ bytes, sha256: hash.digest("hex"), from: socket.remoteAddress })); server.close(); });
+  socket.on("error", (error) => { console.log(error.message); process.exit(1); });
+});
+server.listen(9000, () => console.error("listens"));`;
+
+/** Sends at least so much, and until it is told that it is enough. */
+const SENDER = `
+const { createCipheriv, createHash } = require("node:crypto");
+const { once } = require("node:events");
+const [to, least] = process.argv.slice(1);
+let isEnough = false;
+process.stdin.on("data", () => { isEnough = true; process.stdin.destroy(); });
+(async () => {
+  const socket = require("node:net").connect(9000, to);
+  socket.resume();
+  await once(socket, "connect");
+  const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 7), Buffer.alloc(16));
+  const zeros = Buffer.alloc(65_536);
+  const hash = createHash("sha256");
+  const begun = performance.now();
+  let bytes = 0;
+  while (!isEnough || bytes < Number(least)) {
+    const piece = noise.update(zeros);
+    hash.update(piece);
+    bytes += piece.length;
+    if (!socket.write(piece)) await once(socket, "drain");
+    else if (bytes % 6_553_600 === 0) await new Promise(setImmediate);
+  }
+  socket.end();
+  await once(socket, "close");
+  console.log(JSON.stringify({ bytes, sha256: hash.digest("hex"), seconds: (performance.now() - begun) / 1000 }));
+})().catch((error) => { console.log(error.message); process.exit(1); });`;
+
+let folder: string;
+let before: string;
+const running: ChildProcess[] = [];
+
+async function mullion(...words: readonly string[]): Promise<string> {
+  const env = { ...process.env, XDG_RUNTIME_DIR: folder, MULLION_NAME: NAME };
+  const { stdout } = await run(process.execPath, ["bin/mullion.js", ...words], { env, maxBuffer: 2 ** 26 });
+  return stdout;
+}
+
+function inPod(pod: string, script: string, ...words: readonly string[]): ChildProcess {
+  const command = ["netns", "exec", `mullion-${NAME}_${pod}`, process.execPath, "-e", script, ...words];
+  const child = spawn("ip", command, { stdio: ["pipe", "pipe", "pipe"] });
+  running.push(child);
+  return child;
+}
+
+interface Told {
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly from?: string;
+  readonly seconds?: number;
+}
+
+async function toldBy({ stdout }: ChildProcess): Promise<Told> {
+  const said = await text(stdout!);
+  try {
+    return JSON.parse(said) as Told;
+  } catch (cause) {
+    throw new Error(`a program of a pod says: ${said}`, { cause });
+  }
+}
+
+beforeEach(() => {
+  removeLeftovers(`mullion-${PREFIX}`);
+  before = kernelState();
+  folder = mkdtempSync(join(tmpdir(), "mullion-transfer-"));
+  writeFileSync(join(folder, "cluster.yaml"), CLUSTER);
+});
+
+afterEach(async () => {
+  for (const child of running.splice(0)) child.kill("SIGKILL");
+  await mullion("down");
+  rmSync(folder, { recursive: true });
+  await vi.waitUntil(() => kernelState() === before, { timeout: 10_000 });
+}, END_MS);
+
+it(`${BYTES / 1e6} MB through a Service and VXLAN arrive unchanged while a policy changes`, async () => {
+  await mullion("up", "-f", join(folder, "cluster.yaml"), "--live");
+  const receiver = inPod("far", RECEIVER);
+  const said = await new Promise((resolve) => receiver.stderr!.once("data", resolve));
+  expect(String(said)).toBe("listens\n");
+  const sender = inPod("client", SENDER, "10.96.0.77", `${BYTES}`);
+  const told = Promise.all([toldBy(sender), toldBy(receiver)]);
+  // When the test fails before, nobody waits for it.
+  told.catch(() => undefined);
+  for (let change = 1; change <= CHANGES; change++) {
+    const file = join(folder, "policy.yaml");
+    writeFileSync(file, policy(9_100 + change));
+    await mullion("apply", "-f", file);
+    const rules = await mullion("get", "hnsendpoints", "-o", "json");
+    expect(rules).toMatch(new RegExp(`"LocalPorts": "[^"]*${9_100 + change}"`));
+  }
+  sender.stdin!.end("enough");
+  const [sent, arrived] = await told;
+  expect({ bytes: arrived.bytes, sha256: arrived.sha256 }).toEqual({
+    bytes: sent.bytes,
+    sha256: sent.sha256,
+  });
+  expect(arrived.bytes).toBeGreaterThanOrEqual(BYTES);
+  // The Service's translation, which is not direct (DSR), puts an address of the node in the place of the sender's.
+  expect(arrived.from).toBe("::ffff:10.244.1.2");
+  process.stdout.write(`${sent.bytes} bytes in ${sent.seconds?.toFixed(1)} s, SHA-256 ${sent.sha256}\n`);
+});
