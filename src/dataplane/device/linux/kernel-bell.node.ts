@@ -53,12 +53,9 @@ export class KernelBell {
     const [from = -1, to = -1] = ends;
     this.pipeEnd = to;
     this.writeChain(watched, calls.map("io_uring", ring, ENTRIES_AT, ENTRIES * ENTRY.bytes));
-    this.pipe = new Socket({ fd: from, readable: true, writable: false });
-    this.pipe.on("data", () => {
-      const { rung } = this;
-      this.rung = undefined;
-      rung?.();
-    });
+    // A buffer of its own: else each byte would get new memory. Longer than what comes, so that it is not read twice.
+    const onread = { buffer: new Uint8Array(8), callback: () => this.ringOnce() };
+    this.pipe = new Socket({ fd: from, readable: true, writable: false, onread });
   }
 
   /** @returns undefined where the kernel has no io_uring, or has forbidden it. */
@@ -89,6 +86,14 @@ export class KernelBell {
       this.rings.setUint32(this.tailAt, tail + 2, true);
       this.calls.call("io_uring_enter", "", ENTER, this.ring, 2, 0, 0, null, 0);
     });
+  }
+
+  /** @returns that further bytes are welcome. */
+  private ringOnce(): boolean {
+    const { rung } = this;
+    this.rung = undefined;
+    rung?.();
+    return true;
   }
 
   close(): void {

@@ -3,7 +3,6 @@
  * kernel rings a bell of Node's loop (`KernelBell`). Where it cannot, `epoll_wait` waits on a thread of Node's pool. An
  * `eventfd` ends the wait.
  */
-import { setImmediate as letOthersRun } from "node:timers/promises";
 import { viewOf } from "#core/base/bytes.ts";
 import { KernelBell } from "./kernel-bell.node.ts";
 import type { SystemCalls } from "./system-calls.node.ts";
@@ -19,6 +18,9 @@ const DATA_AT = EVENT_BYTES - 8;
 const EVENTS_MAX = 64;
 /** A process that ends waits for the threads of its pool: so long at most. */
 const WAIT_MS = 1_000;
+
+/** Ends when Node has done what else is due. */
+const letOthersRun = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 export class Readiness {
   private readonly calls: SystemCalls;
@@ -76,11 +78,13 @@ export class Readiness {
   private async countReadable(): Promise<number> {
     const { kernelBell, calls, epoll, events } = this;
     if (kernelBell === undefined) return calls.callAside("epoll_wait", epoll, events, EVENTS_MAX, WAIT_MS);
+    const look = (): number => calls.tryCall("epoll_wait", "", epoll, events, EVENTS_MAX, 0) ?? 0;
     // While frames come without end, others have their turn here.
     await letOthersRun();
-    const count = calls.tryCall("epoll_wait", "", epoll, events, EVENTS_MAX, 0) ?? 0;
-    if (count === 0 && !this.isClosed) await kernelBell.nextRing();
-    return count;
+    const count = look();
+    if (count !== 0 || this.isClosed) return count;
+    await kernelBell.nextRing();
+    return look();
   }
 
   private readable(count: number): readonly number[] {
