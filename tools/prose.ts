@@ -40,6 +40,14 @@ export const FOREIGN_PROGRAMS: Readonly<Record<string, ForeignPrograms>> = {
     count: 2,
     reason: "the files that start a program: one for sh, one for Node; what they say comes from data/words",
   },
+  "src/programs/ovn/northd/distributed-translation-flows.ts": {
+    count: 1,
+    reason: "actions of a logical flow, in the language of ovn-sb(5)",
+  },
+  "src/programs/ovn/northd/packet-length-flows.ts": {
+    count: 1,
+    reason: "actions of a logical flow, in the language of ovn-sb(5)",
+  },
   "src/programs/ovn/northd/router-flows.ts": {
     count: 2,
     reason: "matches and actions of logical flows, in the language of ovn-sb(5)",

@@ -13,7 +13,7 @@ import { type TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts"
 import { ApiError } from "../api/error-details.ts";
 import type { HeldCluster } from "../api/held-cluster.ts";
 import type { ClusterPod } from "../cluster.ts";
-import { LiveMachine, removeLeftMachines, resolverText } from "./live-machine.node.ts";
+import { LiveMachine, resolverText } from "./live-machine.node.ts";
 import type { LivePlace, LivePlaces, LiveView } from "./live-places.ts";
 import { findLivePod, nameOfPod, openLivePod } from "./live-pod.node.ts";
 import { LiveBridgePort, openLiveHost } from "./live-segment.node.ts";
@@ -232,16 +232,5 @@ export class LiveCluster implements LiveView {
       const name = pod === undefined ? this.opened.segment.tap.name : `pod ${nameOfPod(pod)}`;
       throw new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });
     }
-  }
-}
-
-/** Takes away what a live cluster left that was killed. */
-export function removeLiveLeftovers(name: string): void {
-  if (process.platform !== "linux") return;
-  try {
-    removeLeftMachines(new SystemCalls(), name);
-  } catch (error) {
-    // Who may not do this could not have left anything.
-    if (!(error instanceof NoForeignCallsError) && tapFailure(error) !== "not-permitted") throw error;
   }
 }

@@ -12,8 +12,12 @@ import {
   NetworkNamespace,
   removeLeftName,
 } from "#dataplane/device/linux/network-namespace.node.ts";
-import { SystemCallError, type SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
-import { TapDevice } from "#dataplane/device/linux/tap.node.ts";
+import {
+  NoForeignCallsError,
+  SystemCallError,
+  SystemCalls,
+} from "#dataplane/device/linux/system-calls.node.ts";
+import { TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster } from "../cluster.ts";
@@ -194,9 +198,20 @@ function removeLeftMachine(calls: SystemCalls, name: string): boolean {
 }
 
 /** Takes away what a cluster left that was killed. */
-export function removeLeftMachines(calls: SystemCalls, cluster: string): void {
+function removeLeftMachines(calls: SystemCalls, cluster: string): void {
   if (!existsSync(NAMESPACES)) return;
   const own = namespaceOf(cluster);
   for (const name of readdirSync(NAMESPACES))
     if (name === own || name.startsWith(`${own}${BEHIND_CLUSTER}`)) removeLeftMachine(calls, name);
+}
+
+/** The same on any machine, also one that has no live clusters. */
+export function removeLiveLeftovers(name: string): void {
+  if (process.platform !== "linux") return;
+  try {
+    removeLeftMachines(new SystemCalls(), name);
+  } catch (error) {
+    // Who may not do this could not have left anything.
+    if (!(error instanceof NoForeignCallsError) && tapFailure(error) !== "not-permitted") throw error;
+  }
 }

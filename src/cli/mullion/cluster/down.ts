@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ControlClient } from "#cluster/api/client.ts";
-import { removeLiveLeftovers } from "#cluster/live/live-cluster.node.ts";
+import { removeLiveLeftovers } from "#cluster/live/live-machine.node.ts";
 import { ApiError } from "#cluster/api/error-details.ts";
 import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { socketTransport } from "#cluster/api/socket-transport.node.ts";

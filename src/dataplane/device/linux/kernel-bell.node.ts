@@ -46,7 +46,7 @@ export class KernelBell {
     this.ring = ring;
     this.tailAt = parameters.getUint32(PARAMETERS.tail, true);
     this.arrayAt = parameters.getUint32(PARAMETERS.array, true);
-    this.rings = new DataView(calls.map("io_uring", ring, 0, RING_BYTES).memory);
+    this.rings = viewOf(new Uint8Array(calls.map("io_uring", ring, 0, RING_BYTES).memory));
     this.mask = this.rings.getUint32(parameters.getUint32(PARAMETERS.mask, true), true);
     const ends = new Int32Array(2);
     calls.call("pipe2", "", new Uint8Array(ends.buffer), CLOSE_ON_EXEC | NON_BLOCKING);
@@ -107,7 +107,7 @@ export class KernelBell {
     watched: number,
     { memory, address }: { readonly memory: ArrayBuffer; readonly address: bigint },
   ): void {
-    const entries = new DataView(memory);
+    const entries = viewOf(new Uint8Array(memory));
     entries.setUint8(0, POLL);
     entries.setUint8(ENTRY.flags, LINK | SILENT);
     entries.setInt32(ENTRY.fd, watched, true);
