@@ -1594,6 +1594,7 @@ export interface Plugins {
   readonly cniServerManyNetworks: Template<"gateway">;
   readonly cniServerEndpointGone: Template<"id" | "netns">;
   readonly cniServerAway: Template<"error" | "path">;
+  readonly chassisNameTaken: Template<"name" | "hostname" | "known">;
 }
 export function plugins(): Plugins;
 

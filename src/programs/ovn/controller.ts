@@ -16,6 +16,9 @@ import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
 import { numberOf, textOf } from "./northd/objects.ts";
 import { Replica } from "./replica.ts";
 import { reference, uuidOf } from "./wanted-rows.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const TABLES = [
   "Chassis",
@@ -75,10 +78,25 @@ export class OvnController {
     return uuidOf("Chassis", this.settings.name);
   }
 
-  /** Registers the chassis where it is not. @returns what the database refused; undefined when it is registered */
+  /** Why the chassis that has our name is another one: agents that share a name would take each other's ports. */
+  private differenceOf(chassis: OvsdbRow): string | undefined {
+    const { name, hostname, encapsulation, address } = this.settings;
+    const encaps = referencesOf(chassis["encaps"])
+      .map((id) => this.sb.rows("Encap").get(id))
+      .filter((row) => row !== undefined);
+    const isOurs =
+      textOf(chassis, "hostname") === hostname &&
+      encaps.some((row) => textOf(row, "type") === encapsulation && textOf(row, "ip") === address);
+    if (isOurs) return undefined;
+    const known = encaps.map((row) => `${textOf(row, "type")} ${textOf(row, "ip")}`).join(", ");
+    return WORDS.chassisNameTaken({ name, hostname: textOf(chassis, "hostname"), known });
+  }
+
+  /** Registers the chassis where it is not. @returns why it cannot be; undefined when it is registered */
   async register(): Promise<string | undefined> {
     const { name, hostname, encapsulation, address, bridgeMappings } = this.settings;
-    if (this.sb.rows("Chassis").has(this.chassisId)) return undefined;
+    const known = this.sb.rows("Chassis").get(this.chassisId);
+    if (known !== undefined) return this.differenceOf(known);
     const encap = uuidOf("Encap", `${name} ${encapsulation}`);
     const id = this.chassisId;
     const failed = errorOf(
