@@ -828,6 +828,9 @@ export interface Doctor {
   readonly breaksWithoutVfp: string;
   readonly routesOf: Template<"network" | "routes">;
   readonly breaksWithoutService: Template<"name">;
+  readonly asksTunnels: string;
+  readonly breaksTunnels: Template<"address" | "range">;
+  readonly tunnelNotProgrammed: Template<"range" | "address">;
   readonly outboundNatNotProgrammed: Template<"address">;
   readonly dsrRuleMissing: Template<"at" | "address">;
   readonly identifierTooLow: Template<"network" | "id" | "min">;

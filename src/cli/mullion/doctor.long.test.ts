@@ -17,7 +17,12 @@ import { Prng } from "#core/base/prng.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkName } from "#core/catalogue/quirks.ts";
 import type { NodeFaultName } from "#cluster/life/node-change.ts";
-import { createEndpoint, listEndpoints } from "#contracts/hcn/operations.ts";
+import {
+  createEndpoint,
+  listEndpoints,
+  listLoadBalancers,
+  modifyLoadBalancer,
+} from "#contracts/hcn/operations.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
 import { doctor } from "./doctor.ts";
 import { processTerminal } from "./process-terminal.ts";
@@ -39,6 +44,15 @@ const COURSES = {
   /** As users restart it: what is kept is up to HNS. */
   restart: (world: SessionWorld) => world.session.changeNode(NODE, { do: "restart-hns" }),
   "service goes": (world: SessionWorld) => remove(world, "service/web"),
+  "late pods": (world: SessionWorld) => apply(world, deployment("late", "windows", 2)),
+  /** As kube-proxy does where HNS takes changes in place (HNS 15.5). */
+  async "load balancer changes"(world: SessionWorld) {
+    const client = clientOf(world);
+    const node = world.session.cluster.nodes.find(({ spec }) => spec.name === NODE);
+    node?.hns?.setQuirk("load-balancer-update-ignored", "off");
+    const [first] = await listLoadBalancers(client);
+    if (first !== undefined) await modifyLoadBalancer(client, first.ID, first);
+  },
   /** Somebody makes an endpoint with the address of a pod. */
   async "address twice"(world: SessionWorld) {
     const client = clientOf(world);
@@ -63,8 +77,6 @@ type Unseen =
   | "over"
   /** It needs another build, network or machine than these: nothing strikes here. */
   | "elsewhere"
-  /** Of layers that no check compares. */
-  | "unchecked"
   /** The call never returns: there is nothing to collect. */
   | "hangs";
 
@@ -72,6 +84,7 @@ type Seen = {
   readonly code: KnowledgeCode;
   readonly course: keyof typeof COURSES;
   readonly network?: string;
+  readonly open?: () => Promise<SessionWorld>;
 };
 
 /** The compiler wants a row for each defect that there is. */
@@ -110,11 +123,19 @@ const DEFECTS: Readonly<Record<QuirkName, Seen | Unseen>> = {
   "nat-denies-outbound": "elsewhere",
   "load-balancer-rules-stale": { code: "hns-rules-differ", course: "service goes" },
   "load-balancer-rules-doubled": { code: "hns-rules-differ", course: "churn" },
-  "l2-rewrite-rules-doubled": "unchecked",
+  "l2-rewrite-rules-doubled": {
+    code: "hns-rules-differ",
+    course: "late pods",
+    open: () => openSessionWorld(readFileSync("examples/azure-l2tunnel/cluster.yaml", "utf8")),
+  },
   "load-balancer-rules-missing": { code: "hns-rules-differ", course: "churn" },
-  "load-balancer-rules-left-on-change": "unchecked",
+  "load-balancer-rules-left-on-change": {
+    code: "hns-rules-differ",
+    course: "load balancer changes",
+    open: () => soundWorld(DSR, "ws2025"),
+  },
   "outbound-nat-rules-missing": { code: "hns-rules-differ", course: "churn" },
-  "encap-route-rules-missing": "unchecked",
+  "encap-route-rules-missing": { code: "hns-rules-differ", course: "churn", network: OVERLAY },
   "overlay-routes-need-a-pod": "elsewhere",
   "overlay-decap-lost-at-restart": "elsewhere",
   "network-space-removed-late": "over",
@@ -184,8 +205,9 @@ describe("a defect of Windows on one node", () => {
       course,
       code,
       network = DSR,
+      open = () => soundWorld(network),
     } = typeof row === "string" ? { course: "churn" as const, code: undefined } : row;
-    const world = await soundWorld(network);
+    const world = await open();
     world.session.cluster.nodes.find(({ spec }) => spec.name === NODE)?.hns?.setQuirk(name, "on");
     await COURSES[course](world);
     await world.session.passTime(5_000);
@@ -237,6 +259,7 @@ const SOUND: readonly Sound[] = [
   withFields(OVERLAY, true),
   withFields("network: { plugin: flannel, backend: host-gw }\n", true),
   ofExample("azure-vnet", false),
+  ofExample("azure-l2tunnel", false),
   ofExample("ovn-hybrid-overlay", true),
   ofExample("docker-nat", true),
 ];

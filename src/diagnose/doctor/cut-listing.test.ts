@@ -9,7 +9,7 @@ const WHOLE = rulesText([...DSR_RULES, NAT_RULE]);
 const BEGUN = "\n ITEM LIST\n===========\n\n";
 const DONE = "\nCommand list-rule succeeded!\n";
 const OTHER_PORT = WHOLE.replace(/^(Policy for port : ).*/u, "$1AAAAAAAA-7B32-4B36-9B93-0A1E38AC7C61");
-const LAYER = "\nLAYER : VNET_ENCAP_LAYER\n  Friendly name : VNET_ENCAP_LAYER\n  Priority : 700\n";
+const LAYER = "\nLAYER : VNET_PA_ROUTE_LAYER\n  Friendly name : VNET_PA_ROUTE_LAYER\n  Priority : 700\n";
 
 function upTo(text: string, mark: string): string {
   return text.slice(0, text.lastIndexOf(mark));

@@ -30,8 +30,8 @@ const WORKLOADS = `${deployment("web", "windows", 4)}${deployment("back", "linux
 )}${service("back", "type: NodePort, selector: { app: back }, ports: [{ port: 80, targetPort: 8080, nodePort: 31080 }]")}`;
 
 /** Pods on all nodes, two Services. */
-export async function soundWorld(fields: string): Promise<SessionWorld> {
-  const world = await openSessionWorld(clusterText(fields));
+export async function soundWorld(fields: string, build?: string): Promise<SessionWorld> {
+  const world = await openSessionWorld(clusterText(fields, build));
   await apply(world, WORKLOADS);
   return world;
 }

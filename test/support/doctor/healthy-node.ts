@@ -169,8 +169,31 @@ export const DSR_RULES: readonly string[] = [
 ];
 export const NAT_RULE = "SNAT_TCP_OUTBOUNDNAT_10.244.1.7";
 
+/** As in flannel-io/flannel#1394, which lacks it. */
+function tunnelRule(first: string, last: string): string {
+  return `    RULE : REMOTESUBNETROUTE_${first}
+      Friendly name : REMOTESUBNETROUTE_${first}
+      Priority : 100
+      Flags : 1 terminating
+      Type : routeencap
+      Conditions:
+        Destination IP : ${first}-${last}
+      Flow TTL: 0
+      Rule Data:
+      Encap Type: VXLAN
+      Fixing inner MAC
+      FlagsEx : 0
+`;
+}
+
+/** The first and the last address of the other node's pods. */
+const TUNNELS = [["10.244.2.0", "10.244.2.255"]] as const;
+
 /** What `vfpctrl /list-rule` prints of the pod's port. */
-export function rulesText(rules: readonly string[]): string {
+export function rulesText(
+  rules: readonly string[],
+  tunnels: readonly (readonly [first: string, last: string])[] = TUNNELS,
+): string {
   return `Policy for port : ${PORT}
   Enabled : TRUE
   Blocked : FALSE
@@ -190,6 +213,22 @@ LAYER : LB_DSR
     Match type : Priority-based match
 
 ${rules.map(rule).join("\n")}
+
+LAYER : VNET_ENCAP_LAYER
+  Friendly name : VNET_ENCAP_LAYER
+  Flags : 0x4 Clear TNI
+  Priority : 40
+
+  GROUP : VNET_GROUP_ENCAP_IPV4_OUT
+    Friendly name : VNET_GROUP_ENCAP_IPV4_OUT
+    Priority : 100
+    Direction : OUT
+    Type : IPv4
+    Conditions:
+      <none>
+    Match type : Longest prefix match on Destination IP
+
+${tunnels.map(([first, last]) => tunnelRule(first, last)).join("\n")}
 `;
 }
 

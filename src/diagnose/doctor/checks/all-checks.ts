@@ -9,6 +9,7 @@ import { LOAD_BALANCER_CHECKS } from "./load-balancers.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
 import { POLICY_CHECKS } from "./policies.ts";
 import { PROGRAM_CHECKS, SYMPTOM_CHECKS } from "./programs.ts";
+import { RULE_CHECKS } from "./rules.ts";
 import { SERVICE_CHECKS } from "./services.ts";
 import { SOURCE_CHECKS } from "./source-addresses.ts";
 import { SYSTEM_CHECKS } from "./system.ts";
@@ -24,6 +25,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   ...UNDERLAY_CHECKS,
   ...LEASE_CHECKS,
   ...WINDOWS_CHECKS,
+  ...RULE_CHECKS,
   ...NETWORK_CHECKS,
   ...TUNNEL_CHECKS,
   ...PROGRAM_CHECKS,

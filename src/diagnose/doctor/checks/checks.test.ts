@@ -339,6 +339,16 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    check: "tunnels-are-programmed",
+    code: "hns-rules-differ",
+    seen: "flannel-io/flannel#1394",
+    says: /a RemoteSubnetRoute to 10\.244\.2\.0\/24, and the port of 10\.244\.1\.7 no rule for it/u,
+    file: "node/network.txt",
+    change: (documents) => {
+      documents.rules = rulesText([...DSR_RULES, NAT_RULE], []);
+    },
+  },
+  {
     check: "load-balancers-are-programmed",
     code: "hns-rules-differ",
     seen: "https://github.com/microsoft/wcnscripts (mitigation-missing-lb-rules)",

@@ -7,6 +7,7 @@ import { type CheckFinding, type Found, type NodeCheck, shows, together } from "
 import {
   type HnsRecord,
   type KubeRecord,
+  type ListedEndpoint,
   type NodeEvidence,
   addressesOfNode,
   fieldsOf,
@@ -319,6 +320,59 @@ const RANGE: NodeCheck = {
   },
 };
 
+/** Where a port wraps packets to other nodes (dataplane.md §3.2). */
+const ENCAP_LAYER = "VNET_ENCAP_LAYER";
+
+/** The first addresses of what a port sends through tunnels; undefined where the listing has not that layer. */
+function tunnelledFrom({ port }: ListedEndpoint["listing"]): ReadonlySet<string> | undefined {
+  const layer = port.layers.find(({ name, id }) => name === ENCAP_LAYER || id === ENCAP_LAYER);
+  if (layer === undefined) return undefined;
+  const rules = layer.groups
+    .filter(({ direction }) => direction === "OUT")
+    .flatMap(({ rules: each }) => each)
+    .filter(({ type }) => type === "routeencap");
+  const ranges = rules.flatMap(({ conditions }) =>
+    conditions.filter(({ label }) => label === "Destination IP").map(({ value }) => value),
+  );
+  return new Set(ranges.map((range) => range.split("-", 1)[0]?.trim() ?? ""));
+}
+
+const PROGRAMMED: NodeCheck = {
+  id: "tunnels-are-programmed",
+  code: "hns-rules-differ",
+  asks: WORDS.asksTunnels,
+  needs: ["networks", "endpoints", "rules"],
+  wholly: ["rules"],
+  find: ({ listed, networks }) =>
+    together(
+      listed.flatMap(({ endpoint, listing }) => {
+        const network = networks.find(({ id }) => id.toLowerCase() === endpoint.network.toLowerCase());
+        const has = tunnelledFrom(listing);
+        if (network === undefined || has === undefined || endpoint.isRemote) return [];
+        const address = endpoint.addresses.map(formatIp).join(", ");
+        return [...routesOf(network).keys()].flatMap((range): readonly Found[] => {
+          const prefix = parsePrefix(range);
+          if (prefix === undefined || has.has(formatIp(prefix.address))) return [];
+          return [
+            {
+              name: `${address} ${range}`,
+              finding: {
+                certainty: "certain",
+                message: WORDS.tunnelNotProgrammed({ address, range }),
+                evidence: [
+                  { ...network.place, says: `network ${network.name}: RemoteSubnetRoute to ${range}` },
+                  { ...listing.place, says: `${has.size} rules of type routeencap in ${ENCAP_LAYER}` },
+                ],
+                breaks: WORDS.breaksTunnels({ address, range }),
+                twin: { change: "remove-remote-subnet-route", range },
+              },
+            },
+          ];
+        });
+      }),
+    ),
+};
+
 export const TUNNEL_CHECKS: readonly NodeCheck[] = [
   ROUTES,
   ROUTE_DIFFERS,
@@ -326,4 +380,5 @@ export const TUNNEL_CHECKS: readonly NodeCheck[] = [
   OWN_IDENTIFIER,
   OWN_MAC,
   RANGE,
+  PROGRAMMED,
 ];
