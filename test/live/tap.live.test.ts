@@ -1,7 +1,9 @@
 // TAP devices of the kernel, on a bridge in a namespace of their own. Needs root, /dev/net/tun and iproute2.
 import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { execPath } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
@@ -134,6 +136,23 @@ describe("large sends through the kernel", () => {
   });
 });
 
+/** A process that has waited, and ends what it waited with. */
+const NOBODY_WAITS = [
+  "--conditions=mullion-source",
+  "--input-type=module",
+  "-e",
+  `import { Readiness } from "./src/dataplane/device/linux/readiness.node.ts";
+   import { SystemCalls } from "./src/dataplane/device/linux/system-calls.node.ts";
+   const calls = new SystemCalls();
+   const readiness = new Readiness(calls);
+   const bell = calls.call("eventfd", "", 0, 0);
+   readiness.add(bell);
+   const waiting = readiness.wait();
+   calls.call("write", "eventfd", bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+   await waiting;
+   readiness.close();`,
+];
+
 describe.each([
   ["the kernel rings a bell", true],
   ["without io_uring a thread waits", false],
@@ -154,6 +173,22 @@ describe.each([
     readiness.close();
     expect(await waiting).toBeUndefined();
     calls.call("close", "eventfd", bell);
+  });
+
+  // Who had its last frame refused because all ends does not wait again.
+  it("and nothing is left open where nobody waits when it ends", async () => {
+    const open = (): number => readdirSync("/proc/self/fd").length;
+    const before = open();
+    const readiness = new Readiness(calls, hasRing);
+    const bell = calls.call("eventfd", "", 1, 0);
+    readiness.add(bell);
+    expect(await readiness.wait()).toEqual([bell]);
+    readiness.close();
+    expect(await readiness.wait()).toBeUndefined();
+    calls.call("close", "eventfd", bell);
+    await vi.waitUntil(() => open() === before);
+    const process = spawnSync(execPath, NOBODY_WAITS, { encoding: "utf8", timeout: WAIT_MS });
+    expect([process.status, process.stderr]).toEqual([0, ""]);
   });
 });
 

@@ -28,7 +28,9 @@ export class Readiness {
   private readonly bell: number;
   private readonly events = new Uint8Array(EVENT_BYTES * EVENTS_MAX);
   private readonly kernelBell: KernelBell | undefined;
+  private isWaiting = false;
   private isClosed = false;
+  private isReleased = false;
 
   /** `hasRing` false: as on a kernel that has no io_uring. */
   constructor(calls: SystemCalls, hasRing = true) {
@@ -57,22 +59,34 @@ export class Readiness {
 
   /** @returns the descriptors that can be read, at least one; undefined: closed. One waits at a time. */
   async wait(): Promise<readonly number[] | undefined> {
+    this.isWaiting = true;
     while (!this.isClosed) {
       const count = await this.countReadable();
       // Negative: a signal came, or it is closed.
-      if (count > 0 && !this.isClosed) return this.readable(count);
+      if (count > 0 && !this.isClosed) {
+        this.isWaiting = false;
+        return this.readable(count);
+      }
     }
-    this.kernelBell?.close();
-    this.calls.call("close", "epoll", this.epoll);
-    this.calls.call("close", "eventfd", this.bell);
+    this.release();
     return undefined;
   }
 
-  /** Ends the wait, and with it the descriptors that it has. */
+  /** Ends the wait, and with it the descriptors that it has: at once where nobody waits, for one of them holds the process. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.calls.call("write", "eventfd", this.bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+    if (this.isWaiting)
+      this.calls.call("write", "eventfd", this.bell, new Uint8Array(BigUint64Array.of(1n).buffer), 8);
+    else this.release();
+  }
+
+  private release(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    this.kernelBell?.close();
+    this.calls.call("close", "epoll", this.epoll);
+    this.calls.call("close", "eventfd", this.bell);
   }
 
   private async countReadable(): Promise<number> {
