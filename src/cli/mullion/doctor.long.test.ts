@@ -200,7 +200,7 @@ async function reportOf(files: Readonly<Record<string, string>>): Promise<Doctor
 describe("a defect of Windows on one node", () => {
   const rows = Object.entries(DEFECTS).map(([name, row]) => ({ name: name as QuirkName, row }));
 
-  it.each(rows.filter(({ row }) => row !== "hangs"))("$name: $row", async ({ name, row }) => {
+  it.each(rows.filter(({ row }) => row !== "hangs"))("$name", async ({ name, row }) => {
     const {
       course,
       code,
@@ -217,7 +217,7 @@ describe("a defect of Windows on one node", () => {
 });
 
 describe("a fault of HNS that a node's programs meet", () => {
-  it.each(Object.entries(NODE_FAULTS).filter(([, row]) => row !== "hangs"))("%s: %s", async (fault, row) => {
+  it.each(Object.entries(NODE_FAULTS).filter(([, row]) => row !== "hangs"))("%s", async (fault, row) => {
     const world = await soundWorld("");
     await world.session.changeNode(NODE, { do: "set-fault", fault: fault as NodeFaultName, isOn: true });
     const ports = "selector: { app: late }, ports: [{ port: 80, targetPort: 8080 }]";
@@ -243,7 +243,7 @@ interface Sound {
 }
 
 function withFields(fields: string, reboots = false): Sound {
-  return { what: fields, open: () => soundWorld(fields), reboots };
+  return { what: fields === "" ? "win-bridge" : fields.trim(), open: () => soundWorld(fields), reboots };
 }
 
 function ofExample(name: string, reboots: boolean): Sound {
