@@ -78,6 +78,8 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/**/*.live.test.ts", "test/live/**/*.test.ts"],
           setupFiles: [COUNT],
           testTimeout: 120_000,
+          // What a cluster leaves is gone when its processes are: on a busy machine that takes its time.
+          hookTimeout: 60_000,
           fileParallelism: false,
         },
       },
