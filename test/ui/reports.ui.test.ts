@@ -93,8 +93,13 @@ describe("a report from the disk", () => {
       html,
       async (page) => {
         expect(await page.locator(".found").count()).toBe(findings.length);
-        expect(await page.locator(".evidence li").count()).toBe(
+        expect(await page.locator(".evidence:not(.ruled-out) li").count()).toBe(
           findings.flatMap(({ evidence }) => evidence).length,
+        );
+        const ruledOut = findings.flatMap(({ ruledOut: causes = [] }) => causes);
+        expect(ruledOut).not.toEqual([]);
+        expect(await page.locator(".ruled-out li").count()).toBe(
+          ruledOut.flatMap(({ evidence }) => evidence).length,
         );
         expect(await page.locator(".proved").count()).toBe(
           findings.filter(({ proof }) => proof.isProved).length,

@@ -16,7 +16,7 @@ function RuledOut({ causes }: { readonly causes: NonNullable<NodeFinding["ruledO
   return (
     <details>
       <summary>{plural(causes.length, "other cause")} ruled out</summary>
-      <ul class="evidence">
+      <ul class="evidence ruled-out">
         {causes.map(({ code, evidence }) =>
           evidence.map(({ file, line, says }) => (
             <li>
