@@ -141,8 +141,8 @@ describe("pods that differ from all others", () => {
         const settings = `{ ExternalPort: ${20_000 + index}, InternalPort: 8080, Protocol: 6 }`;
         return `  - { name: p${index}, node: win-${1 + (index % 2)}, policies: [{ Type: PortMapping, Settings: ${settings} }] }\n`;
       }).join("");
-    const small = await verifyText(`${CLUSTER}${pods(5)}`);
-    const large = await verifyText(`${CLUSTER}${pods(10)}`);
+    const small = await verifyText(`${CLUSTER}${pods(12)}`);
+    const large = await verifyText(`${CLUSTER}${pods(24)}`);
     expect(large.findings).toEqual([]);
     expect(large.counts.tried).toBeLessThan(2.2 * small.counts.tried);
   });
