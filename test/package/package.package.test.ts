@@ -267,7 +267,7 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
     const counters = bin("pktmon", ["counters", "--mullion-file", file]);
     expect([counters.status, counters.stderr]).toEqual([0, ""]);
-    const tools = ["agnhost", "flanneld", "hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"];
+    const tools = ["agnhost", "flanneld", "hnsdiag", "kube-proxy", "mullion", "ovnkube", "pktmon", "vfpctrl"];
     expect([...TOOLS].toSorted()).toEqual(tools);
   });
 
@@ -289,6 +289,16 @@ describe.each([22, 24])("on Node %i", (major) => {
       1,
       expect.stringContaining("/nowhere/net-conf.json") as string,
     ]);
+  });
+
+  it("ovnkube: its flags, and what it needs", () => {
+    const help = bin("ovnkube", ["--help"]);
+    expect([help.status, help.stdout + help.stderr]).toEqual([
+      0,
+      expect.stringContaining("--init-node") as string,
+    ]);
+    const none = bin("ovnkube", ["--init-node", "win-1", "--k8s-kubeconfig", "/nowhere/config"]);
+    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/config") as string]);
   });
 
   it("the plugins: VERSION, and an address", () => {
