@@ -1,8 +1,7 @@
 /** Amounts of resources as Kubernetes writes them: `500m`, `1Gi`, `1e3` (Kubernetes documentation: API concepts, "Quantity"). */
 
-const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]|[KMGTPE]i)?$/;
-/** Powers of ten, or of two, have no suffix behind them. */
-const BOTH = /[eE][+-]?\d+[numkKMGTPE]/;
+/** A number, and an exponent or a suffix, not both. */
+const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
 const MULTIPLES: Readonly<Record<string, number>> = Object.freeze({
   n: 1e-9,
@@ -25,8 +24,6 @@ const MULTIPLES: Readonly<Record<string, number>> = Object.freeze({
 /** The amount; undefined for what is no quantity. */
 export function parseQuantity(quantity: unknown): number | undefined {
   if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
-  const text = String(quantity).trim();
-  const [, digits, suffix] = QUANTITY.exec(text) ?? [];
-  if (digits === undefined || BOTH.test(text)) return undefined;
-  return Number(digits) * (suffix === undefined ? 1 : (MULTIPLES[suffix] ?? 1));
+  const [, digits, exponent = "", suffix = ""] = QUANTITY.exec(String(quantity).trim()) ?? [];
+  return digits === undefined ? undefined : Number(`${digits}${exponent}`) * (MULTIPLES[suffix] ?? 1);
 }

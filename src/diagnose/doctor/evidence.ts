@@ -130,6 +130,15 @@ export type KindOfEvidence =
   | "logs"
   | KindOfHostFact;
 
+/** The network of an endpoint, where HNS lists it. */
+export function networkOf(
+  { networks }: Pick<NodeEvidence, "networks">,
+  endpoint: EndpointRecord | undefined,
+): HnsRecord | undefined {
+  const wanted = endpoint?.network.toLowerCase();
+  return networks.find(({ id }) => id.toLowerCase() === wanted);
+}
+
 /** Local endpoints with the listings of their ports: HNS names a port among the resources of its endpoint. */
 export function listedEndpoints(
   endpoints: readonly EndpointRecord[],

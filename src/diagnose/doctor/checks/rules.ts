@@ -180,7 +180,8 @@ const STALE_RULES: NodeCheck = {
 /** Where wcnscripts looks for rules that stand twice: two ids, the same conditions. */
 const REWRITE_LAYER = "EXTERNAL_L2_REWRITE_LAYER";
 
-function nameOfRule({ id, name }: ReadRule): string {
+/** What a rule is called: some have a friendly name alone. */
+export function nameOfRule({ id, name }: ReadRule): string {
   return id === "" ? name : id;
 }
 

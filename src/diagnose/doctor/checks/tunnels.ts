@@ -13,6 +13,7 @@ import {
   fieldsOf,
   isCut,
   listOf,
+  networkOf,
   policiesOf,
   subnetsOf,
   textOf,
@@ -343,10 +344,10 @@ const PROGRAMMED: NodeCheck = {
   asks: WORDS.asksTunnels,
   needs: ["networks", "endpoints", "rules"],
   wholly: ["rules"],
-  find: ({ listed, networks }) =>
+  find: (node) =>
     together(
-      listed.flatMap(({ endpoint, listing }) => {
-        const network = networks.find(({ id }) => id.toLowerCase() === endpoint.network.toLowerCase());
+      node.listed.flatMap(({ endpoint, listing }) => {
+        const network = networkOf(node, endpoint);
         const has = tunnelledFrom(listing);
         if (network === undefined || has === undefined || endpoint.isRemote) return [];
         const address = endpoint.addresses.map(formatIp).join(", ");

@@ -4,7 +4,7 @@ import { plural } from "#core/base/text-layout.ts";
 import { PROTOCOLS, placeText } from "../checks/front-ends.ts";
 import { optionOf } from "../checks/programs.ts";
 import { addressesOf } from "../checks/services.ts";
-import { frontEndOfRule, rulesOf } from "../checks/rules.ts";
+import { frontEndOfRule, nameOfRule, rulesOf } from "../checks/rules.ts";
 import { BLOCKS_MIN, freeBlocks } from "../checks/windows.ts";
 import { type EvidenceLine, shows } from "../check.ts";
 import { type ListedEndpoint, networksOfType, subnetsOf, textOf } from "../evidence.ts";
@@ -105,7 +105,7 @@ function ruleOf({ endpoint, listing }: ListedEndpoint, { vip, port, protocol }: 
   const wanted = `${formatIp(vip)} ${port} ${protocol}`;
   const rule = rulesOf(listing).find((each) => frontEndOfRule(each) === wanted);
   if (rule === undefined) return [];
-  const says = `${rule.id === "" ? rule.name : rule.id}, on the port of ${endpoint.addresses.map(formatIp).join(", ")}`;
+  const says = `${nameOfRule(rule)}, on the port of ${endpoint.addresses.map(formatIp).join(", ")}`;
   return [{ file: listing.place.file, line: rule.line, says }];
 }
 

@@ -4,7 +4,7 @@ import { parseMac } from "#core/net/mac.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { isDefault } from "../checks/host.ts";
 import { shows } from "../check.ts";
-import { type EndpointRecord, addressesOfNode, subnetsOf, textOf } from "../evidence.ts";
+import { type EndpointRecord, addressesOfNode, networkOf, subnetsOf, textOf } from "../evidence.ts";
 import type { NodeBooks } from "./node-books.ts";
 import { type CompetingCause, shownState, showsIf } from "./competing-cause.ts";
 
@@ -59,7 +59,7 @@ const OUTSIDE_SUBNET: CompetingCause<Ip> = {
   code: "endpoint-outside-subnet",
   excludes(books, address) {
     const [own] = localAt(books, address);
-    const network = books.node.networks.find(({ id }) => id.toLowerCase() === own?.network.toLowerCase());
+    const network = networkOf(books.node, own);
     const subnet = (network === undefined ? [] : subnetsOf(network)).find((text) => {
       const prefix = parsePrefix(text);
       return prefix !== undefined && prefixContains(prefix, address);
