@@ -221,6 +221,26 @@ const GOALS: readonly Goal[] = [
       most: 1.25,
     }),
   ),
+  ...(["local", "tunnel out", "tunnel in"] as const).flatMap((way): readonly Goal[] => [
+    ...["1 flow", "1000 flows"].map(
+      (flows): Goal => ({
+        label: `packet of a known connection, OVN, ${way}, ${flows}`,
+        floor: "the engine's hit",
+        bench: "ovn-flow-hit",
+        table: `Hit, ${way}, ${flows} `,
+        row: "OVN",
+        most: 1.2,
+      }),
+    ),
+    {
+      label: `allocated per hit, OVN, ${way}`,
+      bench: "ovn-flow-hit",
+      table: "Allocated",
+      row: way,
+      unit: "bytes",
+      most: 0.05,
+    },
+  ]),
   {
     label: "start of win-bridge, VERSION",
     floor: NODE,
@@ -477,18 +497,69 @@ function rowOf(goal: Goal, { figures }: BenchRun): string {
 const BEGIN = "<!-- table: npm run bench -- --write -->";
 const END = "<!-- end of table -->";
 
-/** README.md with the table of this run. */
-export function withCurrentTable(readme: string, run: BenchRun): string {
+/** The commit of each benchmark that was measured by itself, from the line above the table. */
+function commitsIn(line: string): Map<string, string> {
+  const found = line.matchAll(/`([\w-]+)` of (?:commit )?([0-9a-f]+)/g);
+  return new Map([...found].map(([, bench = "", commit = ""]) => [bench, commit]));
+}
+
+const RIGHT: ReadonlySet<number> = new Set([2, 3]);
+
+/** Lines of a table with columns of one width, and the line of dashes behind the first. */
+function aligned(lines: readonly string[]): string[] {
+  const cells = lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  const text = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        RIGHT.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join(" | ");
+  const dashes = widths.map((width, column) =>
+    RIGHT.has(column) ? `${"-".repeat(width - 1)}:` : "-".repeat(width),
+  );
+  const [head = [], ...rest] = cells;
+  return [head, dashes, ...rest].map((row) => `| ${text(row)} |`);
+}
+
+/** The line above the table, after a run of some of the benchmarks. */
+function whereOf(line: string, { where }: BenchRun, only: readonly string[]): string {
+  const [commit = ""] = where.replace("commit ", "").split(",");
+  const commits = commitsIn(line);
+  for (const bench of only) commits.set(bench, commit);
+  const [whole = ""] = line.replace(/\.$/, "").split(";");
+  return `${whole}; ${[...commits].map(([bench, of]) => `\`${bench}\` of ${of}`).join(", ")}.`;
+}
+
+/**
+ * README.md with the table of this run. With `only` the run has these benchmarks alone: rows of the others stay as they are, and the
+ * line above the table names the commit of each of these.
+ */
+export function withCurrentTable(readme: string, run: BenchRun, only: readonly string[] = []): string {
   const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`bench/README.md has no lines ${BEGIN} and ${END}`);
+  const lines = readme.slice(begin, end).split("\n");
+  const known = new Map(
+    lines.map((line) => [line.split("|").slice(1, 3).join("|").replaceAll(/ +/g, " "), line]),
+  );
+  const rows = GOALS.map((goal) => {
+    const row = rowOf(goal, run);
+    const key = row.split("|").slice(1, 3).join("|").replaceAll(/ +/g, " ");
+    return only.length === 0 || only.includes(goal.bench) ? row : (known.get(key) ?? row);
+  });
   const table = [
     BEGIN,
     "",
-    `${run.where.replace(/^c/, "C")}.`,
+    only.length === 0 ? `${run.where.replace(/^c/, "C")}.` : whereOf(lines[2] ?? "", run, only),
     "",
-    "| Figure | Measured against | This run | Goal, at most | Met | Benchmark |",
-    "| --- | --- | ---: | ---: | --- | --- |",
-    ...GOALS.map((goal) => rowOf(goal, run)),
+    ...aligned(["| Figure | Measured against | This run | Goal, at most | Met | Benchmark |", ...rows]),
     "",
   ];
   return `${readme.slice(0, begin)}${table.join("\n")}\n${readme.slice(end)}`;

@@ -26,12 +26,27 @@ describe("the table of bench/README.md", () => {
     [35, "35.00 × | 35.00 × | yes"],
     [35.1, "35.10 × | 35.00 × | **no**"],
   ])("says of %s times the floor: %s", (value, expected) => {
-    const table = withCurrentTable(README, run(value));
+    const table = withCurrentTable(README, run(value)).replaceAll(/ +/g, " ");
     expect(table).toContain(`| first packet, NAT | a copy of the frame | ${expected} |`);
     expect(table).toContain("| first packet, plain | a copy of the frame | not measured | 20.00 × | – |");
     expect(table.endsWith("<!-- end of table -->\nrest\n")).toBe(true);
     expect(table).not.toContain("old");
   });
+});
+
+it("of a run of one benchmark has its rows, all others as they were, and says of which commit each is", () => {
+  const whole = withCurrentTable(README, { ...run(10), where: "commit a1, Node v24" });
+  const other = {
+    bench: "explain-log",
+    table: "explain",
+    row: "find errors: none there",
+    unit: "×",
+  } as const;
+  const some = { where: "commit b2, Node v24", figures: [{ ...other, value: 3 }] };
+  const table = withCurrentTable(whole, some, ["explain-log"]).replaceAll(/ +/g, " ");
+  expect(table).toContain("| first packet, NAT | a copy of the frame | 10.00 × |");
+  expect(table).toContain("| errors in a log, none there | counting lines | 3.00 × |");
+  expect(table).toContain("\nCommit a1, Node v24; `explain-log` of b2.\n");
 });
 
 it.each([

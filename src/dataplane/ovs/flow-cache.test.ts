@@ -10,7 +10,8 @@ import { VirtualClock } from "#core/base/clock.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { Chassis } from "./chassis.ts";
-import { FlowCache, type FlowOrigin } from "./flow-cache.ts";
+import { FlowCache } from "./flow-cache.ts";
+import type { FlowOrigin } from "./frame-key.ts";
 import { LogicalNetwork } from "./logical-network.ts";
 import { PassageConditions } from "./passage-conditions.ts";
 

@@ -12,28 +12,43 @@ import type { Drop } from "../switch/decision.ts";
 import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
 import type { Chassis } from "./chassis.ts";
-import { FrameKey } from "./frame-key.ts";
+import { type FlowOrigin, FrameKey } from "./frame-key.ts";
 import { FrameRewrite } from "./frame-rewrite.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
+import type { OuterHeaders } from "./outer-headers.ts";
 import type { KnownConnection, PassageConditions } from "./passage-conditions.ts";
 
 /** Ways that are known at once; beyond that all are forgotten, and learned again as packets come. */
 const FLOWS_MAX = 65_536;
-/** Ways with one hash: more than chance brings, and few enough that nobody who makes equal hashes slows the others. */
+const BUCKETS_MIN = 256;
+/** Ways in one bucket: more than chance brings, and few enough that nobody who makes equal hashes slows the others. */
 const CHAIN_MAX = 16;
+
+interface TunnelOutcome {
+  readonly kind: "tunnel";
+  readonly chassis: string;
+  readonly keys: OvnTunnelKeys;
+}
 
 /** What becomes of a frame whose headers are rewritten. */
 export type CachedOutcome =
   /** To a port of this switch, and nothing else. */
   | { readonly kind: "deliver"; readonly port: SwitchPort }
   | { readonly kind: "output"; readonly port: string }
-  | { readonly kind: "tunnel"; readonly chassis: string; readonly keys: OvnTunnelKeys }
+  | TunnelOutcome
+  /** Through a tunnel, with outer headers that are known. */
+  | {
+      readonly kind: "encapsulate";
+      readonly port: SwitchPort;
+      readonly outer: OuterHeaders;
+      readonly ending: TunnelOutcome;
+    }
   | { readonly kind: "drop"; readonly drop: Drop };
 
 /** A way that is known, with what it is known by: one object, since each further one is a step through memory. */
 export class CachedFlow extends FrameKey {
   readonly outcome: CachedOutcome;
-  /** Another one with the same hash. */
+  /** Another one in the same bucket. */
   next: CachedFlow | undefined;
   private readonly connections: KnownConnection | undefined;
   /** Undefined: the frame stays as it is. */
@@ -72,25 +87,15 @@ export class CachedFlow extends FrameKey {
   }
 }
 
-/** Where frames come from: a port of the switch, the wire as a logical port, or by its keys a tunnel. */
-export type FlowOrigin = SwitchPort | string | OvnTunnelKeys;
+/** The first way of each hash; their number is a power of two. */
+type Buckets = (CachedFlow | undefined)[];
 
-/** Ways by their hash. */
-type Flows = Map<number, CachedFlow>;
-
-function isTunnel(origin: FlowOrigin): origin is OvnTunnelKeys {
-  return typeof origin === "object" && "datapath" in origin;
-}
-
-/** Both ports of a tunnel's keys, as one number. */
-function portsOf({ ingressPort, egressPort }: OvnTunnelKeys): number {
-  return (ingressPort << 16) | egressPort;
+function bucketsOf(count: number): Buckets {
+  return Array.from({ length: count }, () => undefined);
 }
 
 export class FlowCache {
-  private readonly flows = new Map<SwitchPort | string, Flows>();
-  /** Of tunnels, by datapath and ports: numbers, since a text of them would be made for each packet. */
-  private readonly tunnelled = new Map<number, Map<number, Flows>>();
+  private buckets = bucketsOf(BUCKETS_MIN);
   private readonly key = new FrameKey();
   private readonly flowsMax: number;
   private size = 0;
@@ -105,8 +110,8 @@ export class FlowCache {
   }
 
   clear(): void {
-    this.flows.clear();
-    this.tunnelled.clear();
+    if (this.size === 0) return;
+    this.buckets = bucketsOf(BUCKETS_MIN);
     this.size = 0;
   }
 
@@ -131,17 +136,11 @@ export class FlowCache {
 
   /** The known way of a frame; undefined: it has to go through the tables. */
   find(origin: FlowOrigin, packet: Packet, headers: Headers, nowMs: number): CachedFlow | undefined {
-    const flows = this.flowsOf(origin);
-    if (flows === undefined || !this.key.read(packet, headers)) return undefined;
-    const flow = this.locate(flows);
-    return flow?.holds(packet, nowMs) === true ? flow : undefined;
-  }
-
-  private locate(flows: ReadonlyMap<number, CachedFlow>): CachedFlow | undefined {
-    const { key } = this;
-    let flow = flows.get(key.hash);
+    const { key, buckets } = this;
+    if (this.size === 0 || !key.read(origin, packet, headers)) return undefined;
+    let flow = buckets[key.hash & (buckets.length - 1)];
     while (flow !== undefined && !flow.equals(key)) flow = flow.next;
-    return flow;
+    return flow?.holds(packet, nowMs) === true ? flow : undefined;
   }
 
   /**
@@ -158,37 +157,39 @@ export class FlowCache {
     settled: { network: LogicalNetwork; chassis: Chassis; tables: SwitchTables },
   ): void {
     if (this.flowsMax === 0 || !this.isCurrent(settled.network, settled.chassis, settled.tables)) return;
-    if (!this.key.read(packet, headers)) return;
+    if (!this.key.read(origin, packet, headers)) return;
     if (!conditions.isSettled(this.key.tcpFlags)) return;
     const rewrite = after === undefined ? "nothing" : FrameRewrite.between(packet, headers, after);
     if (rewrite === undefined) return;
     const changes = rewrite === "nothing" ? undefined : rewrite;
-    this.put(origin, new CachedFlow(this.key, outcome, changes, conditions.connections(), conditions));
+    this.put(new CachedFlow(this.key, outcome, changes, conditions.connections(), conditions));
   }
 
-  private flowsOf(origin: FlowOrigin): Flows | undefined {
-    if (!isTunnel(origin)) return this.flows.get(origin);
-    return this.tunnelled.get(origin.datapath)?.get(portsOf(origin));
-  }
-
-  private makeFlows(origin: FlowOrigin): Flows {
-    const flows: Flows = new Map();
-    if (!isTunnel(origin)) {
-      this.flows.set(origin, flows);
-      return flows;
+  /** As many buckets as there are ways, so that a chain is short. */
+  private makeRoom(): void {
+    const former = this.buckets;
+    if (this.size >= this.flowsMax) this.clear();
+    else if (this.size >= former.length) {
+      this.buckets = bucketsOf(former.length * 2);
+      for (const first of former) {
+        // The oldest is put first, so that the newest stands first again.
+        const chain: CachedFlow[] = [];
+        for (let flow = first; flow !== undefined; flow = flow.next) chain.unshift(flow);
+        for (const flow of chain) this.putFirst(flow);
+      }
     }
-    const byPorts = this.tunnelled.get(origin.datapath) ?? new Map<number, Flows>();
-    this.tunnelled.set(origin.datapath, byPorts);
-    byPorts.set(portsOf(origin), flows);
-    return flows;
+  }
+
+  private putFirst(flow: CachedFlow): void {
+    const bucket = flow.hash & (this.buckets.length - 1);
+    flow.next = this.buckets[bucket];
+    this.buckets[bucket] = flow;
   }
 
   /** The newest one stands first. One with the same key goes, and what stands behind too many. */
-  private put(origin: FlowOrigin, flow: CachedFlow): void {
-    if (this.size >= this.flowsMax) this.clear();
-    const flows = this.flowsOf(origin) ?? this.makeFlows(origin);
-    flow.next = flows.get(flow.hash);
-    flows.set(flow.hash, flow);
+  private put(flow: CachedFlow): void {
+    this.makeRoom();
+    this.putFirst(flow);
     this.size += 1;
     let before = flow;
     for (let length = 1; before.next !== undefined; length++) {

@@ -15,8 +15,10 @@ import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
 import { Chassis } from "./chassis.ts";
 import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
-import { type CachedFlow, type CachedOutcome, FlowCache, type FlowOrigin } from "./flow-cache.ts";
+import { type CachedFlow, type CachedOutcome, FlowCache } from "./flow-cache.ts";
+import type { FlowOrigin } from "./frame-key.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
+import { OuterHeaders, TunnelArrival } from "./outer-headers.ts";
 import { tellPassage } from "./passage-text.ts";
 import type { WireGateway } from "./wire-gateway.ts";
 import { type Ending, type Passage, receiveFromTunnel, runLogicalFlows } from "./logical-pipeline.ts";
@@ -40,6 +42,7 @@ export class LogicalFlowExtension implements SwitchExtension {
   private readonly gateway: WireGateway | undefined;
   private readonly cache: FlowCache;
   private readonly innerHeaders = new Headers();
+  private readonly arrival = new TunnelArrival();
 
   /** `claimed`: ports that this chassis has besides those that are bound, such as `cr-…`. Without `tunnels` it has every port. */
   constructor(
@@ -85,17 +88,21 @@ export class LogicalFlowExtension implements SwitchExtension {
     headers: Headers,
     witness?: PipelineWitness,
   ): Decision | undefined {
+    const isUplink = source.name === this.tunnels?.switchPort;
     // Of frames from the wire it is first told whose they are.
-    const flow = this.findFlow(tables, source, packet, headers);
-    if (flow !== undefined) return this.follow(flow, tables, source, packet, headers);
-    if (source.name === this.tunnels?.switchPort) {
+    if (isUplink) {
+      const known = this.followInside(tables, packet, headers);
+      if (known !== undefined) return known;
       const received = this.carrier.receive(packet, headers, this.chassis.nowMs);
       if (received?.kind === "waits") return CONSUMED;
       if (received?.kind === "refused") return drop("ovn-packet-dropped", received.text);
       if (received !== undefined) return this.fromTunnel(tables, source, received, witness);
+    } else {
+      const flow = this.findFlow(tables, source, packet, headers);
+      if (flow !== undefined) return this.follow(flow, tables, source, packet, headers);
     }
     const { gateway } = this;
-    if (gateway !== undefined && source.name === this.tunnels?.switchPort) {
+    if (gateway !== undefined && isUplink) {
       const owner = gateway.ownerOf(packet, headers);
       if (owner === "node") return undefined;
       if (owner === "ovn") return this.fromWire(tables, source, gateway.localnet, packet, headers, witness);
@@ -105,6 +112,26 @@ export class LogicalFlowExtension implements SwitchExtension {
     const inport = this.bindings.get(source.name);
     if (inport === undefined) return undefined;
     return this.walk(tables, source, source, inport, packet, headers, witness);
+  }
+
+  /** The frame in a tunnel goes a known way to a port of this switch: its outer headers come off where it is. */
+  private followInside(tables: SwitchTables, packet: Packet, headers: Headers): Decision | undefined {
+    const { arrival } = this;
+    if (packet.tag !== 0 || packet.segmentBytes !== 0 || !arrival.read(packet, headers)) return undefined;
+    const { start, end } = packet;
+    packet.start = arrival.start;
+    packet.end = arrival.end;
+    const isReadable = headers.parse(packet) === undefined;
+    const flow = isReadable ? this.findFlow(tables, arrival, packet, headers) : undefined;
+    if (flow?.outcome.kind === "deliver") {
+      packet.outerBytes = 0;
+      flow.take(packet, headers, this.chassis.nowMs);
+      return flow.outcome.port.delivery;
+    }
+    packet.start = start;
+    packet.end = end;
+    headers.parse(packet);
+    return undefined;
   }
 
   private fromWire(
@@ -183,6 +210,11 @@ export class LogicalFlowExtension implements SwitchExtension {
         return outcome.port.delivery;
       case "drop":
         return outcome.drop;
+      case "encapsulate":
+        if (packet.segmentBytes !== 0) return this.decideOf(tables, source, [{ ...outcome.ending, packet }]);
+        outcome.outer.prependTo(packet);
+        headers.parse(packet);
+        return outcome.port.delivery;
       case "output":
       case "tunnel":
         return this.decideOf(tables, source, [{ ...outcome, packet }]);
@@ -280,7 +312,7 @@ function outcomeOf(ending: Ending, decision: Decision): CachedOutcome | undefine
     return { kind: "drop", drop: decision };
   switch (ending.kind) {
     case "tunnel":
-      return { kind: "tunnel", chassis: ending.chassis, keys: ending.keys };
+      return tunnelOutcome(ending, decision);
     case "output": {
       const [port] = decision.kind === "to" ? decision.ports : [];
       const isPlain = decision.kind === "to" && decision.further === undefined && port?.kind !== "external";
@@ -293,6 +325,19 @@ function outcomeOf(ending: Ending, decision: Decision): CachedOutcome | undefine
     case "loop":
       return undefined;
   }
+}
+
+/** A packet in GENEVE gets the headers of the one before it; segments of STT are made for each. */
+function tunnelOutcome(
+  { chassis, keys, packet }: Extract<Ending, { kind: "tunnel" }>,
+  decision: Decision,
+): CachedOutcome {
+  const ending = { kind: "tunnel", chassis, keys } as const;
+  const [port, second] = decision.kind === "to" ? decision.ports : [];
+  const isOne = decision.kind === "to" && decision.further === undefined && second === undefined;
+  if (!isOne || port === undefined || decision.frame === undefined) return ending;
+  const outer = OuterHeaders.inFrontOf(packet.length, decision.frame);
+  return outer === undefined ? ending : { kind: "encapsulate", port, outer, ending };
 }
 
 /** Ports of the switch by the logical ports bound to them. */

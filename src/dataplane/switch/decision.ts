@@ -44,7 +44,7 @@ export interface SwitchExtension {
   /**
    * What becomes of a frame that came from behind `source`; undefined leaves it to the switch. `headers` are the frame's.
    * `witness` hears what it met on its way; undefined where nobody follows it. A frame that goes on may be rewritten in place,
-   * in fields of the same length; one that ends stays as it is.
+   * and get or lose outer headers; `headers` are then those of what it has become. One that ends stays as it is.
    */
   decide(
     tables: SwitchTables,

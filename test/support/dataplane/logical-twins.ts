@@ -14,7 +14,8 @@ import { TcpFlag } from "#core/wire/tcp.ts";
 import { pushVlan } from "#core/wire/vlan.ts";
 import { readI32, readU16, readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
 import type { TunnelPort } from "#dataplane/ovs/chassis-tunnels.ts";
-import { type CachedFlow, FlowCache, type FlowOrigin } from "#dataplane/ovs/flow-cache.ts";
+import { type CachedFlow, FlowCache } from "#dataplane/ovs/flow-cache.ts";
+import type { FlowOrigin } from "#dataplane/ovs/frame-key.ts";
 import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
 import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import type { NamedSet, Southbound } from "#dataplane/ovs/southbound.ts";
@@ -26,6 +27,8 @@ import { type Asked, frameOf } from "./logical-world.ts";
 import { KnownPorts, type PortFacts } from "./switch-kit.ts";
 
 const UPLINK = "uplink";
+/** Bytes of an outer frame: ports and checksum of UDP, GENEVE and its option. A wrong length the switch would not let in. */
+const OUTER_AT = Array.from({ length: 24 }, (_, index) => 34 + index).filter((at) => at !== 38 && at !== 39);
 
 /** A cache that counts what it knew. */
 class CountingCache extends FlowCache {
@@ -97,6 +100,12 @@ function plainNumbers(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
+/** The switch goes on with the headers that it had the frame read into. @throws Error when they are not the frame's any more */
+function compareHeaders(headers: Headers, packet: Packet): void {
+  const [given, found] = [headers, headersOf(packet)].map((each) => JSON.stringify(each));
+  if (given !== found) throw new Error(`headers ${given} of a frame with ${found}`);
+}
+
 class Twins {
   readonly cache = new CountingCache();
   readonly ports: KnownPorts<string>;
@@ -155,7 +164,9 @@ class Twins {
     const port: SwitchPort = this.ports.port(source);
     const results = this.all.map((extension) => {
       const packet = Packet.fromFrame(frame, tag);
-      const decision = extension.decide(this.ports.tables, port, packet, headersOf(packet));
+      const headers = headersOf(packet);
+      const decision = extension.decide(this.ports.tables, port, packet, headers);
+      if (decision?.kind === "to" && decision.frame === undefined) compareHeaders(headers, packet);
       return { text: told(decision, packet), sent: decision === undefined ? [] : sendings(decision, packet) };
     });
     const [cached, plain] = results.map(({ text }) => text);
@@ -258,6 +269,7 @@ export class TwinWorld {
       protocol: target.protocol ?? this.pick(["tcp", "udp", "icmp"] as const),
       sourcePort: 5_000 + this.prng.below(30),
       port: target.port ?? this.pick([80, 53, 8_080, 9_090, 7_777]),
+      payloadBytes: this.pick([3, 3, 12, 1_200]),
     };
     const known = { chassis: host.chassis, port: host.port, frame: frameOf(asked).frame };
     this.remember(known);
@@ -304,6 +316,15 @@ export class TwinWorld {
     if (this.chance(10)) writeU16(bytes, transport + at, value);
   }
 
+  /** Now and then a bit of the outer UDP and GENEVE headers falls over. */
+  private spoilOuter(frame: Uint8Array): Uint8Array {
+    if (!this.chance(10)) return frame;
+    const at = this.pick(OUTER_AT);
+    const spoiled = frame.slice();
+    writeU8(spoiled, at, readU8(frame, at) ^ (1 << this.prng.below(8)));
+    return spoiled;
+  }
+
   private send(chassis: string, port: string, frame: Uint8Array, depth = 0): void {
     const twins = defined(this.twins.get(chassis), "a chassis");
     this.told.packets += 1;
@@ -313,7 +334,7 @@ export class TwinWorld {
       const peer = each.port === UPLINK ? this.peerOf(each.frame) : undefined;
       if (peer !== undefined && depth < 3) {
         this.told.tunnelled += 1;
-        this.send(peer, UPLINK, each.frame, depth + 1);
+        this.send(peer, UPLINK, this.spoilOuter(each.frame), depth + 1);
       } else {
         this.told.delivered += 1;
         this.answer(chassis, each.port, each.frame);

@@ -11,19 +11,20 @@ import type { Rule } from "./rule-set.ts";
 
 /** One tracked connection, and what the stack knows of a packet while it handles it. */
 export class Connection {
+  // Both stand first, side by side: they are all that a packet of a known connection reads and writes here.
+  /** Grows when what a look-up finds changes: `tcpState`, `isReplied`, `isLost`, `mark`, `label`. */
+  version = 0;
+  expiresAtMs = 0;
   /** As the first packet came. */
   readonly original: FiveTuple;
   /** As the answer will come: the inverse of `original`, with what was translated. */
   reply: FiveTuple;
   tcpState: TcpTrackState = "none";
   readonly createdAtMs: number;
-  expiresAtMs = 0;
   /** In the table. Before that only the first packet, on its way through, knows it. */
   isConfirmed = false;
   /** No look-up of its tuples finds it any more, or another one finds them first. */
   isLost = false;
-  /** Grows when what a look-up finds changes: `tcpState`, `isReplied`, `isLost`, `mark`, `label`. */
-  version = 0;
   isReplied = false;
   /** Traffic in both directions was seen: it is not given up for a newer one. */
   isAssured = false;
