@@ -48,12 +48,23 @@ export function removeLeftovers(...prefixes: readonly string[]): void {
   }
 }
 
+/** Devices and namespaces that are called after another test run or benchmark, which comes and goes as it likes. */
+function isOfAnother(name: string): boolean {
+  return (name.match(/\d+/g) ?? []).some((digits) => {
+    try {
+      return Number(digits) !== process.pid && readFileSync(`/proc/${digits}/comm`, "utf8").length > 0;
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** This machine's devices, namespaces and their settings as a text, to see that a test left nothing. */
 export function kernelState(): string {
-  const links = execFileSync("ip", ["-brief", "link"], { encoding: "utf8" })
-    .split("\n")
-    .filter((line) => !line.startsWith(WINE_DEVICES))
+  const links = execFileSync("ip", ["-brief", "link"], { encoding: "utf8" }).split("\n");
+  const namespaces = execFileSync("ip", ["netns", "list"], { encoding: "utf8" }).split("\n");
+  const settings = existsSync("/etc/netns") ? readdirSync("/etc/netns") : [];
+  return [...links, ...namespaces.toSorted(), ...settings.toSorted()]
+    .filter((line) => !line.startsWith(WINE_DEVICES) && !isOfAnother(line.split(/[ @]/)[0] ?? ""))
     .join("\n");
-  const settings = existsSync("/etc/netns") ? readdirSync("/etc/netns").join(" ") : "";
-  return `${links}${execFileSync("ip", ["netns", "list"], { encoding: "utf8" })}${settings}`;
 }

@@ -2,13 +2,13 @@
  * A long transfer between two real pods, through the translation of a Service and a tunnel between two nodes, while the rules on
  * its way change again and again. `MULLION_LIVE_BYTES=1000000000` sends as much. Needs root, /dev/net/tun and iproute2.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { kernelState, removeLeftovers } from "./leftovers.ts";
 
 const run = promisify(execFile);
@@ -17,6 +17,7 @@ const NAME = `${PREFIX}${process.pid}`;
 const BYTES = Number(process.env["MULLION_LIVE_BYTES"] ?? 50_000_000);
 const CHANGES = 3;
 const END_MS = 60_000;
+const MTU_BYTES = 1_500;
 
 const CLUSTER = `apiVersion: mullion/v1alpha1
 kind: Cluster
@@ -92,6 +93,23 @@ process.stdin.on("data", () => { isEnough = true; process.stdin.destroy(); });
   console.log(JSON.stringify({ bytes, sha256: hash.digest("hex"), seconds: (performance.now() - begun) / 1000 }));
 })().catch((error) => { console.log(error.message); process.exit(1); });`;
 
+/** Sends so many bytes, and says of what it sends and of what comes back how much it is, and its SHA-256. */
+const CLIENT = `
+const { createCipheriv, createHash } = require("node:crypto");
+const [to, count] = process.argv.slice(1);
+const sent = createCipheriv("aes-128-ctr", Buffer.alloc(16, 7), Buffer.alloc(16)).update(Buffer.alloc(Number(count)));
+const hash = createHash("sha256");
+let bytes = 0;
+const socket = require("node:net").connect(9000, to, () => socket.end(sent));
+socket.on("data", (piece) => { hash.update(piece); bytes += piece.length; });
+socket.on("error", (error) => { console.log(error.message); process.exit(1); });
+socket.on("end", () => console.log(JSON.stringify([
+  { bytes: sent.length, sha256: createHash("sha256").update(sent).digest("hex") }, { bytes, sha256: hash.digest("hex") },
+])));`;
+
+/** Gives back what it gets. */
+const ECHO = `require("node:net").createServer((socket) => socket.pipe(socket)).listen(9000, () => console.error("listens"));`;
+
 let folder: string;
 let before: string;
 const running: ChildProcess[] = [];
@@ -103,7 +121,11 @@ async function mullion(...words: readonly string[]): Promise<string> {
 }
 
 function inPod(pod: string, script: string, ...words: readonly string[]): ChildProcess {
-  const command = ["netns", "exec", `mullion-${NAME}_${pod}`, process.execPath, "-e", script, ...words];
+  return inNamespace(`mullion-${NAME}_${pod}`, script, ...words);
+}
+
+function inNamespace(namespace: string, script: string, ...words: readonly string[]): ChildProcess {
+  const command = ["netns", "exec", namespace, process.execPath, "-e", script, ...words];
   const child = spawn("ip", command, { stdio: ["pipe", "pipe", "pipe"] });
   running.push(child);
   return child;
@@ -116,17 +138,57 @@ interface Told {
   readonly seconds?: number;
 }
 
-async function toldBy({ stdout }: ChildProcess): Promise<Told> {
+async function toldBy<T = Told>({ stdout }: ChildProcess): Promise<T> {
   const said = await text(stdout!);
   try {
-    return JSON.parse(said) as Told;
+    return JSON.parse(said) as T;
   } catch (cause) {
     throw new Error(`a program of a pod says: ${said}`, { cause });
   }
 }
 
+async function listening(server: ChildProcess): Promise<void> {
+  const said = await new Promise((resolve) => server.stderr!.once("data", resolve));
+  expect(String(said)).toBe("listens\n");
+}
+
+/** How long the frames of an interface were, on average. */
+async function meanFrameBytes(namespace: string, device: string): Promise<{ in: number; out: number }> {
+  const words = ["-netns", namespace, "-json", "-statistics", "link", "show", device];
+  const { stdout } = await run("ip", words);
+  type Counters = Readonly<Record<"rx" | "tx", { readonly bytes: number; readonly packets: number }>>;
+  const [link] = JSON.parse(stdout) as readonly { readonly stats64: Counters }[];
+  const { rx, tx } = link!.stats64;
+  return { in: rx.bytes / rx.packets, out: tx.bytes / tx.packets };
+}
+
+/** A namespace on a bridge of this machine, at an address of the nodes' network. */
+class Lab {
+  readonly bridge = `mlt${process.pid}`;
+  readonly namespace = `mullion-${PREFIX}${process.pid}-lab`;
+
+  constructor(address: string) {
+    this.ip(`link add ${this.bridge} up type bridge`);
+    this.ip(`netns add ${this.namespace}`);
+    this.ip(
+      `link add ${this.bridge}v master ${this.bridge} up type veth peer name eth0 netns ${this.namespace}`,
+    );
+    this.ip(`-n ${this.namespace} address add ${address} dev eth0`);
+    this.ip(`-n ${this.namespace} link set eth0 up`);
+  }
+
+  close(): void {
+    this.ip(`link delete ${this.bridge}`);
+    this.ip(`netns delete ${this.namespace}`);
+  }
+
+  private ip(words: string): void {
+    execFileSync("ip", words.split(" "));
+  }
+}
+
 beforeEach(() => {
-  removeLeftovers(`mullion-${PREFIX}`);
+  removeLeftovers(`mullion-${PREFIX}`, "mlt");
   before = kernelState();
   folder = mkdtempSync(join(tmpdir(), "mullion-transfer-"));
   writeFileSync(join(folder, "cluster.yaml"), CLUSTER);
@@ -142,8 +204,7 @@ afterEach(async () => {
 it(`${BYTES / 1e6} MB through a Service and VXLAN arrive unchanged while a policy changes`, async () => {
   await mullion("up", "-f", join(folder, "cluster.yaml"), "--live");
   const receiver = inPod("far", RECEIVER);
-  const said = await new Promise((resolve) => receiver.stderr!.once("data", resolve));
-  expect(String(said)).toBe("listens\n");
+  await listening(receiver);
   const sender = inPod("client", SENDER, "10.96.0.77", `${BYTES}`);
   const told = Promise.all([toldBy(sender), toldBy(receiver)]);
   // When the test fails before, nobody waits for it.
@@ -165,4 +226,31 @@ it(`${BYTES / 1e6} MB through a Service and VXLAN arrive unchanged while a polic
   // The Service's translation, which is not direct (DSR), puts an address of the node in the place of the sender's.
   expect(arrived.from).toBe("::ffff:10.244.1.2");
   process.stdout.write(`${sent.bytes} bytes in ${sent.seconds?.toFixed(1)} s, SHA-256 ${sent.sha256}\n`);
+});
+
+describe("what a pod sends at once, and gets, stays whole through the translation of its node", () => {
+  async function meanAfterEcho(namespace: string, address: string): Promise<number> {
+    const server = inNamespace(namespace, ECHO);
+    await listening(server);
+    const [sent, back] = await toldBy<readonly [Told, Told]>(inPod("client", CLIENT, address, "20000000"));
+    expect(back).toEqual(sent);
+    const mean = await meanFrameBytes(namespace, "eth0");
+    return Math.min(mean.in, mean.out);
+  }
+
+  it("to a machine beside the nodes", async () => {
+    await mullion("up", "-f", join(folder, "cluster.yaml"), "--live");
+    expect(await meanAfterEcho(`mullion-${NAME}`, "10.0.0.253")).toBeGreaterThan(MTU_BYTES);
+  });
+
+  it("to a machine on a bridge of the user", async () => {
+    const lab = new Lab("10.0.0.200/24");
+    try {
+      await mullion("up", "-f", join(folder, "cluster.yaml"), "--live-bridge", lab.bridge);
+      expect(await meanAfterEcho(lab.namespace, "10.0.0.200")).toBeGreaterThan(MTU_BYTES);
+    } finally {
+      await mullion("down");
+      lab.close();
+    }
+  });
 });

@@ -83,8 +83,6 @@ export interface LiveMachineOptions extends Behind {
   /** Absent: it knows its own network alone. */
   readonly gateway?: Ipv4 | undefined;
   readonly dns?: DnsSettings;
-  /** Large sends stay whole, as inside of a switch; a wire has none. */
-  readonly hasOffloads?: boolean;
   /** The end of its cable. */
   readonly device: Device;
 }
@@ -113,7 +111,7 @@ export class LiveMachine {
       const made = TapDevice.open(calls, {
         name: LIVE_INTERFACE,
         mtuBytes,
-        hasOffloads: options.hasOffloads === true,
+        hasOffloads: true,
       });
       configure(calls, options);
       return made;

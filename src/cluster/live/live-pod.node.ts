@@ -65,7 +65,6 @@ export function openLivePod(
     address: { ip: address, length: own.length },
     mac: simulated.mac,
     mtuBytes: simulated.mtuBytes,
-    hasOffloads: true,
     gateway: way?.nextHop as Ipv4 | undefined,
     dns: compartment.dns,
     device: simulated.device,

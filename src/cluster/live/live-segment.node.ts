@@ -40,7 +40,11 @@ export class LiveBridgePort {
         WORDS.adviceLiveBridgeOfFabric,
       );
     const device = cluster.underlay.connect(PORT);
-    const tap = TapDevice.open(calls, { name: deviceOf(name), mtuBytes: device.mtuBytes });
+    const tap = TapDevice.open(calls, {
+      name: deviceOf(name),
+      mtuBytes: device.mtuBytes,
+      hasOffloads: true,
+    });
     const settings = new InterfaceSettings(calls);
     try {
       settings.addToBridge(bridge, tap.name);
