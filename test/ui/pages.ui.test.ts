@@ -268,7 +268,7 @@ describe("the pages show what the control API answers", () => {
     await serve("loadbalancers", [balancer]);
     await open("node/win-1?view=hns");
     await page.locator(".box").first().waitFor();
-    expect(await page.locator(".box").count()).toBe(220);
+    expect(await page.locator(".box").count()).toBe(120);
     const { items: pods } = await ui.ask<HnsList>("/hns/namespaces?node=win-1");
     expect(await page.locator(".box.namespaces").count()).toBe(pods.length);
     await page.getByRole("searchbox", { name: "Find" }).fill("10.96.1.1");
@@ -279,7 +279,7 @@ describe("the pages show what the control API answers", () => {
     expect(await page.getByText("1111 objects found").count()).toBe(1);
     await finish("node-hns-large");
     await page.getByRole("button", { name: "Back to the node's own" }).click();
-    await page.getByText(/^Drawn are 220 of /).waitFor();
+    await page.getByText(/^Drawn are 120 of /).waitFor();
   });
 
   it("Node: ports, layers, groups and rules of VFP; the stack; commands as on the node", async () => {
