@@ -12,9 +12,10 @@ const WORDS = commands();
 
 async function listCommands(): Promise<string> {
   // All that simulates: what asks a running cluster starts without it.
-  const { COMMANDS } = await import("#cluster/exec/exec.ts");
+  const { COMMANDS, STAGE_USAGES } = await import("#cluster/exec/exec.ts");
   const named = (["windows", "linux"] as const).flatMap((os) => {
-    const usages = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
+    const commands = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
+    const usages = commands.length === 0 ? [] : [...commands, ...STAGE_USAGES[os]];
     return usages.length === 0
       ? []
       : [`On ${os === "windows" ? "Windows" : "Linux"}:`, ...usages.map((usage) => `  ${usage}`)];

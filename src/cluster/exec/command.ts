@@ -3,6 +3,9 @@ import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import { RequestError } from "../request-error.ts";
 import type { Machine } from "./machine.ts";
 
+/** Who reads the line that was typed. */
+export type Shell = "cmd" | "powershell" | "sh";
+
 export interface CommandOutput {
   readonly stdout: readonly string[];
   readonly stderr?: readonly string[];

@@ -9,12 +9,15 @@ import { buildLeg } from "../trace/build-trace.ts";
 import { type HeardEvent, TraceCollector } from "../trace/trace-collector.ts";
 import type { TraceLeg } from "../trace/trace-report.ts";
 import { type Sender, findSender } from "../trace/trace.ts";
-import type { CommandOutput, ListedCommand } from "./command.ts";
+import { type CommandOutput, type ListedCommand, type Shell, notBuilt } from "./command.ts";
 import { CURLS } from "./curl.ts";
 import type { ExecReport, ExecWalk } from "./exec-report.ts";
 import { LINUX_COMMANDS } from "./linux/commands.ts";
+import { CAT, GET_CONTENT, HOSTNAMES, TYPE } from "./machine-files.ts";
 import { machineOf } from "./machine.ts";
-import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
+import { type ShellLine, printLine } from "./shell-line.ts";
+import { unknownCommand, withoutShell } from "./shells.ts";
+import { FILTER_USAGES, isKnownBehindPipe } from "./text-filters.ts";
 import { ARP } from "./windows/arp.ts";
 import { DOCKER } from "./windows/docker.ts";
 import { HNSDIAG } from "./windows/hns/hnsdiag.ts";
@@ -24,7 +27,7 @@ import { NETSH } from "./windows/netsh.ts";
 import { NETSTAT } from "./windows/netstat.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
 import { PING } from "./windows/ping.ts";
-import { pipelineCommand } from "./windows/powershell/pipeline.ts";
+import { PIPELINE_USAGES, pipelineCommand } from "./windows/powershell/pipeline.ts";
 import { REG } from "./windows/registry/reg.ts";
 import { ROUTE } from "./windows/route.ts";
 import { VFPCTRL } from "./windows/vfpctrl/vfpctrl.ts";
@@ -47,10 +50,20 @@ export const COMMANDS: readonly ListedCommand[] = [
   HNSDIAG,
   VFPCTRL,
   DOCKER,
+  TYPE,
+  ...HOSTNAMES,
   ...CURLS,
   ...CMDLETS.map(pipelineCommand),
+  GET_CONTENT,
   ...LINUX_COMMANDS,
+  CAT,
 ];
+
+/** What may stand behind a command. */
+export const STAGE_USAGES: Readonly<Record<OperatingSystem, readonly string[]>> = {
+  windows: [...FILTER_USAGES.windows, ...PIPELINE_USAGES],
+  linux: FILTER_USAGES.linux,
+};
 
 export interface ExecRequest {
   /** Where: as the sender of a trace is written. */
@@ -115,21 +128,33 @@ interface CommandLine {
   readonly sender: Sender;
   readonly os: OperatingSystem;
   readonly shell: Shell;
+  readonly line: ShellLine;
   readonly word: string;
   readonly args: readonly string[];
   /** Undefined for a command that Mullion does not have. */
   readonly command: ListedCommand | undefined;
 }
 
+/** A word behind a pipe that the shell does not know: the whole line is none. */
+function unknownFilter(shell: Shell, { filters }: ShellLine): string | undefined {
+  return filters.map(([word = ""]) => word).find((word) => !isKnownBehindPipe(shell, word));
+}
+
 /** @throws RequestError for a machine that does not exist, and for an empty command. */
 function readCommandLine(cluster: Cluster, request: ExecRequest): CommandLine {
   const sender = findSender(cluster, request.from);
   const { os } = sender.compartment.profile;
-  const { shell, words } = withoutShell(os, request.command);
-  const [word, ...args] = words;
+  const { shell, line } = withoutShell(os, request.command);
+  const [word, ...args] = line.words;
   if (word === undefined || word.trim() === "")
     throw new RequestError("bad-usage", "there is no command", WORDS.adviceExecCommand);
-  return { sender, os, shell, word, args, command: findCommand(os, shell, word) };
+  const unknown = unknownFilter(shell, line);
+  if (unknown !== undefined) return { sender, os, shell, line, word: unknown, args: [], command: undefined };
+  const command = findCommand(os, shell, word);
+  // What goes through a pipeline of PowerShell are objects; a program prints text.
+  if (command !== undefined && command.shell === undefined && shell === "powershell" && args.includes("|"))
+    notBuilt(command, args.slice(args.indexOf("|")).join(" "));
+  return { sender, os, shell, line, word, args, command };
 }
 
 /**
@@ -171,7 +196,9 @@ export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
   const { sender, shell, word, args, command } = line;
   const startMs = cluster.clock.nowMs;
   const run = (): CommandOutput =>
-    command === undefined ? unknownCommand(shell, word) : command.run(machineOf(cluster, sender), args);
+    command === undefined
+      ? unknownCommand(shell, word)
+      : printLine(shell, line.line, command.run(machineOf(cluster, sender), args));
   if (request.trace === true) {
     const { output, walks, isCut } = follow(cluster, sender.compartment, run);
     const report = reportOf(request, line, output, cluster.clock.nowMs - startMs);
@@ -183,9 +210,9 @@ export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
 /** As `execute`, for a command that changes the machine; those that call HNS send no packets, and have no walks. */
 export async function executeChange(cluster: Cluster, request: ExecRequest): Promise<ExecReport> {
   const line = readCommandLine(cluster, request);
-  const { sender, args, command } = line;
+  const { sender, shell, args, command } = line;
   if (command?.change === undefined) return execute(cluster, request);
   const startMs = cluster.clock.nowMs;
   const output = await command.change(machineOf(cluster, sender), args);
-  return reportOf(request, line, output, cluster.clock.nowMs - startMs);
+  return reportOf(request, line, printLine(shell, line.line, output), cluster.clock.nowMs - startMs);
 }

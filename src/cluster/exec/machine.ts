@@ -17,6 +17,7 @@ export interface Adapter {
 }
 
 export interface Loopback {
+  readonly name: string;
   readonly index: number;
   readonly description: string;
 }
@@ -79,7 +80,11 @@ export function machineOf(cluster: Cluster, sender: Sender): Machine {
     cluster,
     compartment,
     hostName: hostNameOf(cluster, sender, node),
-    loopback: { index: first, description: `Software Loopback Interface ${compartment.id}` },
+    loopback: {
+      name: `Loopback Pseudo-Interface ${compartment.id}`,
+      index: first,
+      description: `Software Loopback Interface ${compartment.id}`,
+    },
     adapters: compartment.listInterfaces().map((link, position) => ({
       index: first + 1 + position,
       description: texts.get(link) ?? link.name,

@@ -1,15 +1,14 @@
 /** What stands around a command: `cmd /c`, `powershell -Command`, `sh -c`; and what a shell says of a command it does not know. */
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
-import type { CommandOutput } from "./command.ts";
-import { membersAsStages, powershellWords, quoteWord } from "./windows/powershell/words.ts";
+import type { CommandOutput, Shell } from "./command.ts";
+import { type ShellLine, readShellLine } from "./shell-line.ts";
+import { membersAsStages, quoteWord } from "./windows/powershell/words.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
 
-export type Shell = "cmd" | "powershell" | "sh";
-
-/** A cmdlet's name: a verb and a noun. */
-const CMDLET = /^[a-z]+-[a-z][a-z0-9]*$/i;
+/** A cmdlet's name: a verb and a noun; or one of the short names that only PowerShell has. */
+const CMDLET = /^(?:[a-z]+-[a-z][a-z0-9]*|tnc|gip|iwr|gc)$/i;
 const WRAPPERS: readonly {
   readonly os: OperatingSystem;
   readonly shell: Shell;
@@ -22,48 +21,67 @@ const WRAPPERS: readonly {
 ];
 
 /** Where a command would be typed that names no shell. A pipeline may stand in parentheses. */
-function shellOf(os: OperatingSystem, word: string): Shell {
+function shellOf(os: OperatingSystem, line: string): Shell {
   if (os === "linux") return "sh";
-  const [first = ""] = powershellWords(word);
-  const [name = ""] = first.startsWith("(") ? first.slice(1).split(")") : [first];
+  const [, name = ""] = /^\(?([\w.-]+)/.exec(line) ?? [];
   return CMDLET.test(name) ? "powershell" : "cmd";
 }
 
 /** A line in quotes, as it stands behind a shell in a longer line, is that line. */
 function withoutQuotes(line: string): string {
-  return line.length > 1 && line.startsWith('"') && line.endsWith('"') ? line.slice(1, -1) : line;
+  return /^(?:"[^"]*"|'[^']*')$/.test(line) ? line.slice(1, -1) : line;
 }
 
-/** The words of a line of cmd: blanks in quotes divide nothing, and the quotes are taken away. */
-function cmdWords(line: string): readonly string[] {
-  const isWhole = /^"[^"]*"$/.test(line);
-  const words = (isWhole ? line.slice(1, -1) : line).match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
-  return words.map((word) => word.replaceAll('"', ""));
+/** A line without its first words. */
+function behindWords(line: string, count: number): string {
+  let rest = line.trim();
+  for (let left = count; left > 0; left--) {
+    const end = rest.search(/\s/);
+    rest = end < 0 ? "" : rest.slice(end).trimStart();
+  }
+  return rest;
 }
 
-/** The command without the shell that it was given to. One that names no shell is read as it would be typed. */
+function quoteBlanks(word: string): string {
+  return /\s/.test(word) ? `"${word}"` : word;
+}
+
+/**
+ * The command without the shell that it was given to. One that names no shell is read as it would be typed, where it is one line; what
+ * comes in several words is the program's own.
+ * @throws RequestError for a line of more than one program and its filters.
+ */
 export function withoutShell(
   os: OperatingSystem,
   given: readonly string[],
-): { readonly shell: Shell; readonly words: readonly string[] } {
-  // A shell takes a whole line as one word, too.
+): { readonly shell: Shell; readonly line: ShellLine } {
+  const [first = ""] = given;
   const isOneLine = given.length === 1;
-  const command = isOneLine ? (given[0] ?? "").trim().split(/\s+/) : given;
+  const command = isOneLine ? first.trim().split(/\s+/) : given;
   const wrapper = WRAPPERS.find(
     (each) =>
       each.os === os &&
       command.length > each.begin.length &&
       each.begin.every((word, index) => word.test(command[index] ?? "")),
   );
-  const rest = wrapper === undefined ? command : command.slice(wrapper.begin.length);
-  const words = rest.length === 1 ? (rest[0] ?? "").trim().split(/\s+/) : rest;
-  const shell = wrapper?.shell ?? shellOf(os, words[0] ?? "");
-  if (shell === "cmd" && (isOneLine || rest.length === 1)) return { shell, words: cmdWords(rest.join(" ")) };
-  if (shell !== "powershell") return { shell, words };
-  // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
-  const isLine = wrapper !== undefined || isOneLine;
-  const line = (isLine ? rest : rest.map(quoteWord)).join(" ");
-  return { shell, words: powershellWords(membersAsStages(withoutQuotes(line))) };
+  const taken = wrapper?.begin.length ?? 0;
+  const rest = command.slice(taken);
+  const [whole = ""] = rest;
+  const typed = isOneLine
+    ? withoutQuotes(behindWords(first, taken))
+    : rest.length === 1
+      ? whole.trim()
+      : undefined;
+  const shell = wrapper?.shell ?? shellOf(os, typed ?? whole);
+  if (shell === "powershell") {
+    // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
+    const line = typed ?? (wrapper === undefined ? rest.map(quoteWord) : rest).join(" ");
+    return { shell, line: readShellLine(shell, membersAsStages(line)) };
+  }
+  // So does cmd, whose words with blanks come in quotes; a shell of Linux takes its words as they are.
+  const line = typed ?? (wrapper?.shell === "cmd" ? rest.map(quoteBlanks).join(" ") : undefined);
+  if (line !== undefined) return { shell, line: readShellLine(shell, line) };
+  return { shell, line: { words: rest, filters: [], errors: "shown", isSilent: false } };
 }
 
 const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {

@@ -13,6 +13,8 @@ import type { Machine } from "../machine.ts";
 
 /** dataplane.md §5.2: the interface metric of the loopback. */
 export const LOOPBACK_METRIC = 75;
+/** MTU of the loopback in bytes: as much as the field takes. */
+export const LOOPBACK_MTU = 4_294_967_295;
 const IMPLIED_METRIC = 256;
 const LOOPBACK_PREFIXES = ["127.0.0.0/8", "127.0.0.1/32", "127.255.255.255/32"];
 const GROUPS = ["224.0.0.0/4", "255.255.255.255/32"];

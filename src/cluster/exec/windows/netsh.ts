@@ -11,18 +11,12 @@ import { formatIp, formatPrefix, maskOf, prefixOf } from "#core/net/ip.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import { type Machine, namesOf } from "../machine.ts";
-import { LOOPBACK_METRIC, effectiveRoutes } from "./effective-routes.ts";
+import { LOOPBACK_METRIC, LOOPBACK_MTU, effectiveRoutes } from "./effective-routes.ts";
 import { CHANGES, changeInterface } from "./netsh-changes.ts";
 
 type Family = 4 | 6;
 
-/** MTU of the loopback: as much as the field takes. */
-const LOOPBACK_MTU = 4_294_967_295;
 const VALUE_COLUMN = 42;
-
-function loopbackName({ compartment }: Machine): string {
-  return `Loopback Pseudo-Interface ${compartment.id}`;
-}
 
 function isOf(family: Family, ip: unknown): boolean {
   return (typeof ip === "number") === (family === 4);
@@ -42,7 +36,7 @@ function interfaces(machine: Machine): readonly string[] {
     "",
     "Idx     Met         MTU          State                Name",
     "---  ----------  ----------  ------------  ---------------------------",
-    line(loopback.index, LOOPBACK_METRIC, LOOPBACK_MTU, loopbackName(machine)),
+    line(loopback.index, LOOPBACK_METRIC, LOOPBACK_MTU, machine.loopback.name),
     ...adapters.map(({ index, link }) => line(index, link.metric, link.mtuBytes, link.name)),
     "",
   ];
@@ -50,7 +44,7 @@ function interfaces(machine: Machine): readonly string[] {
 
 function routes(machine: Machine, family: Family): readonly string[] {
   const nameOf = (index: number): string =>
-    machine.adapters.find((each) => each.index === index)?.link.name ?? loopbackName(machine);
+    machine.adapters.find((each) => each.index === index)?.link.name ?? machine.loopback.name;
   return [
     "",
     "Publish  Type      Met  Prefix                    Idx  Gateway/Interface Name",
@@ -130,7 +124,7 @@ function blocks(
   return [
     ...own.flat(),
     "",
-    `Configuration for interface "${loopbackName(machine)}"`,
+    `Configuration for interface "${machine.loopback.name}"`,
     ...(hasAddresses ? loopbackPlace : []),
     ...(hasNames ? [...dnsFields([]), ...wins] : []),
     "",

@@ -462,11 +462,123 @@ describe("what goes wrong", () => {
     ["Get-NetRoute -PolicyStore PersistentStore", /Get-NetRoute -PolicyStore is not one/],
     ["Get-NetAdapter | Sort-Object Name", /\| Sort-Object Name is not one/],
     ["Get-NetAdapter | ? Name -match x", /\| \? Name -match x is not one/],
-    ["Get-NetAdapter; Get-NetRoute", /a second command/],
+    ["Get-NetAdapter; Get-NetRoute", /a line with ; is not one/],
     ["Resolve-DnsName web -Type WKS", /-Type WKS is not one/],
     ["Get-NetRoute -State Stale", /-State stale is not one/],
     ["Resolve-DnsName", /without a name/],
   ])("%s is refused rather than answered wrongly", (line, message) => {
     expect(() => world.report(line)).toThrow(message);
+  });
+});
+
+describe("addresses, interfaces and neighbours", () => {
+  it("Get-NetIPAddress is a list of each address, by hand but for the loopback's", () => {
+    const lists = world.lines("Get-NetIPAddress -AddressFamily IPv4");
+    expect(lists.slice(0, 16)).toEqual([
+      "",
+      "",
+      `IPAddress         : ${ownAddress()}`,
+      expect.stringMatching(/^InterfaceIndex {4}: \d+$/),
+      expect.stringMatching(/^InterfaceAlias {4}: vEthernet \(.+\)$/),
+      "AddressFamily     : IPv4",
+      "Type              : Unicast",
+      "PrefixLength      : 24",
+      "PrefixOrigin      : Manual",
+      "SuffixOrigin      : Manual",
+      "AddressState      : Preferred",
+      "ValidLifetime     : Infinite ([TimeSpan]::MaxValue)",
+      "PreferredLifetime : Infinite ([TimeSpan]::MaxValue)",
+      "SkipAsSource      : False",
+      "PolicyStore       : ActiveStore",
+      "",
+    ]);
+    expect(lists).toContain("IPAddress         : 127.0.0.1");
+    expect(world.lines("(Get-NetIPAddress -AddressFamily IPv4 -PrefixOrigin Manual).IPAddress")).toEqual([
+      ownAddress(),
+    ]);
+  });
+
+  it("Get-NetIPAddress | Format-Table has columns of its own, IPv6 first, the loopback last", () => {
+    expect(world.lines("Get-NetIPAddress | ft")).toEqual([
+      "",
+      "ifIndex IPAddress                                       PrefixLength PrefixOrigin SuffixOrigin AddressState PolicyStore",
+      "------- ---------                                       ------------ ------------ ------------ ------------ -----------",
+      expect.stringMatching(/^\d+ +::1 {54}128 WellKnown {4}WellKnown {4}Preferred {4}ActiveStore$/),
+      expect.stringMatching(/^\d+ +10\.[\d.]+ +24 Manual {7}Manual {7}Preferred {4}ActiveStore$/),
+      expect.stringMatching(/^\d+ +127\.0\.0\.1 {50}8 WellKnown {4}WellKnown {4}Preferred {4}ActiveStore$/),
+      "",
+      "",
+    ]);
+  });
+
+  it("Get-NetIPInterface has MTU and metric of each interface, as netsh has them", () => {
+    const [mtu] =
+      /(?<=\s)1[45]\d\d(?=\s)/.exec(world.lines("netsh interface ipv4 show interfaces").join("\n")) ?? [];
+    const lines = world.lines("Get-NetIPInterface -AddressFamily IPv4");
+    expect(lines.slice(0, 3)).toEqual([
+      "",
+      "ifIndex InterfaceAlias                  AddressFamily NlMtu(Bytes) InterfaceMetric Dhcp     ConnectionState PolicyStore",
+      "------- --------------                  ------------- ------------ --------------- ----     --------------- -----------",
+    ]);
+    expect(lines[3]).toMatch(
+      new RegExp(`^\\d+ +vEthernet \\(.+ IPv4 {18}${mtu} {14}15 Disabled Connected {7}ActiveStore$`),
+    );
+    expect(lines[4]).toMatch(
+      /^\d+ +Loopback Pseudo-Interface \d+ +IPv4 {12}4294967295 {14}75 Disabled Connected/,
+    );
+  });
+
+  it("Get-NetNeighbor knows whom arp -a knows, and who did not answer", () => {
+    const from = "pod/shop/storefront";
+    const [, arp, neighbors] = world.sequence(["ping -n 1 10.96.0.20", "arp -a", "Get-NetNeighbor"], from);
+    const known = (arp ?? []).flatMap(
+      (line) => /^ {2}([\d.]+) +([\da-f-]{17})/.exec(line)?.slice(1, 3) ?? [],
+    );
+    expect(known.length).toBeGreaterThan(0);
+    expect((neighbors ?? []).slice(0, 3)).toEqual([
+      "",
+      "ifIndex IPAddress                                          LinkLayerAddress      State       PolicyStore",
+      "------- ---------                                          ----------------      -----       -----------",
+    ]);
+    for (const text of known) expect((neighbors ?? []).join("\n").toLowerCase()).toContain(text);
+    expect(world.report("Get-NetNeighbor -State Stale").stderr).toContain(
+      "No MSFT_NetNeighbor objects found",
+    );
+    const [, gone] = world.sequence(
+      [`ping -n 1 ${ownAddress().replace(/\d+$/, "253")}`, "Get-NetNeighbor"],
+      from,
+    );
+    expect((gone ?? []).join("\n")).toMatch(/\.253 +00-00-00-00-00-00 {5}(Unreachable|Incomplete)/);
+  });
+});
+
+describe("what the machine holds besides", () => {
+  it("hostname, and the hosts file that the kubelet wrote", () => {
+    expect(world.lines("hostname")).toEqual(["storefront"]);
+    expect(world.lines("hostname", "node/win-1")).toEqual(["win-1"]);
+    const file = String.raw`C:\Windows\System32\drivers\etc\hosts`;
+    const lines = world.lines(`type ${file}`);
+    expect(lines[0]).toBe("# Kubernetes-managed hosts file.");
+    expect(lines).toContain(`${ownAddress()}\tstorefront`);
+    expect(world.lines(`powershell cat ${file}`)).toEqual(lines);
+    expect(world.lines(`Get-Content -Path ${file}`)).toEqual(lines);
+    expect(() => world.report(`type ${file}`, "node/win-1")).toThrow("is not one of the commands");
+    expect(() => world.report(String.raw`type C:\k\config`)).toThrow("is not one of the commands");
+  });
+
+  it("Clear-DnsClientCache forgets what was remembered", () => {
+    const from = "pod/shop/storefront";
+    const [, before, nothing, after] = world.sequence(
+      ["Resolve-DnsName web", "ipconfig /displaydns", "Clear-DnsClientCache", "ipconfig /displaydns"],
+      from,
+    );
+    expect((before ?? []).join("\n")).toContain("web.shop.svc.cluster.local");
+    expect(nothing).toEqual([]);
+    expect((after ?? []).join("\n")).not.toContain("web.shop");
+  });
+
+  it.each(["tnc web -Port 80", "gip", "iwr -UseBasicParsing http://web"])("%s is PowerShell's", (line) => {
+    expect(world.report(line)).toMatchObject({ exitCode: 0, isListed: true });
+    expect(world.lines(line)).toEqual(world.lines(`powershell ${line}`));
   });
 });

@@ -41,7 +41,7 @@ const FAMILIES = [
  * differ in whether an interface with a server for IPv4 lists the site-local ones; here it does not.
  */
 function serverRows(machine: Machine): readonly ServerRow[] {
-  const { compartment, adapters, loopback } = machine;
+  const { adapters, loopback } = machine;
   const rows = (alias: string, index: number, own: readonly Ip[]): readonly ServerRow[] =>
     FAMILIES.map(({ family, type }) => {
       const found = own.filter((ip) => typeof ip === type).map(formatIp);
@@ -49,7 +49,7 @@ function serverRows(machine: Machine): readonly ServerRow[] {
     });
   return [
     ...adapters.flatMap(({ link, index }) => rows(link.name, index, namesOf(machine, link).servers)),
-    ...rows(`Loopback Pseudo-Interface ${compartment.id}`, loopback.index, []),
+    ...rows(loopback.name, loopback.index, []),
   ];
 }
 
@@ -96,4 +96,18 @@ export const GET_DNS_CLIENT_GLOBAL_SETTING: Cmdlet = {
   switches: [],
   others: ["CimSession", "ThrottleLimit", "AsJob"],
   run: (machine) => ({ objects: [makeObject(GLOBAL_SETTING, machine)] }),
+};
+
+export const CLEAR_DNS_CLIENT_CACHE: Cmdlet = {
+  name: "Clear-DnsClientCache",
+  usages: ["Clear-DnsClientCache"],
+  parameters: [],
+  positions: 0,
+  switches: [],
+  others: ["CimSession", "ThrottleLimit", "AsJob", "WhatIf", "Confirm"],
+  isChange: true,
+  run: ({ compartment }) => {
+    compartment.nameCache.clear();
+    return { objects: [] };
+  },
 };

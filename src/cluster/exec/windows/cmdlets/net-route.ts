@@ -54,8 +54,7 @@ const NET_ROUTE: ObjectKind<RouteRow> = {
 
 function routeRows(machine: Machine): readonly RouteRow[] {
   const aliasOf = (index: number): string =>
-    machine.adapters.find((each) => each.index === index)?.link.name ??
-    `Loopback Pseudo-Interface ${machine.compartment.id}`;
+    machine.adapters.find((each) => each.index === index)?.link.name ?? machine.loopback.name;
   return ([4, 6] as const).flatMap((family) =>
     effectiveRoutes(machine, family)
       .toReversed()

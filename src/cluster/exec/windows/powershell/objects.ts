@@ -38,6 +38,8 @@ export interface ObjectKind<Source> {
   readonly properties: readonly Property<Source>[];
   /** As it is shown when nothing says how; a kind without columns is shown as a list. */
   readonly table?: readonly Column[];
+  /** Shown as a list when nothing says how, though it has columns for `Format-Table`. */
+  readonly isList?: true;
   /** What `Format-List` shows when nothing says what. Default: all properties. */
   readonly list?: readonly Property<Source>[];
 }
@@ -62,7 +64,7 @@ function readAll<Source>(
 export function makeObject<Source>(kind: ObjectKind<Source>, source: Source): PsObject {
   const values = readAll(kind.properties, source);
   const list = kind.list === undefined ? values : readAll(kind.list, source);
-  return { values, table: kind.table, list, isList: kind.table === undefined };
+  return { values, table: kind.table, list, isList: kind.isList ?? kind.table === undefined };
 }
 
 /** Of so many properties PowerShell makes no table. */

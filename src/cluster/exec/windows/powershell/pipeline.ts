@@ -266,7 +266,6 @@ function runPipeline(cmdlet: Cmdlet, machine: Machine, args: readonly string[]):
   const [own = [], ...stages] = segmentsOf(args);
   const line = typedLine([cmdlet.name, ...own].join(" "), stages);
   const segment = [cmdlet.name, ...own].join(" ");
-  if (args.includes(";")) notBuilt(cmdlet, "with a second command behind ;");
   const other = stages.find(
     ([word = ""]) => STAGES[word.toLowerCase()] === undefined && OTHER_STAGES.test(word),
   );
