@@ -1,6 +1,6 @@
 /** Tunnels of a chassis to the others: GENEVE and STT with OVN's metadata (ovn-architecture(7), "Tunnel Encapsulations"). */
 import { Prng } from "#core/base/prng.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
@@ -19,6 +19,7 @@ import {
   toOvnSttContextId,
 } from "#core/wire/tunnels/ovn-metadata.ts";
 import { SttReassembler, SttView } from "#core/wire/tunnels/stt.ts";
+import { type NextHopResolver, NO_WAITER } from "../vfp/actions/next-hop.ts";
 import { readTuple, tupleKey } from "../host/netfilter/tuple.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
 import type { Ending } from "./logical-pipeline.ts";
@@ -31,6 +32,16 @@ export interface TunnelPort {
   readonly mac: Mac;
   /** MACs of the other ends, by address. */
   readonly peers: ReadonlyMap<string, Mac>;
+  /** The host's stack, which is asked for ends that are not among them. */
+  readonly resolver?: NextHopResolver;
+}
+
+/** The MAC towards the other end. The host asks for one that it does not know, and the packet is lost meanwhile. */
+function peerMac({ peers, resolver }: TunnelPort, name: string, address: Ip): Mac | undefined {
+  const known = peers.get(name);
+  if (known !== undefined) return known;
+  const hop = resolver?.resolve(address, NO_WAITER);
+  return typeof hop === "object" ? hop.destinationMac : undefined;
 }
 
 /** Outer headers as Open vSwitch writes them: TTL 64, DF, a port that spreads connections (ovs-fields(7), tunnels). */
@@ -72,8 +83,9 @@ export class ChassisTunnels {
   ): Sent | undefined {
     const ends = network.tunnelBetween(port.chassis, chassis);
     const [source, destination] = [parseIp(ends?.from ?? ""), parseIp(ends?.to ?? "")];
-    const peer = port.peers.get(ends?.to ?? "");
-    if (source === undefined || destination === undefined || peer === undefined) return undefined;
+    if (ends === undefined || source === undefined || destination === undefined) return undefined;
+    const peer = peerMac(port, ends.to, destination);
+    if (peer === undefined) return undefined;
     const packet = inner.copy();
     const headers = new Headers();
     headers.parse(packet);
@@ -84,11 +96,13 @@ export class ChassisTunnels {
       ip: { source, destination, ttl: OUTER_TTL, identification: 0, isDontFragment: true },
       sourcePort: SOURCE_PORT_MIN + hash,
     };
-    if (ends?.type === "geneve") {
-      encapsulateGeneve(packet, { ...outer, vni: keys.datapath, options: [toOvnGeneveOption(keys)] });
+    if (ends.type === "geneve") {
+      const { hasChecksum } = ends;
+      const options = [toOvnGeneveOption(keys)];
+      encapsulateGeneve(packet, { ...outer, vni: keys.datapath, options, hasChecksum });
       return { name: `GENEVE to ${chassis}`, packets: [packet] };
     }
-    if (ends?.type !== "stt") return undefined;
+    if (ends.type !== "stt") return undefined;
     // Inferred: checksums of the inner frame are whole, so that no flag promises anything about them (control-planes.md §4.3, STT).
     const fields = { flags: 0, layer4Offset: 0, mssBytes: 0, vlanTag: 0, contextId: toOvnSttContextId(keys) };
     this.sentFrames = (this.sentFrames + 1) >>> 0;

@@ -298,16 +298,19 @@ export class LogicalFlowExtension implements SwitchExtension {
       if (found?.kind === kind) return drop(CODES[kind], found.text);
     }
     const tunnel = endings.find((ending) => ending.kind === "tunnel");
-    const text =
-      tunnel?.kind === "tunnel"
-        ? `no tunnel leads to chassis ${tunnel.chassis}`
-        : "its flows say nothing of an output";
-    return drop("ovn-packet-dropped", text);
+    if (tunnel?.kind !== "tunnel") return drop("ovn-packet-dropped", "its flows say nothing of an output");
+    const { chassis } = tunnel;
+    const ends = this.tunnels && this.network.tunnelBetween(this.tunnels.chassis, chassis);
+    if (ends === undefined || ends.type === "vxlan")
+      return drop("ovn-packet-dropped", `no tunnel leads to chassis ${chassis}`);
+    return drop("neighbor-unresolved", `the MAC of ${ends.to}, where chassis ${chassis} is, is not known`);
   }
 }
 
 /** What is kept of how a packet ended; undefined for what is decided anew for each packet. */
 function outcomeOf(ending: Ending, decision: Decision): CachedOutcome | undefined {
+  // A tunnel whose other end is being asked for leads there soon.
+  if (ending.kind === "tunnel" && decision.kind === "drop") return undefined;
   if (ending.kind !== "refused" && ending.kind !== "loop" && decision.kind === "drop")
     return { kind: "drop", drop: decision };
   switch (ending.kind) {

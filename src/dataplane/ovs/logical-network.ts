@@ -138,6 +138,8 @@ interface TunnelEnds {
   readonly type: string;
   readonly from: string;
   readonly to: string;
+  /** What is sent there is to have checksums. */
+  readonly hasChecksum: boolean;
 }
 
 interface TunnelNames {
@@ -273,8 +275,9 @@ export class LogicalNetwork {
     const of = (name: string): ChassisBinding["encapsulations"] =>
       [...this.chassis.values()].find((each) => each.name === name)?.encapsulations ?? [];
     for (const type of ["geneve", "stt", "vxlan"]) {
-      const [from, to] = [own, other].map((name) => of(name).find((each) => each.type === type)?.ip);
-      if (from !== undefined && to !== undefined) return { type, from, to };
+      const [from, to] = [own, other].map((name) => of(name).find((each) => each.type === type));
+      if (from !== undefined && to !== undefined)
+        return { type, from: from.ip, to: to.ip, hasChecksum: to.wantsChecksum === true };
     }
     return undefined;
   }

@@ -25,11 +25,19 @@ export interface PortBinding {
   readonly chassis: string;
 }
 
+/** An end of tunnels. */
+export interface Encapsulation {
+  readonly type: string;
+  readonly ip: string;
+  /** Who sends to it is to compute checksums (ovn-sb(5), Encap, `options:csum`). Default: not. */
+  readonly wantsChecksum?: boolean;
+}
+
 /** A machine that carries flows out, with the tunnels that end there. */
 export interface ChassisBinding {
   readonly id: string;
   readonly name: string;
-  readonly encapsulations: readonly { readonly type: string; readonly ip: string }[];
+  readonly encapsulations: readonly Encapsulation[];
 }
 
 export interface LogicalFlowRow {
@@ -179,7 +187,10 @@ function toMacBindings(learned: readonly Row[], fixed: readonly Row[]): readonly
 
 function toChassis(rows: readonly Row[], encaps: readonly Row[]): readonly ChassisBinding[] {
   const ends = new Map(
-    encaps.map((row) => [text(row, "_uuid"), { type: text(row, "type"), ip: text(row, "ip") }]),
+    encaps.map((row): [string, Encapsulation] => {
+      const wantsChecksum = mapOf(row, "options").get("csum") === "true";
+      return [text(row, "_uuid"), { type: text(row, "type"), ip: text(row, "ip"), wantsChecksum }];
+    }),
   );
   return rows.map((row) => ({
     id: text(row, "_uuid"),

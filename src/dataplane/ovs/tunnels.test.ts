@@ -2,7 +2,8 @@
 // (ovn-architecture(7), "Tunnel Encapsulations"; control-planes.md §4.3, §4.4).
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
@@ -19,8 +20,12 @@ import {
   toOvnSttContextId,
   toOvnVxlanVni,
 } from "#core/wire/tunnels/ovn-metadata.ts";
+import { computeTransportChecksum } from "#core/wire/transport-checksum.ts";
+import type { NextHopResolver } from "../vfp/actions/next-hop.ts";
 import { STT_HEADER_BYTES, SttReassembler, SttView } from "#core/wire/tunnels/stt.ts";
 import { type Asked, LogicalWorld, recorded, tellEnding } from "#test/support/dataplane/logical-world.ts";
+import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
+import { LogicalNetwork } from "./logical-network.ts";
 import { type Ending, receiveFromTunnel } from "./logical-pipeline.ts";
 import type { Southbound } from "./southbound.ts";
 
@@ -164,6 +169,54 @@ describe("a packet to a pod of another chassis", () => {
     expect(atHv2({ datapath: 2, ingressPort: 0, egressPort: 999 }, packet)).toEqual([
       "drop: a tunnel names an unknown port 999 of datapath 2",
     ]);
+  });
+});
+
+describe("the outer headers", () => {
+  const OWN: TunnelPort = { chassis: "hv1", switchPort: "uplink", mac: 1 as Mac, peers: new Map() };
+  const known = { ...OWN, peers: new Map([["192.0.2.2", 2 as Mac]]) };
+
+  function sent(port: TunnelPort, wantsChecksum?: boolean): Packet | undefined {
+    const chassis = GENEVE.chassis.map((each) => ({
+      ...each,
+      encapsulations: each.encapsulations.map((end) =>
+        each.name === "hv2" && wantsChecksum !== undefined ? { ...end, wantsChecksum } : end,
+      ),
+    }));
+    const network = new LogicalNetwork({ ...GENEVE, chassis });
+    return new ChassisTunnels().send(tunnelled(TO_P12), network, port)?.packets[0];
+  }
+
+  // ovn-sb(5), Encap, `options:csum`: a hint to who sends to this chassis.
+  it.each([
+    ["true", true],
+    ["false", false],
+    ["not set", undefined],
+  ])("with options:csum of the receiver %s", (_title, wantsChecksum) => {
+    const packet = defined(sent(known, wantsChecksum), "a frame");
+    const headers = new Headers();
+    headers.parse(packet);
+    const { bytes } = packet;
+    const expected = computeTransportChecksum(bytes, headers.network, 4, 17, headers.transport, packet.end);
+    expect(readU16(bytes, headers.transport + 6)).toBe(wantsChecksum === true ? expected : 0);
+    expect(expected).not.toBe(0);
+  });
+
+  it("lead to the MAC that the host finds for an end that is none of the cluster's", () => {
+    const asked: unknown[] = [];
+    const hops = ["pending", "unreachable", { sourceMac: 1 as Mac, destinationMac: 7 as Mac }] as const;
+    const resolver: NextHopResolver = {
+      resolve: (destination) => {
+        asked.push(formatIp(destination));
+        return hops[asked.length - 1] ?? "unreachable";
+      },
+    };
+    const macOf = (packet: Packet | undefined): number | undefined =>
+      packet === undefined ? undefined : readU48(packet.bytes, packet.start);
+    const port = { ...OWN, resolver };
+    expect([macOf(sent(port)), macOf(sent(port)), macOf(sent(port))]).toEqual([undefined, undefined, 7]);
+    expect(asked).toEqual(["192.0.2.2", "192.0.2.2", "192.0.2.2"]);
+    expect(macOf(sent(OWN))).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@
  * Encapsulation in place: outer headers go into a packet's headroom, and come off by moving its start. STT, which cuts a
  * frame into segments, makes new packets. Engines that look at every packet locate tunnels with tunnel.ts instead.
  */
-import { readU32 } from "../../base/bytes.ts";
+import { readU32, writeU16 } from "../../base/bytes.ts";
 import { buildTcpFrame } from "../build-frame.ts";
 import {
   type IpFields,
@@ -21,6 +21,7 @@ import {
   emitGeneve,
   geneveLength,
 } from "./geneve.ts";
+import { familyOf } from "../../net/ip.ts";
 import type { Headers } from "../headers.ts";
 import { IpProtocol } from "../ip-protocol.ts";
 import type { MalformedReason } from "../malformed.ts";
@@ -37,7 +38,8 @@ import {
   toSttSegment,
 } from "./stt.ts";
 import { TCP_HEADER_BYTES_MIN, TcpFlag, TcpView } from "../tcp.ts";
-import { UDP_HEADER_BYTES, UdpView, emitUdp } from "../udp.ts";
+import { computeTransportChecksum } from "../transport-checksum.ts";
+import { UDP_CHECKSUM_OFFSET, UDP_HEADER_BYTES, UdpView, emitUdp } from "../udp.ts";
 import { VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView, emitVxlan } from "./vxlan.ts";
 
 /** What stands in front of every tunnel's own header. */
@@ -66,6 +68,8 @@ export interface GeneveOuter extends UdpTunnelOuter {
   readonly vni: number;
   /** Default: none. */
   readonly options?: GeneveFields["options"];
+  /** The UDP checksum is computed, as a receiver may ask for (RFC 8926, 3.3). Default: it is zero. */
+  readonly hasChecksum?: boolean;
 }
 
 /** The outer headers of an NVGRE packet. */
@@ -97,9 +101,17 @@ export function encapsulateVxlan(packet: Packet, outer: VxlanOuter): void {
 
 /** Puts outer headers in front of the frame of `packet`. Headers parsed before no longer hold. */
 export function encapsulateGeneve(packet: Packet, outer: GeneveOuter): void {
-  const { vni, options = [] } = outer;
+  const { vni, options = [], hasChecksum = false } = outer;
   const at = prependUdp(packet, outer, GENEVE_PORT, geneveLength({ options }));
   emitGeneve({ vni, options, protocolType: TRANSPARENT_ETHERNET, isControl: false }, packet.bytes, at);
+  if (hasChecksum) writeUdpChecksum(packet, outer, at - UDP_HEADER_BYTES);
+}
+
+/** `at`: where the UDP header is, which reaches to the end of the packet. */
+function writeUdpChecksum({ bytes, start, end }: Packet, { link, ip }: TunnelOuter, at: number): void {
+  const network = start + linkLength(link);
+  const checksum = computeTransportChecksum(bytes, network, familyOf(ip.source), IpProtocol.udp, at, end);
+  writeU16(bytes, at + UDP_CHECKSUM_OFFSET, checksum);
 }
 
 /** Puts outer headers in front of the frame of `packet`. Headers parsed before no longer hold. */
