@@ -420,6 +420,10 @@ export interface ClusterLife {
   readonly advicePodIsSimulated: Template<"pod">;
   readonly adviceCapturePlaces: string;
   readonly captureIsNone: string;
+  readonly ovnRemoteWithoutOvn: string;
+  readonly adviceOvnRemotePlugin: string;
+  readonly adviceOvnRemote: string;
+  readonly adviceOvnChassis: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -488,6 +492,7 @@ export interface CommandLine {
   readonly upLiveBridge: string;
   readonly upLiveAs: string;
   readonly upLivePod: string;
+  readonly upOvnRemote: string;
   readonly adviceLiveBridgeOrNode: string;
   readonly applyDescription: string;
   readonly manifestFileOption: string;

@@ -180,6 +180,8 @@ export interface UpRequest {
   readonly isHeld: boolean;
   /** The segment between the nodes is real; undefined: it is not. */
   readonly live: LiveOptions | undefined;
+  /** The southbound database that the nodes' chassis are in; undefined: one in memory. */
+  readonly ovnRemote: string | undefined;
 }
 
 export interface ShellRequest {

@@ -5,8 +5,10 @@
 import { defined } from "#core/base/assert.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
+import type { OvsdbClient, OvsdbRow } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
 import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
+import type { OvsdbSchema } from "#contracts/ovsdb/schema.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
 import type { TunnelPort } from "#dataplane/ovs/chassis-tunnels.ts";
 import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
@@ -33,6 +35,21 @@ import { versionOf } from "./ovn-node.ts";
 /** Ids of nodes begin here (control-planes.md §4.2, `node-id`). */
 const FIRST_NODE_ID = 2;
 
+/** A database that agents work on, and as they see it now. */
+export interface OvnDatabase {
+  readonly schema: OvsdbSchema;
+  /** Another one after each change. */
+  readonly revision: number;
+  rowsOf(table: string): ReadonlyMap<string, OvsdbRow>;
+  client(): OvsdbClient;
+}
+
+/** A chassis that the southbound database did not take. */
+export interface RefusedChassis {
+  readonly node: string;
+  readonly reason: string;
+}
+
 /** What the node's program says which ports it has made. */
 export type PortsOf = (node: string) => readonly BridgePort[];
 
@@ -58,11 +75,13 @@ function namedPortsOf(pod: Pod | undefined): OvnPod["ports"] {
 export class OvnNetwork {
   private readonly cluster: Cluster;
   private readonly portsOf: PortsOf;
-  readonly nb: MemoryDatabase;
-  readonly sb: MemoryDatabase;
+  nb: MemoryDatabase;
+  sb: OvnDatabase;
   private controller: NetworkController | undefined;
   private northd: Northd | undefined;
   private readonly chassis = new Map<string, OvnController>();
+  /** Nodes without a chassis: no packet of their pods leaves the node. */
+  refused: readonly RefusedChassis[] = [];
   /** What the flows in the switches come from, and what they were compiled to. */
   private installed = "";
   private network: LogicalNetwork | undefined;
@@ -80,6 +99,33 @@ export class OvnNetwork {
     const [northbound, southbound] = [this.nb.client(), this.sb.client()];
     this.controller = await NetworkController.start(northbound);
     this.northd = await Northd.start(northbound, southbound);
+    await this.register();
+  }
+
+  /**
+   * The chassis leave the database in memory for one that another northd writes. The northbound database is then somebody else's,
+   * too: its objects are not known here.
+   */
+  async joinSouthbound(southbound: OvnDatabase): Promise<void> {
+    this.controller = undefined;
+    this.northd = undefined;
+    this.nb = new MemoryDatabase(OVN_NORTHBOUND, String(this.cluster.file.seed));
+    this.sb = southbound;
+    this.installed = "";
+    await this.register();
+    await this.follow();
+  }
+
+  /** The chassis are gone from the database, as when ovn-controller ends. */
+  async leaveSouthbound(): Promise<void> {
+    for (const chassis of this.chassis.values()) await chassis.unregister();
+    this.chassis.clear();
+  }
+
+  private async register(): Promise<void> {
+    const southbound = this.sb.client();
+    const refused: RefusedChassis[] = [];
+    this.chassis.clear();
     for (const { spec } of this.cluster.nodes) {
       const chassis = await OvnController.start(southbound, {
         name: spec.name,
@@ -88,9 +134,11 @@ export class OvnNetwork {
         address: formatIp(spec.address),
         bridgeMappings: "physnet:br-ex",
       });
-      const refused = await chassis.register();
-      if (refused === undefined) this.chassis.set(spec.name, chassis);
+      const reason = await chassis.register();
+      if (reason === undefined) this.chassis.set(spec.name, chassis);
+      else refused.push({ node: spec.name, reason });
     }
+    this.refused = refused;
   }
 
   /** Ports of a node's integration bridge: its pods', and its own. */
@@ -128,7 +176,8 @@ export class OvnNetwork {
 
   /** Addresses and ports of Services that are reached from the wire. */
   private services(): ReadonlySet<string> {
-    const rows = [...this.nb.rowsOf("Load_Balancer").values()];
+    const database = this.northd === undefined ? this.sb : this.nb;
+    const rows = [...database.rowsOf("Load_Balancer").values()];
     return new Set(
       rows.flatMap((row) => {
         const protocol = String(membersOf(row["protocol"])[0] ?? "tcp");
@@ -166,14 +215,13 @@ export class OvnNetwork {
     await this.follow();
   }
 
-  /** Brings switches to what the northbound database says, whoever has written it. */
+  /** Brings switches to what the databases say, whoever has written them. */
   async follow(): Promise<void> {
     const { northd } = this;
-    if (northd === undefined) return;
-    await northd.sync();
+    await northd?.sync();
     const claimed = new Map<string, ReadonlySet<string>>();
     for (const [name, chassis] of this.chassis) claimed.set(name, await chassis.sync(this.bridgePorts(name)));
-    await northd.sync();
+    await northd?.sync();
     this.install(claimed);
     this.cluster.enforcement = this.enforcement();
   }
@@ -226,7 +274,8 @@ export class OvnNetwork {
       }),
     );
     const peers = new Map(this.cluster.nodes.map((each) => [formatIp(each.spec.address), uplinkMac(each)]));
-    const tunnels: TunnelPort = { chassis: name, switchPort: uplink, mac: uplinkMac(node), peers };
+    const { root: resolver } = node.host;
+    const tunnels: TunnelPort = { chassis: name, switchPort: uplink, mac: uplinkMac(node), peers, resolver };
     const resident = new Set([...claimed, localnetPort(name)]);
     const services = this.services();
     const { extension } = virtualSwitch;

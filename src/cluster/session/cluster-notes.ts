@@ -9,9 +9,10 @@ import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { slicesByService } from "../cluster-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
-import type { FlannelDaemons } from "../flannel/flannel-daemons.ts";
+import type { FlannelDaemons, FlannelTrouble } from "../flannel/flannel-daemons.ts";
 import type { HybridOverlayDaemons } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
 import type { CloudRoutes } from "../networks/cloud-routes.ts";
+import type { OvnNetwork } from "../ovn/ovn-network.ts";
 import type { RunningPods } from "../pods/running-pods.ts";
 import type { PortConflict } from "../pods/serve-ports.ts";
 import type { ServiceProxies, ServiceTrouble } from "../services/service-proxies.ts";
@@ -39,6 +40,7 @@ export interface NotingPrograms {
   readonly flannel: FlannelDaemons | undefined;
   readonly hybridOverlay: HybridOverlayDaemons | undefined;
   readonly cloudRoutes: CloudRoutes | undefined;
+  readonly ovn: Pick<OvnNetwork, "refused"> | undefined;
   /** What the input has and no change of objects takes away. */
   readonly inputLimits: readonly FlowLimit[];
 }
@@ -106,6 +108,7 @@ export class ClusterNotes {
       ...machineNotes(kube, machines),
       ...networkProgramNotes("flanneld", this.programs.flannel?.listTroubles() ?? [], kube),
       ...networkProgramNotes("hybrid-overlay-node", this.programs.hybridOverlay?.listTroubles() ?? [], kube),
+      ...networkProgramNotes("ovn-controller", this.refusedChassis(), kube),
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
@@ -113,6 +116,14 @@ export class ClusterNotes {
       ...storedPolicyNotes(this.programs.cluster),
       ...networkPolicyNotes(this.programs.cluster, this.placeOfPolicy),
     ];
+  }
+
+  private refusedChassis(): readonly FlannelTrouble[] {
+    const refused = this.programs.ovn?.refused ?? [];
+    return refused.map(({ node, reason: message }) => ({
+      node,
+      finding: { code: "ovn-chassis-refused", message },
+    }));
   }
 
   /** Kubernetes documentation: Protocols for Services; kube-proxy on Windows passes such ports by in silence. */

@@ -98,8 +98,7 @@ export class RunningCluster implements ClusterSession {
   private readonly events: SessionEvents;
   private readonly life: NodeLifecycle;
   private readonly policies: PolicyEngines;
-  /** OVN's programs; undefined with another plugin. */
-  private readonly ovn: OvnNetwork | undefined;
+  readonly ovn: OvnNetwork | undefined;
   /** How machines come up; undefined: they are up. */
   private beginning: Raising | undefined;
   /** False during an outage of the API server. */
@@ -164,6 +163,7 @@ export class RunningCluster implements ClusterSession {
       flannel,
       hybridOverlay,
       cloudRoutes,
+      ovn: this.ovn,
       inputLimits: limits,
     });
     this.life = new NodeLifecycle({

@@ -10,6 +10,7 @@ import { KUBE_KIND } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { REPAIR_KINDS, type ServicePortStatus } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
+import type { OvnNetwork } from "../ovn/ovn-network.ts";
 import { NODE_STANDINGS, type NodeChange, type NodeStanding } from "../life/node-change.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
 import { type FlowLimit, LIMIT_REASON } from "./flow-limit.ts";
@@ -308,6 +309,8 @@ export interface ClusterSession {
   passTime(milliseconds: number): Promise<TimeReport>;
   /** From now on somebody else moves the clock, as fast as time passes: after a change it is not run on until all is quiet. */
   followRealTime(): void;
+  /** OVN's programs; undefined with another plugin. */
+  readonly ovn: OvnNetwork | undefined;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */

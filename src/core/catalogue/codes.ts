@@ -473,6 +473,7 @@ export const KNOWLEDGE_CODES = [
   "lint-suppression-invalid",
   "manifest-no-break-space",
   // Logical flows of OVN.
+  "ovn-chassis-refused",
   "ovn-database-unreadable",
   "ovn-flow-refused",
   "ovn-mtu-invalid",

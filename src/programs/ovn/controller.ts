@@ -63,19 +63,26 @@ export class OvnController {
   private readonly southbound: OvsdbClient;
   private readonly sb: Replica;
   private readonly settings: ChassisSettings;
+  /** Of a row that we insert. */
+  private readonly derivedId: string;
 
   private constructor(southbound: OvsdbClient, sb: Replica, settings: ChassisSettings) {
     this.southbound = southbound;
     this.sb = sb;
     this.settings = settings;
+    this.derivedId = uuidOf("Chassis", settings.name);
   }
 
   static async start(southbound: OvsdbClient, settings: ChassisSettings): Promise<OvnController> {
     return new OvnController(southbound, await Replica.follow(southbound, OVN_SOUTHBOUND, TABLES), settings);
   }
 
+  /** The UUID of our row. Another program may have inserted it, with a UUID of its own. */
   private get chassisId(): string {
-    return uuidOf("Chassis", this.settings.name);
+    const rows = this.sb.rows("Chassis");
+    if (rows.has(this.derivedId)) return this.derivedId;
+    for (const [id, row] of rows) if (textOf(row, "name") === this.settings.name) return id;
+    return this.derivedId;
   }
 
   /** Why the chassis that has our name is another one: agents that share a name would take each other's ports. */
@@ -122,6 +129,18 @@ export class OvnController {
       ]),
     );
     return failed === undefined ? undefined : `${failed.error ?? ""}: ${failed.details ?? ""}`;
+  }
+
+  /** Gives the ports back and takes the chassis away, as an ovn-controller that ends (ovn-controller(8), `exit`). */
+  async unregister(): Promise<void> {
+    const { name } = this.settings;
+    const own = [["chassis", "==", reference(this.chassisId)]] as const;
+    await this.southbound.transact([
+      { op: "update", table: "Port_Binding", where: own, row: { chassis: ["set", []], up: false } },
+      { op: "delete", table: "Chassis_Private", where: [["name", "==", name]] },
+      { op: "delete", table: "Chassis", where: [["name", "==", name]] },
+    ]);
+    this.sb.close();
   }
 
   /** A VIF is ours when an interface is bound to it, of the same version, and nobody else was asked for. */

@@ -10,9 +10,20 @@ export class Replica {
   /** Counts up with each change that was heard. */
   revision = 0;
 
-  /** Follows these tables of a schema, with all their columns. */
-  static async follow(client: OvsdbClient, schema: OvsdbSchema, tables: readonly string[]): Promise<Replica> {
-    const replica = new Replica();
+  private readonly changed: () => void;
+
+  private constructor(changed: () => void) {
+    this.changed = changed;
+  }
+
+  /** Follows these tables of a schema, with all their columns. `changed` is called after each change. */
+  static async follow(
+    client: OvsdbClient,
+    schema: OvsdbSchema,
+    tables: readonly string[],
+    changed: () => void = () => undefined,
+  ): Promise<Replica> {
+    const replica = new Replica(changed);
     const columns = tables.map((name) => [name, Object.keys(schema.tables[name]?.columns ?? {})] as const);
     replica.monitor = await client.monitor(Object.fromEntries(columns), (updates) => replica.take(updates));
     return replica;
@@ -36,5 +47,6 @@ export class Replica {
         else known.set(id, row);
       }
     }
+    this.changed();
   }
 }

@@ -187,6 +187,8 @@ export class FixedSession implements ClusterSession {
     return [];
   }
 
+  readonly ovn = undefined;
+
   /** No kube-proxy runs here. */
   followRealTime(): void {}
 

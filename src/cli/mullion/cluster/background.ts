@@ -29,6 +29,7 @@ import type { Terminal } from "../terminal.ts";
 interface Held {
   readonly place: ClusterPlace;
   readonly live: LiveOptions | undefined;
+  readonly ovnRemote: string | undefined;
 }
 
 /** What the holding process gets on its standard input. */
@@ -71,10 +72,14 @@ function liveWords(live: LiveOptions | undefined): readonly string[] {
   ];
 }
 
-function spawnHolder({ place, live }: Held, log: string): ChildProcess {
+function ovnWords(remote: string | undefined): readonly string[] {
+  return remote === undefined ? [] : ["--ovn-remote", remote];
+}
+
+function spawnHolder({ place, live, ovnRemote }: Held, log: string): ChildProcess {
   const script = process.argv[1] ?? "";
   const names = ["--socket", place.socket, "--name", place.name];
-  const words = ["up", "--foreground", "--held", ...names, ...liveWords(live)];
+  const words = ["up", "--foreground", "--held", ...names, ...liveWords(live), ...ovnWords(ovnRemote)];
   const output = openLog(place, log);
   try {
     return spawn(process.execPath, [...process.execArgv, script, ...words], {
@@ -261,7 +266,7 @@ async function post(message: Message): Promise<boolean> {
 }
 
 /** The holder's side: holds the cluster, tells its parent, and ends with it while it is not up. */
-export async function holdForParent({ place, live }: Held, terminal: Terminal): Promise<void> {
+export async function holdForParent({ place, live, ovnRemote }: Held, terminal: Terminal): Promise<void> {
   const log = logOfParent(place, process.ppid);
   const orphaned = (): never => {
     cleanUp(log);
@@ -285,6 +290,7 @@ export async function holdForParent({ place, live }: Held, terminal: Terminal): 
       untilInterrupted: () => Promise.race([terminal.untilInterrupted(), left.promise]),
       log: processLog(),
       live,
+      ovnRemote,
     });
     // Who listens to the channel keeps this process alive.
     process.off("disconnect", left.resolve);

@@ -11,6 +11,7 @@ import type { InputRemarks, InputText } from "#cluster/session/session.ts";
 import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import type { LivePlaces } from "#cluster/live/live-places.ts";
 import type { BuiltInServer } from "#cluster/live/workloads.node.ts";
+import { RemoteSouthbound } from "#cluster/ovn/remote-southbound.node.ts";
 import { checkRoom } from "./memory-check.ts";
 import { type ClusterSize, type ReportProgress, openSession } from "./open-session.ts";
 import { packageRoot, packageVersion } from "../../installation.ts";
@@ -55,6 +56,8 @@ export interface HoldOptions {
   readonly log: Log;
   /** The segment between the nodes is to be real. */
   readonly live?: LiveOptions | undefined;
+  /** The southbound database that the nodes' chassis join; undefined: they have one in memory. */
+  readonly ovnRemote?: string | undefined;
 }
 
 /**
@@ -92,8 +95,11 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   const interrupted = untilInterrupted();
   const server = await listen(held, place);
   let live: LiveCluster | undefined;
+  let southbound: RemoteSouthbound | undefined;
   try {
     live = await openLive(held, options);
+    const { ovnRemote } = options;
+    if (ovnRemote !== undefined) southbound = await RemoteSouthbound.join(held, ovnRemote);
     const isWanted = await onReady({
       summary: summarizeCluster(session),
       problems,
@@ -103,6 +109,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
     });
     if (isWanted) await Promise.race([ended.promise, interrupted]);
   } finally {
+    await southbound?.close();
     await live?.close();
     held.end();
     await server.close(GRACE_MS);

@@ -1,4 +1,5 @@
 /** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
+import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import { parseSelections } from "../get/kinds.ts";
@@ -28,6 +29,7 @@ interface UpOptions extends TargetOptions {
   readonly liveBridge?: string;
   readonly liveAs?: string;
   readonly livePod?: readonly string[];
+  readonly ovnRemote?: string;
 }
 
 /** What is asked of the segment between the nodes; undefined: nothing, it is simulated. */
@@ -37,6 +39,12 @@ function liveOptions(options: UpOptions): LiveOptions | undefined {
     throw usage("--live-bridge and --live-as exclude each other", WORDS.adviceLiveBridgeOrNode);
   const isLive = live || bridge !== undefined || node !== undefined || pods.length > 0;
   return isLive ? { bridge, node, pods } : undefined;
+}
+
+/** The process that holds the cluster runs in another folder: paths of sockets are told from the root. */
+function absoluteRemote(remote: string): string {
+  const each = remote.split(",").map((text) => text.trim());
+  return each.map((text) => (text.startsWith("unix:") ? `unix:${resolve(text.slice(5))}` : text)).join(",");
 }
 
 export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
@@ -53,6 +61,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .option("--live-bridge <name>", WORDS.upLiveBridge)
     .option("--live-as <node>", WORDS.upLiveAs)
     .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
+    .option("--ovn-remote <remote>", WORDS.upOvnRemote)
     .addOption(new Option("--held").hideHelp())
     .addHelpText(
       "after",
@@ -75,6 +84,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
             isForeground: options.foreground === true,
             isHeld,
             live: liveOptions(options),
+            ovnRemote: options.ovnRemote === undefined ? undefined : absoluteRemote(options.ovnRemote),
           },
           terminal,
         );

@@ -99,6 +99,7 @@ async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Term
     untilInterrupted: () => terminal.untilInterrupted(),
     log: processLog(),
     live: request.live,
+    ovnRemote: request.ovnRemote,
   });
   terminal.stderr("The cluster is down.\n");
 }
@@ -107,7 +108,8 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
   const { files, isRecursive } = request.inputs;
   const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
-  const started = await startInBackground({ place, live: request.live }, inputs, progressLines(terminal));
+  const { live, ovnRemote } = request;
+  const started = await startInBackground({ place, live, ovnRemote }, inputs, progressLines(terminal));
   announce(started, terminal);
   terminal.stdout(nextSteps(started, nameWords(request, place)));
 }
@@ -121,7 +123,8 @@ export function checkSystem(): void {
 export async function up(request: UpRequest, terminal: Terminal): Promise<ExitCode> {
   checkSystem();
   if (request.isHeld) {
-    await holdForParent({ place: clusterPlace(request.running, process.env), live: request.live }, terminal);
+    const { live, ovnRemote } = request;
+    await holdForParent({ place: clusterPlace(request.running, process.env), live, ovnRemote }, terminal);
     return 0;
   }
   const { place, isRunning } = await findRunning(request.running);

@@ -144,10 +144,14 @@ async function serveFiles(place: ClusterPlace, request: UiRequest, terminal: Ter
   terminal.stderr("Bringing the cluster up …\n");
   const bringUp = new BringUp();
   const lines = progressLines(terminal);
-  const cluster = startBeside({ place, live: undefined }, inputs, (text, done, total) => {
-    bringUp.tell(text, done, total);
-    lines(text, done, total);
-  });
+  const cluster = startBeside(
+    { place, live: undefined, ovnRemote: undefined },
+    inputs,
+    (text, done, total) => {
+      bringUp.tell(text, done, total);
+      lines(text, done, total);
+    },
+  );
   const pages: Pages = { ...pagesOfCluster(place, request, terminal), bringUp: () => bringUp.state() };
   let server: UiServer | undefined;
   try {
