@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JsonMessages } from "#contracts/ovsdb/json-messages.ts";
 
-const TABLES = [
+export const TABLES: readonly string[] = [
   "Datapath_Binding",
   "Logical_DP_Group",
   "Port_Binding",
