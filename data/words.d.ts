@@ -937,6 +937,12 @@ export interface Doctor {
   readonly heartbeatAway: Template<"length" | "order" | "count">;
   readonly clockUnset: string;
   readonly breaksClock: string;
+  readonly pluginWithoutServices: Template<"address" | "name">;
+  readonly breaksPluginWithoutServices: string;
+  readonly proxyNameMissing: Template<"machine" | "name">;
+  readonly breaksProxyName: string;
+  readonly networkWithoutNode: Template<"network" | "address">;
+  readonly breaksUnregistered: string;
 }
 export function doctor(): Doctor;
 

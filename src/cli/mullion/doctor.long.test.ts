@@ -179,12 +179,27 @@ const DEFECTS: Readonly<Record<QuirkName, Seen | Unseen>> = {
   "shared-back-ends-removed": "elsewhere",
 };
 
+/** A fault that stays: what kube-proxy logs of it, and what is told first where that log was collected. */
+interface Struck {
+  readonly logged: string;
+  readonly first: string;
+}
+
 /** The compiler wants a row for each fault, too; of one that programs get over nothing stays. */
-const NODE_FAULTS: Readonly<Record<NodeFaultName, KnowledgeCode | Unseen>> = {
+const NODE_FAULTS: Readonly<Record<NodeFaultName, Struck | Unseen>> = {
   "hns-away": "hangs",
-  "ports-exhausted": "load-balancer-missing",
-  "endpoints-refused": "load-balancer-missing",
-  "load-balancers-refused": "load-balancer-missing",
+  "ports-exhausted": {
+    first: "load-balancer-port-already-exists",
+    logged: String.raw`"ClusterIP policy creation failed" err="hcnCreateLoadBalancer failed in Win32: The specified port already exists. (0x803b0013) {\"Success\":false,\"Error\":\"The specified port already exists. \",\"ErrorCode\":2151350291}"`,
+  },
+  "endpoints-refused": {
+    first: "error-not-found",
+    logged: String.raw`"Remote endpoint creation failed" err="hcnCreateEndpoint failed in Win32: Element not found. (0x490) {\"Success\":false,\"Error\":\"Element not found. \",\"ErrorCode\":2147943568}"`,
+  },
+  "load-balancers-refused": {
+    first: "error-not-found",
+    logged: String.raw`"ClusterIP policy creation failed" err="hcnCreateLoadBalancer failed in Win32: Element not found. (0x490) {\"Success\":false,\"Error\":\"Element not found. \",\"ErrorCode\":2147943568}"`,
+  },
   "next-endpoint-refused": "over",
   "next-load-balancer-refused": "over",
   "notifications-lost": "over",
@@ -223,8 +238,15 @@ describe("a fault of HNS that a node's programs meet", () => {
     const ports = "selector: { app: late }, ports: [{ port: 80, targetPort: 8080 }]";
     await apply(world, `${deployment("late", "windows", 3)}${service("late", ports)}`);
     await world.session.passTime(5_000);
-    const { findings } = await reportOf(await collectedFiles(world, NODE));
-    expect(findings[0]?.code).toBe(row === "over" ? undefined : row);
+    const files = await collectedFiles(world, NODE);
+    const { findings } = await reportOf(files);
+    // HNS and objects alone show what is missing; why tells the program that was refused.
+    expect(findings[0]?.code).toBe(row === "over" ? undefined : "load-balancer-missing");
+    if (typeof row === "string") return;
+    const log = `E0101 00:00:05.000000    4120 proxier.go:1342] ${row.logged}\n`;
+    const { findings: logged } = await reportOf({ ...files, "collected/kube-proxy.log": log });
+    expect(logged[0]).toMatchObject({ code: row.first, certainty: "likely" });
+    expect(logged[1]?.code).toBe("load-balancer-missing");
   });
 });
 

@@ -8,7 +8,6 @@ import type { LogFinding } from "../catalogue/log/findings.ts";
 import { squeeze } from "../catalogue/log/squeeze.ts";
 import { lint } from "../lint/lint.ts";
 import {
-  CERTAINTIES,
   type CheckFinding,
   NODE_FINDING,
   type NodeCheck,
@@ -17,6 +16,7 @@ import {
   type RuledOut,
   shows,
 } from "./check.ts";
+import { type Staged, causesFirst, stageOfLog } from "./causes-first.ts";
 import { NODE_CHECKS } from "./checks/all-checks.ts";
 import { NodeBooks } from "./competing/node-books.ts";
 import { CausesOfNode, subjectOf } from "./competing/ruled-out.ts";
@@ -182,15 +182,17 @@ function textIn(line: string, { texts, names }: LogFinding["error"]): string {
 }
 
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */
-function* findingsOfLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<NodeFinding> {
+function* findingsOfLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): Generator<Staged> {
+  const isWithoutNetwork = node.networks.length === 0;
   for (const { file, findings } of node.logs)
-    for (const { error, standing, firstLine, lastLine, line } of findings) {
+    for (const logged of findings) {
+      const { error, standing, firstLine, lastLine, line } = logged;
       if (!origins.includes(error.origin) || error.certainty === "unknown" || standing === "wrapper")
         continue;
       const isSure = error.certainty === "certain" && standing === "root";
       const { related, remedy, cause } = error;
       const older = firstLine === lastLine ? daysBefore(line, node) : undefined;
-      yield draft(
+      const finding = draft(
         node.name,
         related === undefined ? { code: error.id, remedy } : byEntry(related),
         {
@@ -205,6 +207,7 @@ function* findingsOfLogs(node: NodeEvidence, origins: readonly ErrorOrigin[]): G
         },
         NO_TWIN,
       );
+      yield { finding, stage: stageOfLog(logged, findings), isLogged: older === undefined, isWithoutNetwork };
     }
 }
 
@@ -214,20 +217,29 @@ function withRuledOut(finding: NodeFinding, ruledOut: readonly RuledOut[]): Node
   return certainty === "possible" || ruledOut.length === 0 ? finding : { ...finding, ruledOut };
 }
 
+/** A warning of lint, for files are often templates: beside networks of HNS they are what programs of the node read. */
+const OF_FILES_IN_USE = "placeholder-left";
+
 /** Errors of configuration, as lint finds them. */
-function ofLint({ sources }: Evidence, node: string): readonly NodeFinding[] {
+function ofLint({ sources }: Evidence, only: NodeEvidence | undefined): readonly Staged[] {
   const { findings } = lint({ sources });
+  const isInUse = only !== undefined && only.networks.length > 0;
   return findings
-    .filter(({ severity, causedBy }) => severity === "error" && causedBy === undefined)
-    .map(({ code, file, line, message, lineText, title, fix }) => ({
-      code,
-      certainty: "likely",
-      node,
-      message,
-      evidence: [{ file, line, says: lineText.trim() === "" ? title : lineText.trim() }],
-      breaks: getEntry(code).title,
-      proof: NO_TWIN,
-      remedy: fix === "" ? getEntry(code).remedy : fix,
+    .filter(
+      ({ code, severity, causedBy }) =>
+        causedBy === undefined && (severity === "error" || (isInUse && code === OF_FILES_IN_USE)),
+    )
+    .map(({ code, severity, file, line, message, lineText, title, fix }) => ({
+      finding: {
+        code,
+        certainty: severity === "error" ? "likely" : "possible",
+        node: only?.name ?? "the cluster",
+        message,
+        evidence: [{ file, line, says: lineText.trim() === "" ? title : lineText.trim() }],
+        breaks: getEntry(code).title,
+        proof: NO_TWIN,
+        remedy: fix === "" ? getEntry(code).remedy : fix,
+      },
     }));
 }
 
@@ -253,21 +265,14 @@ function lacksOf(
 }
 
 /** Says of a fault that several ways lead to once. */
-function withoutDoubles(findings: readonly NodeFinding[]): readonly NodeFinding[] {
+function withoutDoubles(findings: readonly Staged[]): readonly Staged[] {
   const seen = new Set<string>();
-  return findings.filter(({ code, node, message }) => {
+  return findings.filter(({ finding: { code, node, message } }) => {
     const key = `${code} ${node} ${message}`;
     const isNew = !seen.has(key);
     seen.add(key);
     return isNew;
   });
-}
-
-function bySureness(a: NodeFinding, b: NodeFinding): number {
-  return (
-    CERTAINTIES.indexOf(a.certainty) - CERTAINTIES.indexOf(b.certainty) ||
-    Number(b.proof.isProved) - Number(a.proof.isProved)
-  );
 }
 
 export interface ExamineOptions {
@@ -296,7 +301,7 @@ type NotMade = DoctorReport["checksNotMade"][number];
 interface Examination {
   readonly claims: readonly Claim[];
   readonly causes: CausesOfNode;
-  readonly ofLogs: readonly NodeFinding[];
+  readonly ofLogs: readonly Staged[];
   readonly made: number;
   readonly notMade: readonly NotMade[];
   readonly apart: TimesApart | undefined;
@@ -339,10 +344,13 @@ function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
   // A log alone, in which nothing is known, says nothing of the node.
   else if (made > 0) made += LOG_QUESTIONS.length;
   const causes = new CausesOfNode(new NodeBooks(node, evidence.cluster), {
-    found: new Set<string>([...claims.map(codeOf), ...logged.map(({ code }) => code)]),
+    found: new Set<string>([...claims.map(codeOf), ...logged.map(({ finding }) => finding.code)]),
     isApart: apart !== undefined,
   });
-  const ofLogs = logged.map((each) => withRuledOut(each, causes.ruledOut(each.code, undefined)));
+  const ofLogs = logged.map((each) => ({
+    ...each,
+    finding: withRuledOut(each.finding, causes.ruledOut(each.finding.code, undefined)),
+  }));
   return { claims, causes, ofLogs, made, notMade, apart };
 }
 
@@ -355,21 +363,21 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
       examined.flatMap(({ claims }) => claims),
     )
   ).values();
-  const findings = examined.flatMap(({ claims, causes, ofLogs }) => [
+  const findings = examined.flatMap(({ claims, causes, ofLogs }): Staged[] => [
     ...claims.map((claim) => {
       const { node, found } = claim;
       const finding = draft(node, byEntry(codeOf(claim)), found, proofs.next().value ?? NO_TWIN);
-      return withRuledOut(finding, causes.ruledOut(codeOf(claim), subjectOf(found)));
+      return { finding: withRuledOut(finding, causes.ruledOut(codeOf(claim), subjectOf(found))) };
     }),
     ...ofLogs,
   ]);
   const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
-  findings.push(...ofLint(evidence, only?.name ?? "the cluster"));
+  findings.push(...ofLint(evidence, only));
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "DoctorReport",
     nodes: evidence.nodes.map(({ name }) => name),
-    findings: withoutDoubles(findings).toSorted(bySureness),
+    findings: causesFirst(withoutDoubles(findings)),
     checksMade: examined.reduce((sum, { made }) => sum + made, 0),
     checksNotMade: examined.flatMap(({ notMade }) => notMade),
     files: files.filter(({ holds }) => holds.length > 0),

@@ -70,6 +70,47 @@ const WINDOWS_2019 = "Microsoft Windows [Version 10.0.17763.1]\n";
 
 export const FURTHER_CASES: readonly Case[] = [
   {
+    check: "node-is-registered",
+    code: "start-script-node-unregistered",
+    seen: "rancher/rancher#32910",
+    says: /network flannel\.4096 was made on 10\.0\.0\.11, and no Node has that address/u,
+    file: "node/network.txt",
+    change: ({ kubernetes }) => void kubernetes.splice(0, 1),
+  },
+  {
+    check: "kube-proxy-goes-by-the-nodes-name",
+    code: "kube-proxy-hostname-override-missing",
+    seen: "kubernetes/kubernetes#71799",
+    says: /kube-proxy is not told a name, Windows has the name WIN-8QT3L1K2V9E, and the Node is win-1/u,
+    file: "node/processes.txt",
+    change: (documents) => {
+      replaceIn(documents, "ip.txt", ": win-1", ": WIN-8QT3L1K2V9E");
+      documents.texts["processes.txt"] =
+        "\nCommandLine : c:\\k\\kube-proxy.exe --v=4 --proxy-mode=kernelspace\n";
+    },
+  },
+  {
+    check: "plugins-know-the-range-of-services",
+    code: "cni-exception-list-without-services",
+    seen: NOT_PUBLIC,
+    says: /neither exceptions nor routes of the CNI configuration hold 10\.96\.0\.1/u,
+    file: "node/cni.conflist",
+    change: ({ texts }) => {
+      const Policies = [
+        { Name: "EndpointPolicy", Value: { Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16"] } },
+        {
+          Name: "EndpointPolicy",
+          Value: { Type: "ROUTE", DestinationPrefix: "10.43.0.0/16", NeedEncap: true },
+        },
+      ];
+      texts["cni.conflist"] = JSON.stringify({
+        cniVersion: "0.3.1",
+        name: "flannel.4096",
+        plugins: [{ type: "flannel", delegate: { type: "win-overlay", Policies } }],
+      });
+    },
+  },
+  {
     // On a Linux node: the clock was set 45 minutes back, and the node stayed ready.
     check: "clock-is-the-clusters",
     code: "node-clock-differs",

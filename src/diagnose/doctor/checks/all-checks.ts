@@ -7,6 +7,7 @@ import { HOST_CHECKS } from "./host.ts";
 import { LEASE_CHECKS } from "./leases.ts";
 import { LOAD_BALANCER_CHECKS } from "./load-balancers.ts";
 import { NETWORK_CHECKS } from "./networks.ts";
+import { PLUGIN_POLICY_CHECKS } from "./plugin-policies.ts";
 import { POLICY_CHECKS } from "./policies.ts";
 import { PROGRAM_CHECKS, SYMPTOM_CHECKS } from "./programs.ts";
 import { RULE_CHECKS } from "./rules.ts";
@@ -32,6 +33,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   ...ENDPOINT_CHECKS,
   ...SOURCE_CHECKS,
   ...POLICY_CHECKS,
+  ...PLUGIN_POLICY_CHECKS,
   ...SERVICE_CHECKS,
   ...LOAD_BALANCER_CHECKS,
   ...CLUSTER_CHECKS,

@@ -91,6 +91,39 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
   },
 };
 
+const REGISTERED: NodeCheck = {
+  id: "node-is-registered",
+  code: "start-script-node-unregistered",
+  asks: "a Node has the address of networks",
+  needs: ["nodes", "networks"],
+  wholly: ["nodes"],
+  find({ node, networks }, { nodes }) {
+    // Neither by an address, nor by pods, nor by a range of pods.
+    if (node !== undefined) return [];
+    const [made] = networks.flatMap((network) => {
+      const address = managementAddressOf(network);
+      return address === undefined || LINK_LOCAL.test(formatIp(address))
+        ? []
+        : [{ network, address: formatIp(address) }];
+    });
+    const [first] = nodes;
+    if (made === undefined || first === undefined) return [];
+    const { network, address } = made;
+    const names = nodes.map(({ object }) => object.metadata.name).join(", ");
+    return [
+      {
+        certainty: "likely",
+        message: WORDS.networkWithoutNode({ network: network.name, address }),
+        evidence: [
+          { ...network.place, says: `ManagementIP ${address} of network ${network.name}` },
+          { ...first.place, says: `Nodes: ${names}` },
+        ],
+        breaks: WORDS.breaksUnregistered,
+      },
+    ];
+  },
+};
+
 export function extensionsOf({
   document,
   v1,
@@ -223,6 +256,7 @@ const HEALTH: NodeCheck = {
 export const NETWORK_CHECKS: readonly NodeCheck[] = [
   NETWORK_LOST,
   LINK_LOCAL_ADDRESS,
+  REGISTERED,
   MANAGEMENT_ADDRESS,
   EXTENSION,
   IDENTIFIER_TOO_LOW,

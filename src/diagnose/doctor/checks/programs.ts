@@ -7,6 +7,7 @@ import {
   type ConfigurationRecord,
   type LoadBalancerRecord,
   type NodeEvidence,
+  addressesOfNode,
   fieldsOf,
   listOf,
   textOf,
@@ -61,6 +62,44 @@ const PROXY_NETWORK: NodeCheck = {
         ];
       }),
     ),
+};
+
+const PROXY_NAME: NodeCheck = {
+  id: "kube-proxy-goes-by-the-nodes-name",
+  code: "kube-proxy-hostname-override-missing",
+  asks: "kube-proxy is told the Node's name where Windows has another",
+  needs: ["nodes", "interfaces", "kube-proxy configuration"],
+  find({ node, host, kubeProxy }) {
+    const own = node === undefined ? [] : addressesOfNode(node);
+    const machine = host.interfaces.find(
+      (each) => each.host !== "" && each.addresses.some((address) => own.includes(address)),
+    );
+    const name = node?.object.metadata.name ?? "";
+    if (node === undefined || machine === undefined || machine.host.toLowerCase() === name.toLowerCase())
+      return [];
+    return together(
+      kubeProxy.flatMap((each): readonly Found[] => {
+        const flags = fieldsOf(each.value["flags"]);
+        // A file is not the command line, which may have the flag.
+        if (Object.keys(flags).length === 0 || flags["hostname-override"] !== undefined) return [];
+        return [
+          {
+            name: each.place.file,
+            finding: {
+              certainty: "likely",
+              message: WORDS.proxyNameMissing({ machine: machine.host, name }),
+              evidence: [
+                shows(each.place, "flags of kube-proxy without --hostname-override"),
+                shows(machine.place, `Windows has the name ${machine.host}`),
+                shows(node.place, `Node ${name}`),
+              ],
+              breaks: WORDS.breaksProxyName,
+            },
+          },
+        ];
+      }),
+    );
+  },
 };
 
 /** Load balancers of cluster addresses: those of node ports have no address. */
@@ -213,6 +252,6 @@ const CONNECTIONS: NodeCheck = {
   },
 };
 
-export const PROGRAM_CHECKS: readonly NodeCheck[] = [CNI_NETWORK, PROXY_NETWORK, DSR];
+export const PROGRAM_CHECKS: readonly NodeCheck[] = [CNI_NETWORK, PROXY_NETWORK, PROXY_NAME, DSR];
 /** What others explain: told after their causes. */
 export const SYMPTOM_CHECKS: readonly NodeCheck[] = [NAMES, CONNECTIONS];
