@@ -544,7 +544,14 @@ describe("bind_vport", () => {
         'tcp.dst == 2 && is_chassis_resident("vip")': 'outport = "c"; output;',
         tcp: "next;",
       },
-      { ports: ["a", "b", "c", "vip"].map((name, index) => ({ ...port, name, key: index + 1 })) },
+      {
+        ports: ["a", "b", "c", "vip"].map((name, index) => ({
+          ...port,
+          name,
+          key: index + 1,
+          type: name === "vip" ? "virtual" : "",
+        })),
+      },
     );
     const chassis = new Chassis(new Set(["a", "b", "c"]), new VirtualClock());
     const portOf = (number: number): string =>

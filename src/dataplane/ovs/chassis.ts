@@ -2,6 +2,7 @@
 import type { Clock } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { ConnectionZones } from "./connection-tracking.ts";
+import { MulticastSnooping, type SnoopedGroup } from "./multicast-snooping.ts";
 import { NextHopMemory } from "./next-hop-memory.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -12,6 +13,24 @@ interface Session {
   expiresAtMs: number;
 }
 
+/** A connection to an address of a Service without back ends (ovn-sb(5), `trigger_event`). */
+export interface EmptyBalancer {
+  readonly vip: string;
+  readonly protocol: string;
+  readonly loadBalancer: string;
+}
+
+/** What a chassis has met that others are to know: rows of the southbound database. */
+export interface ChassisReports {
+  /** Virtual ports, each with the port that has answered for it. */
+  readonly virtualPorts: ReadonlyMap<string, string>;
+  readonly events: readonly EmptyBalancer[];
+  readonly groups: readonly SnoopedGroup[];
+}
+
+/** Events that wait to be reported; further ones are not kept (controller/pinctrl.c, `event_table`). */
+const EVENTS_MAX = 1_000;
+
 export class Chassis {
   /** Grows with each change that a packet may meet which is no connection's: what was cached before holds no more. */
   revision = 0;
@@ -21,6 +40,8 @@ export class Chassis {
   readonly name: string | undefined;
   readonly zones: ConnectionZones = new ConnectionZones();
   readonly nextHops: NextHopMemory = new NextHopMemory();
+  readonly multicast: MulticastSnooping = new MulticastSnooping();
+  private readonly events = new Map<string, EmptyBalancer>();
   private readonly clock: Clock;
   /** By client and service: the back end that it stays with. */
   private readonly sessions = new Map<string, Session>();
@@ -29,6 +50,8 @@ export class Chassis {
 
   /** Virtual ports, each with the port that stands behind it now. */
   private readonly virtuals = new Map<string, string>();
+  /** Of those the ones that the database knows of. */
+  private readonly reported = new Set<string>();
 
   /** States that look-ups give instead of what they find, in their order (`--ct` of ovn-trace). */
   private readonly states: number[] = [];
@@ -45,7 +68,11 @@ export class Chassis {
    */
   settle(residents: ReadonlySet<string>): void {
     for (const port of this.residents) if (!residents.has(port)) this.zones.flush(`port ${port}`);
-    for (const [port, parent] of this.virtuals) if (!residents.has(parent)) this.virtuals.delete(port);
+    for (const [port, parent] of this.virtuals)
+      if (!residents.has(parent)) {
+        this.virtuals.delete(port);
+        this.reported.delete(port);
+      }
     this.residents = new Set([...residents, ...this.virtuals.keys()]);
     this.revision += 1;
   }
@@ -57,10 +84,39 @@ export class Chassis {
 
   /** A virtual port was met behind one of this chassis. */
   bindVirtual(port: string, parent: string): void {
+    if (this.virtuals.get(port) !== parent) this.reported.delete(port);
     this.virtuals.set(port, parent);
     if (this.residents.has(port)) return;
     this.residents = new Set([...this.residents, port]);
     this.revision += 1;
+  }
+
+  /** Gives virtual ports up that another chassis has claimed since this one has reported them. */
+  yieldVirtuals(chassisOf: (port: string) => string): void {
+    for (const port of this.virtuals.keys()) {
+      const owner = chassisOf(port);
+      if (owner === "" || owner === this.name || !this.reported.has(port)) continue;
+      this.virtuals.delete(port);
+      this.reported.delete(port);
+      this.residents = new Set([...this.residents].filter((each) => each !== port));
+      this.revision += 1;
+    }
+  }
+
+  /** An event is to be reported, once for all packets until then. */
+  trigger(event: EmptyBalancer): void {
+    const key = JSON.stringify(event);
+    if (this.events.has(key) || this.events.size >= EVENTS_MAX) return;
+    this.events.set(key, Object.freeze({ ...event }));
+  }
+
+  /** What is to be reported now; events and virtual ports are given once. */
+  takeReports(snooped: Parameters<MulticastSnooping["list"]>[0]): ChassisReports {
+    const events = [...this.events.values()];
+    this.events.clear();
+    const virtualPorts = new Map([...this.virtuals].filter(([port]) => !this.reported.has(port)));
+    for (const port of virtualPorts.keys()) this.reported.add(port);
+    return { virtualPorts, events, groups: this.multicast.list(snooped, this.nowMs) };
   }
 
   get nowMs(): number {

@@ -13,7 +13,7 @@ import {
 } from "../switch/decision.ts";
 import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
-import { Chassis } from "./chassis.ts";
+import { Chassis, type ChassisReports } from "./chassis.ts";
 import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
 import { type CachedFlow, type CachedOutcome, FlowCache } from "./flow-cache.ts";
 import type { FlowOrigin } from "./frame-key.ts";
@@ -75,9 +75,15 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.bindings = bindings;
     this.switchPorts = logicalPorts(bindings);
     this.chassis.settle(new Set([...bindings.values(), ...claimed]));
+    this.chassis.yieldVirtuals((port) => network.chassisOf(port));
     this.tunnels = tunnels;
     this.gateway?.serve(services);
     this.cache.clear();
+  }
+
+  /** What the chassis has met since it was asked last that belongs into the southbound database. */
+  takeReports(): ChassisReports {
+    return this.chassis.takeReports(this.network.multicast);
   }
 
   /** Frames of ports that are bound to no logical port are left to the switch. */

@@ -4,6 +4,7 @@ import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Chassis } from "./chassis.ts";
 import { putDhcpOptions } from "./dhcp-options.ts";
 import type { Argument, Place } from "./language/actions.ts";
+import { optionText } from "./language/call-options.ts";
 import { putDhcpv6Options } from "./dhcpv6-options.ts";
 import { answerDns } from "./dns-answers.ts";
 import { checkAffinity, checkHairpin, checkHairpinReply, commitAffinity } from "./load-balancing.ts";
@@ -87,10 +88,22 @@ function originalOf({ state }: Call): FiveTuple | undefined {
   return state.tracking?.tracked.connection?.original;
 }
 
-/** Only a port that exists is bound. */
+/** Only a virtual port is bound, and to a port of its own switch (controller/pinctrl.c, `run_put_vport_binding`). */
 function bindVirtual({ network, chassis, values: [port, parent] }: Call): undefined {
-  if (typeof port === "string" && typeof parent === "string" && network.ports.has(port))
+  if (typeof port !== "string" || typeof parent !== "string") return undefined;
+  const row = network.ports.get(port);
+  if (row?.type === "virtual" && row.datapath === network.ports.get(parent)?.datapath)
     chassis.bindVirtual(port, parent);
+  return undefined;
+}
+
+/** Of the events of OVN 23.03 there is one; one that lacks a value is not reported. */
+function triggerEvent({ chassis, arguments: given }: Call): undefined {
+  const [vip, protocol, loadBalancer] = ["vip", "protocol", "load_balancer"].map((name) =>
+    optionText(given, name),
+  );
+  if (vip !== undefined && protocol !== undefined && loadBalancer !== undefined)
+    chassis.trigger({ vip, protocol, loadBalancer });
   return undefined;
 }
 
@@ -143,6 +156,7 @@ const FUNCTIONS: ReadonlyMap<string, LogicalFunction> = new Map<string, LogicalF
     },
   ],
   ["bind_vport", bindVirtual],
+  ["trigger_event", triggerEvent],
   ["push", pushField],
   ["pop", popField],
   [

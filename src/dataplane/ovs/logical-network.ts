@@ -16,6 +16,7 @@ import type {
   LoadBalancer,
   LogicalFlowRow,
   MulticastGroup,
+  MulticastSettings,
   NamedSet,
   PortBinding,
   Southbound,
@@ -48,7 +49,6 @@ const REFUSED: ReadonlySet<string> = new Set([
   "dhcp_relay_resp_chk",
   "flood_remote",
   "get_remote_fdb",
-  "igmp",
 ]);
 
 /** Options that an action cannot write, by the action. */
@@ -162,6 +162,8 @@ export class LogicalNetwork {
   readonly datapaths: ReadonlyMap<string, DatapathBinding>;
   readonly loadBalancers: readonly LoadBalancer[];
   private readonly dns: readonly DnsRecords[];
+  /** By datapath. */
+  readonly multicast: ReadonlyMap<string, MulticastSettings>;
   private readonly macBindings = new Map<string, bigint>();
   /** Those that packets have taught, which no row says. */
   private readonly taught = new Map<string, bigint>();
@@ -174,6 +176,7 @@ export class LogicalNetwork {
     this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
     this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
     this.dns = Object.freeze([...southbound.dns]);
+    this.multicast = new Map((southbound.multicast ?? []).map((each) => [each.datapath, each]));
     this.groups = new Map(
       southbound.groups.map((group) => [`${group.datapath} ${group.name}`, Object.freeze({ ...group })]),
     );

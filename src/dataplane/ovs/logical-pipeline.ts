@@ -205,6 +205,7 @@ class LogicalRun {
       case "call":
         if (isTracking(action.name)) return this.track(action, state, run);
         if (action.name === "select") return this.select(action, state.copy(), run);
+        if (action.name === "igmp") return this.snoop(state.copy(), run);
         if (action.name === "fwd_group") return this.toGroupMember(action, state.copy(), run);
         this.conditions.noteCall(action, state);
         return callFunction(action, state, this.network, this.chassis);
@@ -276,6 +277,17 @@ class LogicalRun {
     if (chosen === undefined) return this.end("drop", "no port of the forwarding group exists");
     state.outport = chosen;
     return this.toEgress(state, run);
+  }
+
+  /** The chassis learns from a message of IGMP or MLD, and sends it on to who is to hear it (ovn-sb(5), `igmp`). */
+  private snoop(state: PacketState, run: Run): void {
+    this.conditions.isRepeatable = false;
+    const { network, chassis } = this;
+    const settings = network.multicast.get(state.datapath);
+    const group = chassis.multicast.hear(settings, state.inport, state.fields, chassis.nowMs);
+    if (group === undefined || network.groupOf(state.datapath, group) === undefined) return;
+    state.outport = group;
+    this.toEgress(state, run);
   }
 
   private toEgress(state: PacketState, { depth }: Run): void {

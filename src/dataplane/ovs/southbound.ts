@@ -90,6 +90,15 @@ export interface MulticastGroup extends NamedSet {
   readonly key: number;
 }
 
+/** How a chassis learns who wants which multicast group on a switch (ovn-sb(5), IP_Multicast). Only switches where it does. */
+export interface MulticastSettings {
+  readonly datapath: string;
+  readonly groupsMax: number;
+  readonly idleSeconds: number;
+  /** All that was learned is forgotten when this changes (`seq_no`). */
+  readonly flushes: number;
+}
+
 export interface MacBinding {
   readonly port: string;
   readonly ip: string;
@@ -108,6 +117,8 @@ export interface Southbound {
   readonly fdb: readonly FdbEntry[];
   readonly chassis: readonly ChassisBinding[];
   readonly dns: readonly DnsRecords[];
+  /** Absent where nobody snoops. */
+  readonly multicast?: readonly MulticastSettings[];
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -172,6 +183,22 @@ function toDatapath(row: Row): DatapathBinding {
     northbound: router ?? ids.get("logical-switch") ?? "",
     hasSourceZone: ids.has("snat-ct-zone"),
   };
+}
+
+/** OVN_MCAST_DEFAULT_MAX_ENTRIES, OVN_MCAST_DEFAULT_IDLE_TIMEOUT_S (lib/ip-mcast-index.h of OVN). */
+const [GROUPS_MAX, IDLE_SECONDS] = [2_048, 300];
+
+function toMulticast(row: Row): readonly MulticastSettings[] {
+  if (listOf(row.get("enabled"))[0] !== true) return [];
+  const number = (column: string, absent: number): number => Number(listOf(row.get(column))[0] ?? absent);
+  return [
+    {
+      datapath: text(row, "datapath"),
+      groupsMax: number("table_size", GROUPS_MAX),
+      idleSeconds: number("idle_timeout", IDLE_SECONDS),
+      flushes: number("seq_no", 0),
+    },
+  ];
 }
 
 function toMacBinding(row: Row): MacBinding {
@@ -246,6 +273,7 @@ export function toSouthbound(tables: OvsdbTables): Southbound {
     })),
     chassis: toChassis(rows("Chassis"), rows("Encap")),
     dns: rows("DNS").map((row) => ({ datapaths: texts(row, "datapaths"), records: mapOf(row, "records") })),
+    multicast: rows("IP_Multicast").flatMap((row) => toMulticast(row)),
     fdb: rows("FDB").map((row) => ({
       datapathKey: integer(row, "dp_key", 0xff_ffff),
       portKey: integer(row, "port_key", 0xff_ffff),

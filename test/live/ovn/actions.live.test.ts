@@ -25,6 +25,8 @@ import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { type Passage, runLogicalFlows } from "#dataplane/ovs/logical-pipeline.ts";
 import { readDump } from "#dataplane/ovs/ovsdb-tables.ts";
 import { toSouthbound } from "#dataplane/ovs/southbound.ts";
+import { OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
+import { ChassisReporter } from "#programs/ovn/chassis-reports.ts";
 import { OvnCentral } from "./ovn-central.ts";
 
 const SCRIPT = `
@@ -503,5 +505,86 @@ describe("every action of the pipelines", () => {
             counts.set(name, (counts.get(name) ?? 0) + 1);
     process.stdout.write(`actions: ${JSON.stringify(Object.fromEntries(counts))}\n`);
     expect(EVERY.filter((name) => !counts.has(name))).toEqual([]);
+  });
+});
+
+/** IGMPv2 membership report for 239.1.1.1 (RFC 2236). */
+const MEMBERSHIP = hexBytes("1600f9fcef010101");
+
+describe("what a chassis has met, as rows that ovn-northd reads", () => {
+  let central: OvnCentral;
+  let client: OvsdbSocketClient;
+  let reporter: ChassisReporter;
+  let refused: string | undefined;
+  const endings: string[] = [];
+
+  beforeAll(async () => {
+    central = new OvnCentral();
+    central.script(`${SCRIPT}\nnb set logical_switch sw0 other_config:mcast_snoop=true\n`);
+    const dump = `${central.dump()}\n${central.dumpOf(["IP_Multicast"])}`;
+    const network = new LogicalNetwork(toSouthbound(readDump(dump)));
+    const chassis = new Chassis(
+      new Set([...network.ports.keys()].filter((port) => port !== "vip")),
+      new VirtualClock(),
+    );
+    const report = buildIpFrame({
+      ...layers(P02, "239.1.1.1", "01:00:5e:01:01:01", 1),
+      protocol: 2,
+      payload: MEMBERSHIP,
+    });
+    for (const packet of [arp(P02, "10.0.0.50", "10.0.0.50"), tcp(P02, "10.96.0.11", 80), report])
+      endings.push(...runLogicalFlows(network, chassis, "p02", packet).endings.map(({ kind }) => kind));
+    client = await OvsdbSocketClient.connect(central.socket("sb"), "OVN_Southbound");
+    reporter = await ChassisReporter.start(client, "hv1");
+    refused = await reporter.report(chassis.takeReports(network.multicast));
+    central.script("");
+  }, 120_000);
+
+  afterAll(() => {
+    reporter.close();
+    client.close();
+    central.stop();
+  });
+
+  it("no flow and no row is refused", () => {
+    expect(endings).not.toContain("refused");
+    expect(refused).toBeUndefined();
+  });
+
+  it("a virtual port is claimed, and the router resolves its address to the MAC of its parent", () => {
+    const row = central.ask(
+      "sb",
+      "--bare",
+      "--columns=virtual_parent",
+      "find",
+      "port_binding",
+      "logical_port=vip",
+    );
+    expect(row.trim()).toBe("p02");
+    const flows = central.ask("sb", "lflow-list", "lr0").split("\n");
+    const resolved = flows.filter(
+      (flow) => flow.includes("lr_in_arp_resolve") && flow.includes("reg0 == 10.0.0.50"),
+    );
+    expect(resolved).toEqual([expect.stringContaining("eth.dst = 50:54:00:00:00:02; next;")]);
+  });
+
+  it("a Service without back ends is an event that names it", () => {
+    const row = central.ask(
+      "sb",
+      "--bare",
+      "--columns=event_type,event_info,seq_num",
+      "list",
+      "controller_event",
+    );
+    expect(row).toMatch(/^empty_lb_backends\nload_balancer=\S+ protocol=tcp vip="?10\.96\.0\.11:80"?\n1\n$/);
+  });
+
+  it("a member of a group gets a flow and a group from ovn-northd", () => {
+    const flows = central.ask("sb", "lflow-list", "sw0").split("\n");
+    expect(flows.filter((flow) => flow.includes("ip4.dst == 239.1.1.1"))).toEqual([
+      expect.stringMatching(/ls_in_l2_lkup .*outport = "239\.1\.1\.1"/),
+    ]);
+    const group = central.ask("sb", "--bare", "--columns=name", "find", "multicast_group", "name=239.1.1.1");
+    expect(group.trim()).toBe("239.1.1.1");
   });
 });
