@@ -778,6 +778,8 @@ export interface ControlPlane {
   readonly routeWithoutNextHop: Template<"targetNode" | "destinationCidr">;
   readonly routeCreationFailed: Template<"uid" | "destinationCidr" | "name" | "tookMs" | "message">;
   readonly openapiDescription: string;
+  readonly podObjectAssumed: Template<"reference" | "whose">;
+  readonly advicePodObjectAssumed: string;
   readonly runtimeClassUnknown: Template<"name" | "count" | "ending">;
   readonly adviceRuntimeClassUnknown: string;
   readonly namespaceCreated: Template<"namespace" | "count" | "ending">;

@@ -26,6 +26,7 @@ import {
   isLong,
 } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
+import { NAMED_ONLY, missingReferences } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
 import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/kubernetes/text/yaml-value.ts";
@@ -109,6 +110,8 @@ function itemKindOf(kind: string): string | undefined {
 class Loader {
   private readonly report = new LoadReport();
   private readonly objects: LoadedObject[] = [];
+  /** Keys by `Secret shop/creds`: of kinds of which nothing else is kept. */
+  private readonly named = new Map<string, readonly string[]>();
   private readonly policies: PassedPolicy[] = [];
   private readonly configurations: LoadedConfiguration[] = [];
   private readonly places = new Map<string, Origin>();
@@ -307,6 +310,7 @@ class Loader {
 
   private passBy(candidate: Candidate, version: string, name: string): void {
     const effect = effectOfFurther(version, name);
+    if (version === "v1" && NAMED_ONLY.includes(name)) this.passNamed(candidate, name);
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
@@ -317,6 +321,13 @@ class Loader {
       const place = placeOfField(candidate, below(undefined, "kind"));
       return { problem: { code, file: candidate.file, ...place, path: "kind", message, advice } };
     });
+  }
+
+  private passNamed({ value }: Candidate, kind: string): void {
+    const { name, namespace } = mappingOf(value["metadata"]);
+    const own = typeof namespace === "string" && namespace !== "" ? namespace : this.namespace;
+    const keys = Object.keys({ ...mappingOf(value["data"]), ...mappingOf(value["stringData"]) });
+    if (typeof name === "string") this.named.set(`${kind} ${own}/${name}`, keys);
   }
 
   private passOldVersion(
@@ -457,7 +468,25 @@ class Loader {
     );
   }
 
+  /** What pods need and no file has: taken to be there, and said. */
+  private noteMissing(): void {
+    for (const { reference, needed, count } of missingReferences(this.objects, this.named)) {
+      const { kind, metadata } = needed.object;
+      const { file = "", line = 0, column = 0 } = needed.origin ?? {};
+      const whose = `${kind} ${metadata.namespace}/${metadata.name}${count > 1 ? ` and ${count - 1} more` : ""}`;
+      this.report.count(`needed ${reference}`, () => ({
+        problem: {
+          code: "pod-needs-missing-object",
+          ...{ file, line, column, path: "spec" },
+          message: WORDS.podObjectAssumed({ reference, whose }),
+          advice: WORDS.advicePodObjectAssumed,
+        },
+      }));
+    }
+  }
+
   finish(): Manifests {
+    this.noteMissing();
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
     const configurations = Object.freeze(this.configurations);

@@ -363,6 +363,7 @@ export const KNOWLEDGE_CODES = [
   "object-not-found",
   "object-refused",
   "pod-address-outside-range",
+  "pod-needs-missing-object",
   "pod-os-mismatch",
   "pod-unschedulable",
   "resource-version-expired",
