@@ -98,7 +98,7 @@ const CODES: Readonly<Record<OfScripts | OfBringUp, Seen | Hidden>> = {
   "start-script-kubeconfig-missing": FAULTS["kubeconfig-missing"],
   "start-script-kubelet-flag-removed": {
     asked: { kubernetes: "1.24", edits: MENDED },
-    first: "start-script-kubelet-flag-removed",
+    first: "kubelet-flag-unknown",
   },
   "start-script-network-never-made": {
     asked: { parameters: { managementIP: "10.0.0.99" }, edits: MENDED },
@@ -149,7 +149,7 @@ const FURTHER: Readonly<Record<string, Seen>> = {
   },
   "kube-proxy without --log-dir": {
     asked: { kubernetes: "1.26", edits: MENDED },
-    first: "start-script-kubelet-flag-removed",
+    first: "kubelet-flag-unknown",
   },
   "a cluster with another VNI": { asked: { network: ", vni: 5000" }, first: "vxlan-identifiers-differ" },
   "placeholders in cni.conf": {
@@ -162,7 +162,7 @@ const FURTHER: Readonly<Record<string, Seen>> = {
   },
   "KubeCluster.ps1 with a flag that kubelet lost": {
     asked: { more: CLUSTER_SCRIPT },
-    first: "start-script-kubelet-flag-removed",
+    first: "kubelet-flag-unknown",
   },
 };
 

@@ -34,7 +34,7 @@ const CODES: Readonly<Record<Stage, readonly string[]>> = {
   script: [
     "start-script-kubeconfig-missing",
     "download-needs-proxy",
-    "start-script-kubelet-flag-removed",
+    "kubelet-flag-unknown",
     "start-script-adapter-missing",
   ],
   node: ["start-script-node-unregistered"],

@@ -93,6 +93,11 @@ describe("findError finds what the reference lists", () => {
     ],
     // control-planes.md §1.10.
     ["CP 1.10", "Waiting for the Network to be created", "start-script-waits-for-network"],
+    ["CP 2.1", "waiting to discover node registration status", "start-script-waits-for-node"],
+    ["CP 2.1", "DownloadFile : Failed to download a script", "start-script-download-failed"],
+    ["CP 1.7", "Failed to write subnet file: it is in use", "flanneld-subnet-file"],
+    ["CP 2.2", "failed to parse kubelet flag: unknown flag: --of-old", "kubelet-flag-unknown"],
+    ["calico#7552", "failed to parse kubelet flag: unknown flag: --logtostderr", "kubelet-flag-unknown"],
     [
       "CP F8",
       "invalid VXLAN backend config. VNI [1] must be greater than or equal to 4096 on Windows",

@@ -66,6 +66,7 @@ describe("the table of errors", () => {
       "error-file-not-found in kubelet-start-lines",
       "flanneld-no-default-interface in flanneld-two-default-routes",
       "hcs-e-unexpected-exit in hcs-e-terminated-during-start",
+      "kube-proxy-flag-unknown in kubelet-flag-unknown",
       "kubelet-pleg in kubelet-start-lines",
     ]);
   });
