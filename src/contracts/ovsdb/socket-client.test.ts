@@ -327,6 +327,36 @@ describe("a monitor", () => {
     client.close();
   });
 
+  // The half of a message is no change: what was told before stays, and the whole of it is told again.
+  it("whose server goes in the middle of an update keeps what it has, and hears all of that update once", async () => {
+    answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
+    const { client, heard } = await followed();
+    const name = asked.findLast(({ method }) => method === "monitor_cond_since")?.params[1];
+    const rows = { u1: { modify: { nb_cfg: 4 } }, u2: { insert: { name: "lin1" } } };
+    const update = JSON.stringify({ id: null, method: "update3", params: [name, "t2", { Chassis: rows }] });
+    met.at(-1)?.end(update.slice(0, update.indexOf("lin1")));
+    answers = { monitor_cond_since: [true, "t2", { Chassis: rows }] };
+    await isBack();
+    await until(() => heard.length === 2);
+    expect(sinceWhen()).toEqual([NO_TRANSACTION, "t1"]);
+    expect(heard[1]).toMatchObject({ u1: { new: { ...WHOLE, nb_cfg: 4 } }, u2: { new: { name: "lin1" } } });
+    client.close();
+  });
+
+  it("of a server whose schema lacks a table and a column, or has others besides, follows what is there", async () => {
+    answers = {
+      monitor_cond_since: [false, "t1", { Chassis: { u1: { initial: { name: "win1", nb_cfg: 3 } } } }],
+    };
+    const heard: unknown[] = [];
+    const client = await OvsdbSocketClient.connect(remote(), "OVN_Southbound");
+    const tables = { Chassis: ["name", "flux"], Wormhole: ["name"] };
+    await client.monitor(tables, (updates) => heard.push(updates));
+    const [, , wanted] = asked.findLast(({ method }) => method === "monitor_cond_since")?.params ?? [];
+    expect(wanted).toEqual({ Chassis: [{ columns: ["name"] }] });
+    expect(heard).toEqual([{ Chassis: { u1: { new: expect.objectContaining({ name: "win1" }) } } }]);
+    client.close();
+  });
+
   it("that has missed a change is begun anew, and nothing is made up", async () => {
     answers = { monitor_cond_since: [false, "t1", { Chassis: { u1: CHASSIS } }] };
     const { client, heard } = await followed();
