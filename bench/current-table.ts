@@ -221,6 +221,30 @@ const GOALS: readonly Goal[] = [
       most: 1.25,
     }),
   ),
+  {
+    label: "one NetworkPolicy of 1 000 changes, OVN",
+    floor: "of 100",
+    bench: "ovn",
+    table: "One NetworkPolicy",
+    row: "1000 policies",
+    most: 1.25,
+  },
+  {
+    label: "10 000 logical flows of ovn-northd compiled, each row",
+    floor: "`JSON.parse`",
+    bench: "ovn-northd",
+    table: "Compiling",
+    row: "compiled",
+    most: 25,
+  },
+  {
+    label: "a first packet through them",
+    floor: "ovn-trace",
+    bench: "ovn-northd",
+    table: "A new connection",
+    row: "a packet",
+    most: 1.25,
+  },
   ...(["local", "tunnel out", "tunnel in"] as const).flatMap((way): readonly Goal[] => [
     ...["1 flow", "1000 flows"].map(
       (flows): Goal => ({

@@ -19,6 +19,7 @@ const BENCHMARKS = [
   "policy-engines",
   "ovn",
   "ovn-flow-hit",
+  "ovn-northd",
   "cni-start-up",
   "cni-add",
   "manifests",
