@@ -26,7 +26,7 @@ const ipOf = (node: number, pod: number): string => `10.128.${node}.${pod + 5}`;
 const macOf = (node: number, pod: number): string => `0a:58:0a:80:${hex(node)}:${hex(pod + 5)}`;
 const nameOf = (node: number, pod: number): string => `pod-${node}-${pod}`;
 
-function node(number: number): readonly string[] {
+function commandsOfNode(number: number): readonly string[] {
   const [ls, lrp] = [`node${number}`, `rtos-${number}`];
   return [
     `ls-add ${ls}`,
@@ -67,7 +67,7 @@ function policy(number: number): readonly string[] {
 
 function script(): string {
   const chains = [
-    ["lr-add cluster", "ls-add join", ...numbers(NODES).flatMap((each) => node(each))],
+    ["lr-add cluster", "ls-add join", ...numbers(NODES).flatMap((each) => commandsOfNode(each))],
     numbers(SERVICES).flatMap((each) => service(each)),
     numbers(POLICIES).flatMap((each) => policy(each)),
   ];
