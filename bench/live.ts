@@ -1,98 +1,61 @@
 /**
- * What do real programs in real pods get from us, against the kernel's own bridge, VXLAN and nftables in the same minute?
- * Not one of `npm run bench`, since it needs root, /dev/net/tun and programs of Debian:
- * `apt-get install iperf3 nftables iproute2 iputils-ping`, then `node bench/live.ts [--seconds 2] [--rounds 3]`.
+ * What do real programs in real pods get from us, against the kernel's own bridge, VXLAN and nftables, Open vSwitch in user
+ * space and slirp4netns in the same minute? Not one of `npm run bench`, since it needs root, /dev/net/tun and programs of
+ * Debian: `apt-get install gcc libc6-dev iperf3 nftables iproute2 iputils-ping openvswitch-switch slirp4netns`, then
+ * `node bench/live.ts [--seconds 2] [--rounds 3] [--driver L2Bridge] [--write]`. `--write` writes the table of README.md.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { CONNECTIONS_PORT, type Kind, Kinds, type Path, UNITS, median, within } from "./live-kinds.ts";
+import { KernelPeer, OpenVswitchPeer, SlirpPeer } from "./live-peers.ts";
+import { IDLE, type LiveFigure, withLiveTable } from "./live-table.ts";
 import { describeRun } from "./measure.ts";
 
-const NEEDED = ["iperf3", "nft", "ip", "ping"];
+const NEEDED = ["gcc", "iperf3", "nft", "ip", "ping", "ovs-vswitchd", "ovsdb-server", "slirp4netns"];
 const NAME = `bench${process.pid}`;
-const KERNEL = `mullion-bench-kernel${process.pid}`;
+const README = "bench/README.md";
 const TICKS_PER_S = 100;
 const IDLE_MS = 3_000;
 
-/** Two namespaces, and an address of the second one that the first one sends to. */
-interface Path {
-  readonly from: string;
-  readonly to: string;
+interface Peer {
+  readonly name: string;
+  readonly path: Path;
 }
-
-type Kind = "TCP, 1 flow" | "TCP, 4 flows" | "UDP, 18 bytes" | "RTT";
-
-/** What is measured over a path, as iperf3 and ping are called; more is better but of RTT. */
-const KINDS: Readonly<Record<Kind, { readonly words: readonly string[]; readonly unit: string }>> = {
-  "TCP, 1 flow": { words: [], unit: "Gbit/s" },
-  "TCP, 4 flows": { words: ["-P", "4"], unit: "Gbit/s" },
-  "UDP, 18 bytes": { words: ["-u", "-l", "18", "-b", "0"], unit: "k/s" },
-  RTT: { words: [], unit: "µs" },
-};
 
 interface Row {
   readonly name: string;
   readonly ours: Path;
-  readonly kernel: Path;
+  readonly peers: readonly Peer[];
   readonly kinds: readonly Kind[];
 }
 
-function within(namespace: string, ...words: readonly string[]): string {
-  return execFileSync("ip", ["netns", "exec", namespace, ...words], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-/** A way that leads nowhere is a fault, and not waited for. */
-const CONNECT = ["--connect-timeout", "5000"];
-
-interface IperfEnd {
-  readonly sum_received?: { readonly bits_per_second: number };
-  readonly sum?: { readonly packets: number; readonly lost_packets: number; readonly seconds: number };
-}
-
-function iperf({ from, to }: Path, words: readonly string[], seconds: number): IperfEnd {
-  const text = within(from, "iperf3", "-J", "-c", to, "-t", `${seconds}`, ...CONNECT, ...words);
-  return (JSON.parse(text) as { readonly end: IperfEnd }).end;
-}
-
-function measureKind(kind: Kind, path: Path, seconds: number): number {
-  if (kind === "RTT") {
-    const out = within(path.from, "ping", "-n", "-i", "0.01", "-c", "200", path.to);
-    return median([...out.matchAll(/time=([\d.]+) ms/g)].map(([, ms]) => Number(ms) * 1_000));
-  }
-  const { sum, sum_received: received } = iperf(path, KINDS[kind].words, seconds);
-  if (kind === "UDP, 18 bytes")
-    return sum === undefined ? Number.NaN : (sum.packets - sum.lost_packets) / sum.seconds / 1_000;
-  return (received?.bits_per_second ?? Number.NaN) / 1e9;
-}
+/** Networks whose pods have addresses of the nodes' own network. */
+const FLAT: readonly string[] = ["L2Tunnel", "Transparent"];
 
 function clusterFile(driver: string): string {
-  const vni = driver === "Overlay" ? ", name: vxlan0, vni: 4096" : "";
+  const name =
+    { Overlay: ", name: vxlan0, vni: 4096", L2Bridge: "" }[driver] ?? `, name: ${driver.toLowerCase()}`;
+  const isFlat = FLAT.includes(driver);
+  const range = isFlat ? "10.0" : "10.244";
   return `apiVersion: mullion/v1alpha1
 kind: Cluster
 metadata: { name: bench }
 nodes:
-  - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
-  - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
-network: { driver: ${driver}${vni} }
-pods:
+  - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: ${range}.1.0/24 }
+  - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: ${range}.2.0/24 }
+network: { driver: ${driver}${name} }
+${isFlat ? "underlay: { subnet: 10.0.0.0/16 }\n" : ""}pods:
   - { name: client, node: win-1 }
   - { name: near, node: win-1, labels: { app: near } }
   - { name: far, node: win-2 }
 workloads:
   - { pod: client, command: [sleep, infinity] }
-  - { pod: near, command: [iperf3, -s] }
-  - { pod: far, command: [iperf3, -s] }
+  - { pod: near, command: [sleep, infinity] }
+  - { pod: far, command: [sleep, infinity] }
 ---
 apiVersion: v1
 kind: Service
@@ -100,7 +63,10 @@ metadata: { name: near }
 spec:
   clusterIP: 10.96.0.77
   selector: { app: near }
-  ports: [{ name: t, port: 5201, targetPort: 5201 }, { name: u, port: 5201, targetPort: 5201, protocol: UDP }]
+  ports:
+    - { name: t, port: 5201, targetPort: 5201 }
+    - { name: u, port: 5201, targetPort: 5201, protocol: UDP }
+    - { name: c, port: ${CONNECTIONS_PORT}, targetPort: ${CONNECTIONS_PORT} }
 `;
 }
 
@@ -108,14 +74,15 @@ spec:
 class LiveBench {
   private readonly folder = mkdtempSync(join(tmpdir(), "mullion-bench-"));
   private readonly env = { ...process.env, XDG_RUNTIME_DIR: this.folder, MULLION_NAME: NAME };
-  private readonly server: ChildProcess;
+  private readonly servers: readonly ChildProcess[];
 
-  constructor(driver: string) {
+  constructor(driver: string, kinds: Kinds) {
     const file = join(this.folder, "cluster.yaml");
     writeFileSync(file, clusterFile(driver));
     const { status, stderr } = this.mullion("up", "-f", file, "--live");
     if (status !== 0) throw new Error(stderr);
-    this.server = serve(`mullion-${NAME}`);
+    const namespaces = ["", "_near", "_far"].map((name) => `mullion-${NAME}${name}`);
+    this.servers = namespaces.flatMap((namespace) => kinds.serve(namespace));
   }
 
   path(to: string): Path {
@@ -123,8 +90,12 @@ class LiveBench {
   }
 
   addressOf(pod: string): string {
-    const text = within(`mullion-${NAME}_${pod}`, "ip", "-4", "address", "show", "eth0");
-    return /inet ([\d.]+)/.exec(text)?.[1] ?? "";
+    return LiveBench.addressIn(`mullion-${NAME}_${pod}`);
+  }
+
+  /** Of the machine beside the nodes. */
+  get outside(): string {
+    return LiveBench.addressIn(`mullion-${NAME}`);
   }
 
   /** Processor time that the cluster takes while nothing passes, in percent. */
@@ -134,15 +105,22 @@ class LiveBench {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       return Number(fields[11]) + Number(fields[12]);
     };
+    // What the load has left to do is done.
+    await sleep(IDLE_MS);
     const before = ticks();
     await sleep(IDLE_MS);
     return ((ticks() - before) / TICKS_PER_S / (IDLE_MS / 1_000)) * 100;
   }
 
   close(): void {
-    this.server.kill();
+    for (const server of this.servers) server.kill();
     this.mullion("down");
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private static addressIn(namespace: string): string {
+    const text = within(namespace, "ip", "-4", "address", "show", "eth0");
+    return /inet ([\d.]+)/.exec(text)?.[1] ?? "";
   }
 
   private mullion(...words: readonly string[]): { readonly status: number | null; readonly stderr: string } {
@@ -150,105 +128,99 @@ class LiveBench {
   }
 }
 
-function serve(namespace: string): ChildProcess {
-  return spawn("ip", ["netns", "exec", namespace, "iperf3", "-s"], { stdio: "ignore" });
-}
-
-/** Two namespaces on a bridge of the kernel, a VXLAN device in each, and nftables' translation in the first. */
-class KernelBench {
-  readonly bridge: Path = { from: `${KERNEL}a`, to: "10.9.0.2" };
-  readonly vxlan: Path = { from: `${KERNEL}a`, to: "10.8.0.2" };
-  readonly nat: Path = { from: `${KERNEL}a`, to: "10.96.0.77" };
-  private readonly server: ChildProcess;
-
-  constructor() {
-    const ip = (text: string): void => void execFileSync("ip", text.split(" "));
-    ip(`netns add ${KERNEL}s`);
-    ip(`-n ${KERNEL}s link add br0 up type bridge`);
-    for (const [side, last] of [
-      ["a", 1],
-      ["b", 2],
-    ] as const) {
-      const own = `-n ${KERNEL}${side}`;
-      ip(`netns add ${KERNEL}${side}`);
-      ip(`${own} link add eth0 up type veth peer name v${side} netns ${KERNEL}s`);
-      ip(`-n ${KERNEL}s link set v${side} master br0 up`);
-      ip(`${own} address add 10.9.0.${last}/24 dev eth0`);
-      ip(`${own} link add vx0 mtu 1450 type vxlan id 4096 remote 10.9.0.${3 - last} dstport 4789 dev eth0`);
-      ip(`${own} address add 10.8.0.${last}/24 dev vx0`);
-      ip(`${own} link set vx0 up`);
-    }
-    ip(`-n ${KERNEL}a route add 10.96.0.0/16 via 10.9.0.2`);
-    const rules =
-      "table ip nat { chain out { type nat hook output priority -100; ip daddr 10.96.0.77 dnat to 10.9.0.2; }; }";
-    within(`${KERNEL}a`, "nft", rules);
-    this.server = serve(`${KERNEL}b`);
-  }
-
-  close(): void {
-    this.server.kill();
-    for (const side of ["a", "b", "s"]) spawnSync("ip", ["netns", "delete", `${KERNEL}${side}`]);
-  }
-}
-
 /** Ctrl-C: what runs ends, and nothing new begins. */
 let isEnding = false;
 
-interface Options {
-  readonly seconds: number;
+interface Bench {
+  readonly kinds: Kinds;
   readonly rounds: number;
+  readonly kernel: KernelPeer;
+  readonly ovs: OpenVswitchPeer;
+  readonly slirp: SlirpPeer;
+  readonly figures: LiveFigure[];
 }
 
-function compare({ name, ours, kernel, kinds }: Row, { seconds, rounds }: Options): void {
+/** One after the other in turns, so that what disturbs the machine disturbs all of them. */
+function compare({ name, ours, peers, kinds }: Row, bench: Bench): void {
   for (const kind of isEnding ? [] : kinds) {
-    const pairs = Array.from({ length: rounds }, () => {
-      const own = measureKind(kind, ours, seconds);
-      return { own, peer: measureKind(kind, kernel, seconds) };
+    const rounds = Array.from({ length: bench.rounds }, () => ({
+      own: bench.kinds.measure(kind, ours),
+      others: peers.map(({ path }) => bench.kinds.measure(kind, path)),
+    }));
+    const own = median(rounds.map((each) => each.own));
+    const compared = peers.map((peer, index) => {
+      const values = rounds.map((each) => each.others[index] ?? Number.NaN);
+      const ratio = median(rounds.map((each, round) => each.own / (values[round] ?? Number.NaN)));
+      return { peer: peer.name, value: median(values), ratio };
     });
-    const ratio = median(pairs.map(({ own, peer }) => own / peer));
-    const { unit } = KINDS[kind];
-    const [own, peer] = [median(pairs.map((each) => each.own)), median(pairs.map((each) => each.peer))];
+    for (const { peer, value, ratio } of compared)
+      bench.figures.push({ way: name, kind, own, peer, value, ratio });
+    const others = compared.map(
+      ({ peer, value, ratio }) => `${peer} ${value.toFixed(2)} ${ratio.toFixed(2)} ×`,
+    );
     process.stdout.write(
-      `  ${name.padEnd(34)} ${kind.padEnd(14)} ${own.toFixed(2).padStart(9)} ${unit.padEnd(7)} ${peer.toFixed(2).padStart(9)} ${ratio.toFixed(3).padStart(8)} ×\n`,
+      `  ${name.padEnd(24)} ${kind.padEnd(14)} ${own.toFixed(2).padStart(9)} ${UNITS[kind].padEnd(7)} ${others.join(", ")}\n`,
     );
   }
 }
 
-const ALL: readonly Kind[] = ["TCP, 1 flow", "TCP, 4 flows", "UDP, 18 bytes", "RTT"];
-const TCP: readonly Kind[] = ["TCP, 1 flow"];
+const ALL: readonly Kind[] = [
+  "TCP, 1 flow",
+  "TCP, 4 flows",
+  "UDP, 18 bytes",
+  "connections",
+  "RTT",
+  "RTT, loaded",
+];
 /** ICMP to a front end meets no rule. */
-const BALANCED: readonly Kind[] = ["TCP, 1 flow", "TCP, 4 flows", "UDP, 18 bytes"];
+const BALANCED: readonly Kind[] = ["TCP, 1 flow", "TCP, 4 flows", "UDP, 18 bytes", "connections"];
+/** Of ways that differ from those of L2Bridge in little. */
+const SOME: readonly Kind[] = ["TCP, 1 flow", "UDP, 18 bytes", "RTT"];
 
-async function measureDriver(driver: string, kernel: KernelBench, options: Options): Promise<void> {
-  const bench = new LiveBench(driver);
+function rowsOf(driver: string, live: LiveBench, { kernel, ovs, slirp }: Bench): readonly Row[] {
+  const bridge = { name: "kernel", path: kernel.bridge };
+  const switched = [bridge, { name: "Open vSwitch", path: ovs.path }];
+  const near = live.path(live.addressOf("near"));
+  const kinds = FLAT.includes(driver) ? SOME : ALL;
+  const rows: Row[] = [{ name: `${driver}, one node`, ours: near, peers: switched, kinds }];
+  // Containers behind WinNAT do not reach those of another host.
+  if (driver !== "NAT") {
+    const peers = driver === "Overlay" ? [{ name: "kernel", path: kernel.vxlan }] : switched;
+    rows.push({ name: `${driver}, other node`, ours: live.path(live.addressOf("far")), peers, kinds });
+  }
+  if (driver === "L2Bridge") {
+    const peers = [{ name: "kernel", path: kernel.nat }];
+    rows.push({ name: `${driver}, ClusterIP`, ours: live.path("10.96.0.77"), peers, kinds: BALANCED });
+  }
+  // L2Bridge does not translate towards the nodes' own network.
+  if (driver !== "L2Bridge") {
+    const peers = [bridge, { name: "slirp4netns", path: slirp.path }];
+    rows.push({
+      name: `${driver}, outside`,
+      ours: live.path(live.outside),
+      peers,
+      kinds: FLAT.includes(driver) ? SOME.slice(0, 1) : BALANCED,
+    });
+  }
+  return rows;
+}
+
+async function measureDriver(driver: string, bench: Bench): Promise<void> {
+  const live = new LiveBench(driver, bench.kinds);
   try {
-    const [near, far] = [bench.path(bench.addressOf("near")), bench.path(bench.addressOf("far"))];
-    const isOverlay = driver === "Overlay";
-    const wide = isOverlay || driver === "L2Bridge" ? ALL : TCP;
-    compare({ name: `${driver}: pod, one node`, ours: near, kernel: kernel.bridge, kinds: wide }, options);
-    const peer = isOverlay ? kernel.vxlan : kernel.bridge;
-    // Containers behind WinNAT do not reach those of another host.
-    if (driver !== "NAT")
-      compare({ name: `${driver}: pod, other node`, ours: far, kernel: peer, kinds: wide }, options);
-    if (driver === "L2Bridge") {
-      const service = bench.path("10.96.0.77");
-      compare({ name: `${driver}: ClusterIP`, ours: service, kernel: kernel.nat, kinds: BALANCED }, options);
-    }
-    // L2Bridge does not translate towards the nodes' own network.
-    if (driver !== "L2Bridge") {
-      const outside = bench.path("10.0.0.253");
-      compare({ name: `${driver}: outside`, ours: outside, kernel: kernel.bridge, kinds: TCP }, options);
-    }
-    process.stdout.write(`  ${driver}: idle, processor time ${(await bench.idle()).toFixed(1)} %\n`);
+    for (const row of rowsOf(driver, live, bench)) compare(row, bench);
+    const own = await live.idle();
+    bench.figures.push({ way: driver, kind: IDLE, own });
+    process.stdout.write(`  ${driver}: idle, processor time ${own.toFixed(1)} %\n`);
   } finally {
-    bench.close();
+    live.close();
   }
 }
 
 const missing = NEEDED.filter((name) => spawnSync("sh", ["-c", `command -v ${name}`]).status !== 0);
 if (missing.length > 0 || process.getuid?.() !== 0) {
   process.stderr.write(
-    `bench/live.ts needs root and, from Debian: iperf3 nftables iproute2 iputils-ping. Missing: ${missing.join(", ") || "root"}\n`,
+    `bench/live.ts needs root and, from Debian: gcc libc6-dev iperf3 nftables iproute2 iputils-ping openvswitch-switch slirp4netns. Missing: ${missing.join(", ") || "root"}\n`,
   );
   process.exit(2);
 }
@@ -256,16 +228,39 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "2" },
     rounds: { type: "string", default: "3" },
-    driver: { type: "string", multiple: true, default: ["L2Bridge", "Overlay", "NAT"] },
+    driver: { type: "string", multiple: true, default: ["L2Bridge", "Overlay", "NAT", ...FLAT] },
+    write: { type: "boolean", default: false },
   },
 });
 // `finally` takes everything away.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void (isEnding = true));
-process.stdout.write(`${describeRun()}\n  ours, the kernel's, and the median of their ratios\n`);
-const kernel = new KernelBench();
+const where = describeRun();
+// Of other programs: where they are many, the kernel's side gains, which works in the time of its callers.
+const [, loadBefore = 0] = loadavg();
+process.stdout.write(`${where}\n  ours; those of others, and the median of the ratios of ours to them\n`);
+const folder = mkdtempSync(join(tmpdir(), "mullion-bench-peers-"));
+const figures: LiveFigure[] = [];
+const closers: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })];
+function opened<T extends { close(): void }>(part: T): T {
+  closers.push(() => part.close());
+  return part;
+}
 try {
-  for (const driver of values.driver)
-    await measureDriver(driver, kernel, { seconds: Number(values.seconds), rounds: Number(values.rounds) });
+  const kinds = new Kinds(folder, Number(values.seconds));
+  const bench: Bench = {
+    kinds,
+    rounds: Number(values.rounds),
+    kernel: opened(new KernelPeer(kinds)),
+    ovs: opened(new OpenVswitchPeer(kinds, folder)),
+    slirp: opened(new SlirpPeer(kinds)),
+    figures,
+  };
+  for (const driver of values.driver) await measureDriver(driver, bench);
 } finally {
-  kernel.close();
+  for (const close of closers.toReversed()) close();
+}
+if (values.write && !isEnding) {
+  const others = `load average ${loadBefore.toFixed(1)} when it began`;
+  const conditions = `${where}; ${values.rounds} rounds of ${values.seconds} s; ${others}`;
+  writeFileSync(README, withLiveTable(readFileSync(README, "utf8"), conditions, figures));
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type BenchRun, compareRuns, withCurrentTable } from "../bench/current-table.ts";
+import { withLiveTable } from "../bench/live-table.ts";
 
 const README = "<!-- table: npm run bench -- --write -->\nold\n<!-- end of table -->\nrest\n";
 
@@ -17,7 +18,8 @@ describe("the table of bench/README.md", () => {
       text
         .split("\n")
         .flatMap((line) => (/^\| (?!---|Figure)/.test(line) ? [line.split("|")[1]?.trim() ?? ""] : []));
-    const now = lines.slice(lines.findIndex((line) => line.includes("table: npm run")));
+    const begin = lines.findIndex((line) => line.includes("table: npm run"));
+    const now = lines.slice(begin, lines.indexOf("<!-- end of table -->", begin));
     expect(rows(now.join("\n"))).toEqual(rows(withCurrentTable(README, run(1))));
     expect(now.filter((line) => line.includes("not measured"))).toEqual([]);
   });
@@ -55,4 +57,23 @@ it.each([
   [9, false],
 ])("10 against %s is worse: %s", (value, isWorse) => {
   expect(compareRuns(run(10), run(value)).isWorse).toBe(isWorse);
+});
+
+describe("the table of real programs", () => {
+  const EMPTY = "<!-- table: node bench/live.ts --write -->\nold\n<!-- end of table -->\nrest\n";
+  const figure = { way: "Overlay, one node", own: 2, peer: "kernel", value: 4 } as const;
+
+  it.each([
+    ["TCP, 1 flow", "kernel", 0.5, "| 0.50 × | 0.5 × | yes |"],
+    ["TCP, 1 flow", "kernel", 0.4, "| 0.40 × | 0.5 × | **no** |"],
+    ["TCP, 1 flow", "Open vSwitch", 0.4, "| 0.40 × |  |  |"],
+    ["UDP, 18 bytes", "Open vSwitch", 1.2, "| 1.20 × | 1.3 × | **no** |"],
+    ["RTT", "kernel", 9, "| 9.00 × | < 150 µs | yes |"],
+  ] as const)("%s against %s, %s times it", (kind, peer, ratio, expected) => {
+    const table = withLiveTable(EMPTY, "commit 1", [{ ...figure, kind, peer, ratio }]);
+    expect(table).toContain(`| Overlay, one node | ${kind} | `);
+    expect(table).toContain(expected);
+    expect(table.endsWith("<!-- end of table -->\nrest\n")).toBe(true);
+    expect(table).not.toContain("old");
+  });
 });
