@@ -1,6 +1,7 @@
 // What goes wrong underneath a cluster with real pods: it is said plainly, goes on where it can, and leaves nothing. Needs
-// root, /dev/net/tun, iproute2 and util-linux.
+// root, /dev/net/tun, iproute2, util-linux and gcc.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,25 @@ network: { driver: L2Bridge }
 pods:
   - { name: web, node: win-1, ports: [{ port: 8080 }] }
   - { name: api, node: win-1, ports: [{ port: 8080 }] }
+`;
+
+/** Starts a program that may not call io_uring_setup (425), as containers often may not. */
+const WITHOUT_IO_URING = `#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct sock_filter rules[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 425, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = { sizeof rules / sizeof *rules, rules };
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) || execv(argv[1], argv + 1);
+}
 `;
 
 let folder: string;
@@ -115,6 +135,21 @@ it("top counts at the port of a pod what its interface does not take while it is
   expect(drops?.["interface-down"]).toBeGreaterThan(0);
 });
 
+/** Until then the interfaces are there, at the latest: a start takes some 2 s. */
+const START_MS = [100, 400, 800, 1_200, 1_600, 2_000];
+
+it("after SIGTERM in the middle of a start, and down, nothing is left", async () => {
+  for (const afterMs of START_MS) {
+    const words = ["bin/mullion.js", "up", "-f", file, "--live", "--live-pod", "web"];
+    const start = spawn(process.execPath, words, { env: environment(), stdio: "ignore" });
+    const ended = once(start, "exit");
+    setTimeout(() => start.kill("SIGTERM"), afterMs);
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    expect(signal === "SIGTERM" || code !== null).toBe(true);
+    await expectNothingLeft();
+  }
+});
+
 describe("a machine that cannot", () => {
   it("has no iproute2: the cluster comes up, and its pods are real all the same", () => {
     const script = `mount --bind /dev/null "$(readlink -f "$(command -v ip)")"
@@ -133,6 +168,33 @@ describe("a machine that cannot", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/The process \S+ of the pod web does not run: setpriv cannot be started: /);
     expect(out).toContain("Cluster real is down.");
+  });
+
+  it("has no /dev/net/tun: says so, and what to do, and leaves nothing", () => {
+    const { code, err } = apart(`mount -t tmpfs none /dev/net && exec ${OWN} up -f ${file} --live`);
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /\/dev\/net\/tun: no such file or directory \(ENOENT\) \[live-not-possible\]\n {4}\S/,
+    );
+  });
+
+  it("forbids io_uring: goes on by a thread, and the log says what that costs", () => {
+    const program = join(folder, "without-io-uring");
+    execFileSync("gcc", ["-x", "c", "-", "-o", program], { input: WITHOUT_IO_URING });
+    const { code, err } = run(
+      program,
+      process.execPath,
+      "bin/mullion.js",
+      "up",
+      "-f",
+      file,
+      "--live-pod",
+      "web",
+    );
+    rmSync(program);
+    expect(code, err).toBe(0);
+    expect(log()).toMatch(/io_uring is not allowed on this machine: .* costs a wake-up more/);
+    expect(mullion("exec", "pod/web", "--", "ping", "-c", "1", "-W", "5", "10.0.0.11").code).toBe(0);
   });
 
   it("opens no more files: says which limit, and how to raise it", () => {
