@@ -11,11 +11,21 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { GENEVE_PORT } from "#core/wire/tunnels/geneve.ts";
 import type { OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
+import { computeTransportChecksum } from "#core/wire/transport-checksum.ts";
 import { UDP_HEADER_BYTES } from "#core/wire/udp.ts";
 
 /** Ethernet, IPv4 without options, UDP, and GENEVE with OVN's option. */
 const OUTER_BYTES = 58;
-const AT = { etherType: 12, ip: 14, ipLength: 16, protocol: 23, ipChecksum: 24, udpLength: 38 } as const;
+const AT = {
+  etherType: 12,
+  ip: 14,
+  ipLength: 16,
+  protocol: 23,
+  ipChecksum: 24,
+  udp: 34,
+  udpLength: 38,
+  udpChecksum: 40,
+} as const;
 /** Version 0, two words of options, one of them critical, and an Ethernet frame behind them (RFC 8926, 3.4). */
 const GENEVE_WORD = 0x0240_6558;
 /** OVN's option: class 0x0102, type 0x80, one word (ovn-architecture(7), "Tunnel Encapsulations"). */
@@ -27,6 +37,8 @@ export class OuterHeaders {
   private readonly bytes: Uint8Array;
   /** The sum of the IP header without its length, which is another one for each packet. */
   private readonly ipSum: number;
+  /** The other end wants checksums of UDP (ovn-sb(5), Encap, `options:csum`): each packet has one of its own. */
+  private readonly hasChecksum: boolean;
 
   private constructor(bytes: Uint8Array) {
     this.bytes = bytes;
@@ -34,6 +46,7 @@ export class OuterHeaders {
     for (let at: number = AT.ip; at < AT.ip + 20; at += 2)
       if (at !== AT.ipLength && at !== AT.ipChecksum) sum += readU16(bytes, at);
     this.ipSum = sum;
+    this.hasChecksum = readU16(bytes, AT.udpChecksum) !== 0;
   }
 
   /** Those in front of a frame of `innerBytes`; undefined where they are laid out in another way. */
@@ -53,7 +66,11 @@ export class OuterHeaders {
     const ipLength = length - AT.ip;
     writeU16(bytes, start + AT.ipLength, ipLength);
     writeU16(bytes, start + AT.ipChecksum, ~foldSum(this.ipSum + ipLength) & 0xffff);
-    writeU16(bytes, start + AT.udpLength, length - AT.udpLength + 4);
+    writeU16(bytes, start + AT.udpLength, length - AT.udp);
+    if (!this.hasChecksum) return;
+    const udp = start + AT.udp;
+    const checksum = computeTransportChecksum(bytes, start + AT.ip, 4, IpProtocol.udp, udp, start + length);
+    writeU16(bytes, start + AT.udpChecksum, checksum);
   }
 }
 

@@ -27,6 +27,7 @@ import { type Asked, LogicalWorld, recorded, tellEnding } from "#test/support/da
 import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
 import { LogicalNetwork } from "./logical-network.ts";
 import { type Ending, receiveFromTunnel } from "./logical-pipeline.ts";
+import { OuterHeaders } from "./outer-headers.ts";
 import type { Southbound } from "./southbound.ts";
 
 const DUMP = recorded("southbound-services");
@@ -200,6 +201,19 @@ describe("the outer headers", () => {
     const expected = computeTransportChecksum(bytes, headers.network, 4, 17, headers.transport, packet.end);
     expect(readU16(bytes, headers.transport + 6)).toBe(wantsChecksum === true ? expected : 0);
     expect(expected).not.toBe(0);
+  });
+
+  it.each([true, false])("of a known way: each packet has its own checksum (wanted: %s)", (wantsChecksum) => {
+    const { packet: inner } = tunnelled(TO_P12);
+    const first = defined(sent(known, wantsChecksum), "a frame");
+    const outer = defined(OuterHeaders.inFrontOf(inner.length, first), "outer headers");
+    const other = Packet.fromFrame(Uint8Array.from({ length: inner.length + 7 }, (_, index) => index));
+    outer.prependTo(other);
+    const headers = new Headers();
+    headers.parse(other);
+    const { bytes, end } = other;
+    const expected = computeTransportChecksum(bytes, headers.network, 4, 17, headers.transport, end);
+    expect(readU16(bytes, headers.transport + 6)).toBe(wantsChecksum ? expected : 0);
   });
 
   it("lead to the MAC that the host finds for an end that is none of the cluster's", () => {
