@@ -197,6 +197,7 @@ export interface ClusterFile {
   readonly dockerBridgeShapeReason: string;
   readonly adviceDhcpSplit: string;
   readonly dhcpServersWithoutFirst: string;
+  readonly podMacOfOvn: string;
   readonly podMacNotTransparent: Template<"driver">;
   readonly dockerWithoutIpv6: string;
   readonly acsDriver: string;

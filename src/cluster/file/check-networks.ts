@@ -351,8 +351,9 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
   if (server !== undefined && underlay.dhcp === undefined)
     reading.reportValue(server.place, WORDS.dhcpServersWithoutFirst, "Write underlay.dhcp.range.");
   for (const { value } of raw.pods.value) {
-    if (value.mac.value === undefined || network.driver === "Transparent") continue;
-    const message = WORDS.podMacNotTransparent({ driver: network.driver });
+    const isOvn = network.plugin === "ovn-kubernetes";
+    if (value.mac.value === undefined || (network.driver === "Transparent" && !isOvn)) continue;
+    const message = isOvn ? WORDS.podMacOfOvn : WORDS.podMacNotTransparent({ driver: network.driver });
     reading.reportValue(value.mac.place, message, "Remove the field.");
   }
   if (underlay.dhcp !== undefined && network.ipam !== "dhcp")

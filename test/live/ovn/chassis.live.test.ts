@@ -154,8 +154,8 @@ describe("simulated Windows nodes and a real chassis", () => {
     expect(await inside(guest, "curl", "-sS", "-m", "10", "http://10.128.0.4:8080")).toMatch(
       /^web saw 10\.128\.9\.5:\d+$/,
     );
-    expect(await sendBetween(guest, POD, "10.128.1.3")).toBe(true);
-    expect(await sendBetween(POD, guest, VM1.ip)).toBe(true);
+    expect(await sendBetween(guest, POD, "10.128.1.3")).toBe("");
+    expect(await sendBetween(POD, guest, VM1.ip)).toBe("");
   });
 
   it("send frames that tshark reads without complaint, with the keys of the database", async () => {
@@ -228,6 +228,39 @@ describe("simulated Windows nodes and a real chassis", () => {
     expect(verdicts.size).toBeGreaterThan(4);
   }, 60_000);
 
+  it.each<[what: string, change: string, back: string]>([
+    [
+      "an ACL that drops",
+      "nb acl-add win-1 to-lport 2000 'outport == \"default_web\" && ip4' drop",
+      "nb acl-del win-1 to-lport 2000 'outport == \"default_web\" && ip4'",
+    ],
+    [
+      "a port that is to be on another chassis",
+      "nb lsp-set-options default_web requested-chassis=lin-1",
+      "nb lsp-set-options default_web",
+    ],
+    [
+      "an option of the port that disables it",
+      "nb lsp-set-enabled default_web disabled",
+      "nb lsp-set-enabled default_web enabled",
+    ],
+  ])(
+    "say in mullion trace what ends a packet: %s",
+    async (_what, change, back) => {
+      const codes = (): string => {
+        const { code, text } = mullion("trace", "pod/client", "pod/web", "--port", "8080");
+        return `${code} ${/ovn-packet-dropped|neighbor-unresolved/.exec(text)?.[0] ?? ""}`;
+      };
+      central.script(change);
+      await expect
+        .poll(codes, { timeout: 20_000, interval: 200 })
+        .toMatch(/^1 ovn-packet-dropped|^1 neighbor-unresolved/);
+      central.script(back);
+      await expect.poll(codes, { timeout: 20_000, interval: 200 }).toMatch(/^0/);
+    },
+    60_000,
+  );
+
   it("leave the database when the cluster goes down", () => {
     expect(mullion("down").code).toBe(0);
     const known = central.ask("sb", "show");
@@ -242,8 +275,8 @@ function listen(namespace: string): ChildProcess {
   return spawn("nsenter", words, { stdio: "ignore" });
 }
 
-/** Sends a megabyte. @returns whether the same arrived. */
-async function sendBetween(from: string, to: string, address: string): Promise<boolean> {
+/** Sends a megabyte. @returns what went wrong; empty: the same arrived */
+async function sendBetween(from: string, to: string, address: string): Promise<string> {
   const sent = join(folder, "sent");
   const arrived = join(folder, `arrived-${to}`);
   writeFileSync(
@@ -251,10 +284,12 @@ async function sendBetween(from: string, to: string, address: string): Promise<b
     Uint8Array.from({ length: BYTES }, (_, index) => (index * 31 + (index >> 12)) & 0xff),
   );
   const received = inside(to, "timeout", "40", "sh", "-c", `nc -l 9000 > ${arrived}`);
-  const send = `for try in 1 2 3 4 5 6 7 8 9; do nc -N ${address} 9000 < ${sent} && exit; sleep 0.3; done; exit 1`;
+  // Until the other side listens.
+  const send = `until nc -N ${address} 9000 < ${sent}; do sleep 0.3; done`;
   const result = await inside(from, "timeout", "40", "sh", "-c", send);
-  const failed = result !== "" || (await received) !== "";
-  return !failed && readFileSync(sent).equals(readFileSync(arrived));
+  const failed = `${result}${await received}`;
+  const bytes = readFileSync(arrived);
+  return failed === "" && readFileSync(sent).equals(bytes) ? "" : `${failed}, ${bytes.length} bytes arrived`;
 }
 
 /** Captures what is in tunnels, where the peer's cable is; resolves when it listens. */

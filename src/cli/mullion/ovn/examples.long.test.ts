@@ -1,0 +1,99 @@
+// The examples with OVN through the command line: green with what the documentation promises, and with one thing broken red with
+// the code of that. More that can be broken: src/cluster/ovn/ovn-faults.long.test.ts, src/cluster/hybrid-overlay/.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+interface Answer {
+  readonly code: number | null;
+  readonly codes: readonly string[];
+}
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "mullion-ovn-examples-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** What is changed in a copy of an example: its cluster file, and manifests that are added. */
+interface Change {
+  readonly file?: (text: string) => string;
+  readonly manifest?: string;
+}
+
+function verify(example: string, { file = (text) => text, manifest }: Change = {}): Answer {
+  const copy = join(folder, example);
+  cpSync(join("examples", example), copy, { recursive: true });
+  const path = join(copy, "cluster.yaml");
+  let text = file(readFileSync(path, "utf8"));
+  if (manifest !== undefined) {
+    writeFileSync(join(copy, "broken.yaml"), manifest);
+    text = text.replace("manifests:\n", "manifests:\n  - broken.yaml\n");
+  }
+  writeFileSync(path, text);
+  const words = ["bin/mullion.js", "verify", "-f", path, "-o", "json"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+  if (stdout === "") throw new Error(stderr);
+  const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly code?: string }[] };
+  return { code: status, codes: findings.flatMap(({ code }) => code ?? []) };
+}
+
+/** Adds a flow that has to be answered, whatever rules there are. */
+function expecting(from: string, to: string, port: number) {
+  return (text: string): string =>
+    `${text}\nexpectations:\n  - { from: ${from}, to: ${to}, port: ${port}, expect: works }\n`;
+}
+
+describe.each(["ovn-transparent", "ovn-hybrid-overlay"])("examples/%s", (example) => {
+  it("is green as it is", () => {
+    expect(verify(example)).toEqual({ code: 0, codes: [] });
+  });
+});
+
+describe("examples/ovn-transparent is red", () => {
+  it("with an ACL that drops what has to be answered", () => {
+    const manifest = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: nobody }
+spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Ingress] }
+`;
+    const { code, codes } = verify("ovn-transparent", {
+      manifest,
+      file: expecting("pod/client", "pod/api", 8080),
+    });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["ovn-packet-dropped"])]);
+  });
+});
+
+describe("examples/ovn-hybrid-overlay is red", () => {
+  const BLOCK = `
+  cni: { policies: [{ name: EndpointPolicy, value: { Type: ACL, Settings: { Action: Block, Direction: In, RuleType: Switch, Priority: 100, Protocols: "6" } } }] }`;
+  const plugin = "  plugin: ovn-hybrid-overlay";
+
+  it("with an ACL that blocks what has to be answered", () => {
+    const file = (text: string): string =>
+      expecting("pod/ledger-0", "pod/ledger-1", 9090)(text.replace(plugin, plugin + BLOCK));
+    const { code, codes } = verify("ovn-hybrid-overlay", { file });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["acl-rule-blocked"])]);
+  });
+
+  it("with a node that is bound to no MAC of its router", () => {
+    const annotation = "k8s.ovn.org/hybrid-overlay-distributed-router-gateway-mac";
+    const manifest = `apiVersion: v1
+kind: Node
+metadata: { name: linux-1, annotations: { "${annotation}": "" } }
+`;
+    const { code, codes } = verify("ovn-hybrid-overlay", { manifest });
+    expect([code, codes]).toEqual([
+      1,
+      expect.arrayContaining(["hybrid-overlay-annotation-invalid", "no-route"]),
+    ]);
+  });
+
+  it("with a UDP port that the build does not have", () => {
+    const file = (text: string): string =>
+      text.replace(plugin, `${plugin}\n  vxlanPort: 4799`).replace("ws2022", "ws2019");
+    const { code, codes } = verify("ovn-hybrid-overlay", { file });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["hybrid-overlay-port-unsupported"])]);
+  });
+});
