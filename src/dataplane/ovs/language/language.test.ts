@@ -14,6 +14,10 @@ function problemOf(run: () => unknown): string {
   return "none";
 }
 
+function bigintsAsTexts(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
 describe("matches", () => {
   // What a match has to say, from ovn-sb(5), "Expressions", and the tests of OVN for its parser.
   it.each([
@@ -37,6 +41,24 @@ describe("matches", () => {
     [`${"(".repeat(70)}ip4`, "parentheses nest at most 64 deep (at character 65)"],
   ])("%j: %s", (source, problem) => {
     expect(problemOf(() => parseMatch(source))).toBe(problem);
+  });
+
+  // lib/logical-fields.c and include/ovn/logical-fields.h of OVN 23.03.1.
+  it.each([
+    ["ct_mark.blocked", "ct_mark[0]"],
+    ["ct_mark.natted", "ct_mark[1]"],
+    ["ct_mark.skip_snat", "ct_mark[2]"],
+    ["ct_mark.force_snat", "ct_mark[3]"],
+    ["ct_mark.ecmp_reply_port == 5", "ct_mark[16..31] == 5"],
+    ["ct_label.natted", "ct_label[1]"],
+    ["ct_label.ecmp_reply_port == 5", "ct_label[80..95] == 5"],
+    ["flags.loopback", "flags[0]"],
+    ["flags.force_snat_for_dnat", "flags[2]"],
+    ["flags.force_snat_for_lb", "flags[3]"],
+    ["flags.skip_snat_for_lb", "flags[9]"],
+  ])("%s is %s", (name, bits) => {
+    const [named, numbered] = [name, bits].map((text) => JSON.stringify(parseMatch(text), bigintsAsTexts));
+    expect(named).toBe(numbered);
   });
 
   it("bits that a mask leaves out do not count, as northd writes the network of an address", () => {
