@@ -52,6 +52,15 @@ describe("what a driver brings with it", () => {
     expect(network).toMatchObject({ vni: 4096, vxlanPort: 4789 });
   });
 
+  it.each([
+    ["driver: L2Bridge", /HNS chooses the MAC/],
+    // ovn-kubernetes (control-planes.md §4.2): 0a:58 and the octets of the address.
+    ["plugin: ovn-kubernetes", /gives each pod the MAC that follows from its address/],
+  ])("with %s no pod has a MAC of its own", (network, reason) => {
+    const pod = "pods: [{name: a, node: win-1, mac: 0A-58-0A-80-00-99}]\n";
+    expect(problemsOf(`${HEAD}network: {${network}}\n${pod}`).join()).toMatch(reason);
+  });
+
   it("a node's fabric port lets every MAC pass, unless the file says otherwise", () => {
     const { nodes } = clusterOf(HEAD.replace("0.0.12}", "0.0.12, macSpoofing: off}"));
     expect(nodes.map(({ hasMacSpoofing }) => hasMacSpoofing)).toEqual([true, false]);
