@@ -477,7 +477,10 @@ class Loader {
       this.report.count(`needed ${reference}`, () => ({
         problem: {
           code: "pod-needs-missing-object",
-          ...{ file, line, column, path: "spec" },
+          file,
+          line,
+          column,
+          path: "spec",
           message: WORDS.podObjectAssumed({ reference, whose }),
           advice: WORDS.advicePodObjectAssumed,
         },
