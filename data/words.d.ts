@@ -226,6 +226,8 @@ export interface ClusterFile {
 export function clusterFile(): ClusterFile;
 
 export interface ClusterInput {
+  readonly foldersUnread: Template<"count" | "ending" | "were">;
+  readonly adviceFoldersUnread: string;
   readonly lackCalicoIpip: string;
   readonly lackCalicoBgp: string;
   readonly lackCalicoVxlan: string;

@@ -122,6 +122,11 @@ async function listFolder(path: string, isRecursive: boolean): Promise<readonly 
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
 }
 
+async function foldersIn(path: string): Promise<readonly string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : [])).toSorted();
+}
+
 const writeTo = promisify(write);
 const closeFile = promisify(close);
 
@@ -166,6 +171,7 @@ export function processTerminal(): Terminal {
     readStream: (path) =>
       path === "-" ? process.stdin : createReadStream(path, { highWaterMark: STREAM_PIECE_BYTES }),
     listFolder,
+    foldersIn,
     writeFile: async (path, bytes) => writeNamedFile(path, bytes),
     openFile,
     untilInterrupted(): Promise<void> {

@@ -2,10 +2,18 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readInput } from "#cluster/input/read-input.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { readInputs } from "./read-inputs.ts";
+
+const CLUSTER_FILE = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: shop}
+nodes: [{name: linux-1, os: linux, address: 10.0.0.21}]
+`;
 
 const FILES = {
   "one.yaml": "one",
@@ -139,5 +147,48 @@ describe("real files", () => {
 
   it("are bounded also where they have no size", async () => {
     await expect(processTerminal().readFile("/dev/zero", 1_000_000)).rejects.toMatchObject({ code: "EFBIG" });
+  });
+});
+
+describe("manifests in folders below", () => {
+  const NODE = "{apiVersion: v1, kind: Node, metadata: {name: linux-1, labels: {kubernetes.io/os: linux}}}";
+  const POD = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
+  // As `kubectl cluster-info dump --output-directory` writes them.
+  const DUMP = {
+    "dump/nodes.json": NODE,
+    "dump/default/pods.json": POD,
+    "dump/default/web/logs.txt": "hello",
+  };
+
+  async function told(
+    files: Readonly<Record<string, string>>,
+    isRecursive: boolean,
+  ): Promise<readonly string[]> {
+    const texts = await readInputs(["dump"], isRecursive, new MemoryTerminal(files));
+    const result = readInput(texts);
+    if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
+    return result.input.notes
+      .filter(({ code }) => code === "input-folders-unread")
+      .map(({ file, message }) => `${file}: ${message}`);
+  }
+
+  it("that nobody asked for are told", async () => {
+    expect(await told(DUMP, false)).toEqual(["dump: 1 file in folders below this one was not read"]);
+    expect(await told({ ...DUMP, "dump/kube-system/pods.json": POD }, false)).toEqual([
+      "dump: 2 files in folders below this one were not read",
+    ]);
+  });
+
+  it.each([
+    ["with -R", DUMP, true],
+    ["beside a cluster file, which names its own", { ...DUMP, "dump/c.yaml": CLUSTER_FILE }, false],
+    ["that hold no manifests", { "dump/nodes.json": NODE, "dump/notes/a.md": "x" }, false],
+    [
+      "that are hidden",
+      { "dump/nodes.json": NODE, "dump/.git/a.json": "{}", "dump/node_modules/b.json": "{}" },
+      false,
+    ],
+  ])("%s are not", async (_, files, isRecursive) => {
+    expect(await told(files, isRecursive)).toEqual([]);
   });
 });

@@ -44,6 +44,8 @@ export interface Terminal {
   readStream(path: string): AsyncIterable<Uint8Array>;
   /** Paths of the files in a folder, sorted, with those of folders below when asked; undefined for what is none. */
   listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined>;
+  /** Paths of the folders directly in a folder, sorted; none of what is no folder. */
+  foldersIn(path: string): Promise<readonly string[]>;
   /** How many threads may read the files of the system; 1 where files are not the system's. */
   readonly threads: number;
   /** Resolves when the user ends the program (Ctrl-C, a closed terminal, a polite kill); it then ends by itself. */

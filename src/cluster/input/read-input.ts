@@ -202,6 +202,20 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
   return messages.map((message) => noteOf({ message }, []));
 }
 
+/** What lies below a folder and nobody asked for. A cluster file names what belongs to it. */
+function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
+  return texts.flatMap(({ unreadBelow }): readonly FileProblem[] => {
+    if (unreadBelow === undefined) return [];
+    const { folder, count } = unreadBelow;
+    const message = WORDS.foldersUnread({
+      count,
+      ...(count === 1 ? { ending: "", were: "was" } : { ending: "s", were: "were" }),
+    });
+    const place = { file: folder, line: 0, column: 0, path: "" };
+    return [{ code: "input-folders-unread", ...place, message, advice: WORDS.adviceFoldersUnread }];
+  });
+}
+
 /** Where the answer takes it that a program listens. */
 function portsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
   const message = describeUndeclaredPorts(undeclaredPorts(objects));
@@ -349,7 +363,8 @@ export function readInput(
   const { objects } = loaded;
   const cluster = withPolicyEngine(found.cluster, loaded, clusterFiles.length === 0);
   const problems = [...others, ...loaded.problems];
-  const notes = [...found.notes, ...loaded.notes];
+  const unread = clusterFiles.length === 0 ? foldersUnread(texts) : [];
+  const notes = [...unread, ...found.notes, ...loaded.notes];
   const limits = [
     ...found.rest.limits,
     ...furtherPolicyLimits(loaded.policies),

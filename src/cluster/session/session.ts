@@ -32,10 +32,20 @@ export const REPAIR_COUNT = {
 } as const;
 export type RepairCount = ValueOf<typeof REPAIR_COUNT>;
 
+/** Manifests in folders below one that was named, which were not read. */
+const UNREAD_BELOW = {
+  text: "What lies in folders below the one that the text is from, and was not read.",
+  fields: { folder: "text", count: "integer" },
+} as const;
+
 /** A text of the input: a cluster file or manifests. */
 export const INPUT_TEXT = {
   text: "A text: manifests in YAML or JSON, several documents, lists.",
-  fields: { name: { is: "text", text: "Used in messages only." }, text: "text" },
+  fields: {
+    name: { is: "text", text: "Used in messages only." },
+    text: "text",
+  },
+  optional: { unreadBelow: (): typeof UNREAD_BELOW => UNREAD_BELOW },
 } as const;
 export type InputText = ValueOf<typeof INPUT_TEXT>;
 

@@ -480,3 +480,21 @@ status: {podIP: 10.0.0.1, phase: Running}
     });
   });
 });
+
+it("reads what kubectl cluster-info dump prints to its end, and at its lines", () => {
+  const named = "container c of pod shop/web";
+  const text = [
+    '{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}',
+    `==== START logs for ${named} ====`,
+    "key: value: {not yaml",
+    `==== END logs for ${named} ====`,
+    '{"kind": "PodList", "apiVersion": "v1", "items": [',
+    '  {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}]}',
+  ].join("\n");
+  const { objects, problems } = loadManifests([{ name: "dump.txt", text }]);
+  expect(problems).toEqual([]);
+  expect(objects.map(({ object, origin }) => [object.kind, object.metadata.name, origin?.line])).toEqual([
+    ["Node", "n", 1],
+    ["Pod", "web", 6],
+  ]);
+});

@@ -29,6 +29,7 @@ import { normalize } from "./checked-object.ts";
 import { NAMED_ONLY, missingReferences } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
+import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
 import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/kubernetes/text/yaml-value.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
@@ -147,7 +148,7 @@ class Loader {
       );
       return;
     }
-    const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
+    const content = withoutContainerLogs(text.startsWith("\uFEFF") ? text.slice(1) : text);
     const zero = content.indexOf("\u0000");
     if (zero >= 0) {
       const piece: Piece = { format: "yaml", text: content, line: 1, column: 0 };

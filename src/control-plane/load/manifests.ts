@@ -9,6 +9,14 @@ export interface ManifestFile {
   /** As the user gave it; only used in messages. */
   readonly name: string;
   readonly text: string;
+  /** Of the first file of a folder. */
+  readonly unreadBelow?: UnreadBelow;
+}
+
+/** Manifests in folders below one that was named, which were not read. */
+export interface UnreadBelow {
+  readonly folder: string;
+  readonly count: number;
 }
 
 /** A file that is too long to be one text. */

@@ -375,6 +375,7 @@ export const KNOWLEDGE_CODES = [
   "slice-target-unknown",
   // Command lines.
   "bad-usage",
+  "input-folders-unread",
   "input-without-documents",
   "log-unreadable",
   "machines-of-class-differ",

@@ -62,6 +62,14 @@ export class MemoryTerminal implements Terminal {
     const shown = files.filter((file) => isRecursive || !file.slice(begin.length).includes("/"));
     return Promise.resolve(shown.toSorted());
   }
+  async foldersIn(path: string): Promise<readonly string[]> {
+    const begin = path.endsWith("/") ? path : `${path}/`;
+    const below = [...this.files.keys()]
+      .filter((file) => file.startsWith(begin))
+      .map((file) => file.slice(begin.length));
+    const names = below.flatMap((file) => (file.includes("/") ? [file.slice(0, file.indexOf("/"))] : []));
+    return Promise.resolve([...new Set(names)].map((name) => begin + name).toSorted());
+  }
   async writeFile(path: string, bytes: Uint8Array | string): Promise<void> {
     this.files.set(path, bytes);
     return Promise.resolve();

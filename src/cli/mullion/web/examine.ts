@@ -76,6 +76,7 @@ function keepingTerminal(terminal: Terminal, texts: ReadonlyMap<string, string> 
     readBytes: async (path) => Promise.resolve(new TextEncoder().encode(read(path))),
     readChunks: async () => Promise.resolve(undefined),
     listFolder: async () => Promise.resolve(undefined),
+    foldersIn: async () => Promise.resolve([]),
   };
   // Derived, not spread: a terminal may be of a class.
   const own = Object.assign(Object.create(terminal) as Terminal, screen, texts === undefined ? {} : files);

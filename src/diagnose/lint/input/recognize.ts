@@ -4,6 +4,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { findTemplate, isOfHelm } from "#control-plane/load/helm.ts";
+import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
@@ -434,7 +435,7 @@ const BEGINS_WITH_EXPRESSION = /^\s*[[{]\s*\{\{/;
 
 /** Reads one file. Never throws. */
 export function recognize(given: SourceText): Recognition {
-  const shown = withoutPrompts(given.text);
+  const shown = withoutContainerLogs(withoutPrompts(given.text));
   const isTyped = shown !== given.text;
   const source = isTyped ? new SourceText(given.file, shown, given.encoding, given.hasByteOrderMark) : given;
   const reader = new FileReader(source);

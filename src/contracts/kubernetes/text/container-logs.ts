@@ -1,0 +1,37 @@
+/**
+ * The logs that `kubectl cluster-info dump` prints between the lists of objects when nothing says where to write them
+ * (kubectl, pkg/cmd/clusterinfo/clusterinfo_dump.go): each between two lines that name container and pod.
+ */
+const START = "==== START logs for container ";
+const END = "==== END logs for container ";
+const LINE_END = " ====";
+
+function isAtLineBegin(text: string, at: number): boolean {
+  return at === 0 || text[at - 1] === "\n";
+}
+
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.length : end;
+}
+
+/** Where the log ends whose first line is at `start`: behind the line that names the same container, else with the text. */
+function endOfLog(text: string, start: number): number {
+  const named = text.slice(start + START.length, lineEnd(text, start)).trimEnd();
+  const end = named.endsWith(LINE_END) ? text.indexOf(END + named, start) : -1;
+  return end < 0 ? text.length : lineEnd(text, end);
+}
+
+/** The text with an empty line in place of each line of a log, so that what is left stands where it stood. */
+export function withoutContainerLogs(text: string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (let at = text.indexOf(START); at >= 0; at = text.indexOf(START, Math.max(at + 1, done))) {
+    if (!isAtLineBegin(text, at)) continue;
+    const end = endOfLog(text, at);
+    const lines = text.slice(at, end).split("\n").length - 1;
+    parts.push(text.slice(done, at), "\n".repeat(lines));
+    done = end;
+  }
+  return done === 0 ? text : parts.join("") + text.slice(done);
+}
