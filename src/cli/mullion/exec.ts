@@ -14,8 +14,8 @@ async function listCommands(): Promise<string> {
   // All that simulates: what asks a running cluster starts without it.
   const { COMMANDS, STAGE_USAGES } = await import("#cluster/exec/exec.ts");
   const named = (["windows", "linux"] as const).flatMap((os) => {
-    const commands = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
-    const usages = commands.length === 0 ? [] : [...commands, ...STAGE_USAGES[os]];
+    const listed = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
+    const usages = listed.length === 0 ? [] : [...listed, ...STAGE_USAGES[os]];
     return usages.length === 0
       ? []
       : [`On ${os === "windows" ? "Windows" : "Linux"}:`, ...usages.map((usage) => `  ${usage}`)];

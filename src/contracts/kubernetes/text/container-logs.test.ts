@@ -7,7 +7,11 @@ const NAMED = "container web of pod shop/web-0 ====";
 describe("a text without the logs of containers", () => {
   it.each([
     ["no log", "a\nb", "a\nb"],
-    ["a log between two objects", `a\n==== START logs for ${NAMED}\nx: y\n==== END logs for ${NAMED}\nb`, "a\n\n\n\nb"],
+    [
+      "a log between two objects",
+      `a\n==== START logs for ${NAMED}\nx: y\n==== END logs for ${NAMED}\nb`,
+      "a\n\n\n\nb",
+    ],
     ["one at the beginning", `==== START logs for ${NAMED}\n==== END logs for ${NAMED}\nb`, "\n\nb"],
     [
       "one with the words of another in it",
