@@ -66,7 +66,12 @@ function run(plan, socket) {
   socket.on("close", () => console.log(JSON.stringify(seen)));
   const all = Buffer.from(Array.from({ length: plan.bytes }, (_, index) => byte(plan.id, index)));
   if (plan.finishesLast) socket.write(all); else socket.end(all);
-  if (plan.resetsAfterMs !== undefined) setTimeout(() => socket.resetAndDestroy(), plan.resetsAfterMs);
+  // While Node shuts a socket down, it cannot reset it (EINVAL), and then leaves it open for ever.
+  const reset = () => {
+    if (socket.writableEnded && !socket.writableFinished) socket.once("finish", reset);
+    else socket.resetAndDestroy();
+  };
+  if (plan.resetsAfterMs !== undefined) setTimeout(reset, plan.resetsAfterMs);
 }
 const early = new Map();
 const server = net.createServer({ allowHalfOpen: true }, (socket) => {
