@@ -32,9 +32,8 @@ export const REPAIR_COUNT = {
 } as const;
 export type RepairCount = ValueOf<typeof REPAIR_COUNT>;
 
-/** Manifests in folders below one that was named, which were not read. */
 const UNREAD_BELOW = {
-  text: "What lies in folders below the one that the text is from, and was not read.",
+  text: "Manifests in folders below, which were not read.",
   fields: { folder: "text", count: "integer" },
 } as const;
 
