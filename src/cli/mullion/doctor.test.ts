@@ -98,6 +98,30 @@ it("a pod that is translated towards pods, too: proved by whom the receiver sees
   );
 });
 
+describe("names in a pod, asked on the twin", () => {
+  const SERVERS = /(DNSServerList[" ]*: *"?)10\.96\.0\.10/gu;
+  const SUFFIX = /(DNSSuffix[" ]*: *"?)default\.svc\.cluster\.local,/gu;
+
+  it.each([
+    ["another server", SERVERS, "$110.96.0.11"],
+    ["no suffix of the namespace", SUFFIX, "$1"],
+  ])("%s: proved by a name that does not resolve", async (_, text, other) => {
+    const sound = await collectedFiles(await soundWorld(""), NODE, { dialect: "v1" });
+    const files = Object.fromEntries(
+      Object.entries(sound).map(([name, each]) => [
+        name,
+        typeof each === "string" ? each.replace(text, other) : each,
+      ]),
+    );
+    expect(files).not.toEqual(sound);
+    const { findings } = await reportOf(files);
+    expect(findings.map(({ code, proof }) => [code, proof.isProved])).toEqual([
+      ["endpoint-dns-differs", true],
+    ]);
+    expect(findings[0]?.proof.says).toMatch(/→ name\/\S+ .*does not resolve/u);
+  });
+});
+
 it.each<readonly [CollectedDialect, string]>([
   ["v1", ""],
   ["v1", OVERLAY],

@@ -103,6 +103,13 @@ export type TwinChange =
       readonly peer: Ip;
       readonly exceptions: readonly string[];
     }
+  /** The pod of this address asks these servers, or completes names with these suffixes; what is absent stays. */
+  | {
+      readonly change: "other-names";
+      readonly address: Ip;
+      readonly servers?: readonly Ip[];
+      readonly search?: readonly string[];
+    }
   /** A remote endpoint has the address of a pod of the node. */
   | { readonly change: "remote-endpoint"; readonly address: Ip };
 

@@ -3,6 +3,7 @@
  * copy of it, and a packet says what that breaks: it arrives without the fault, and does not with it.
  */
 import { type Ip, familyOf, formatIp, formatPrefix } from "#core/net/ip.ts";
+import { configureNames } from "#cluster/exec/windows/change-names.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { type Cluster, type ClusterNode, forkCluster } from "#cluster/cluster.ts";
 import { hcnClientOf } from "#cluster/machines/windows-node.ts";
@@ -15,6 +16,7 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
 import {
   createEndpointOnly,
   createLoadBalancer,
@@ -30,6 +32,7 @@ import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Proof, TwinChange, TwinFrontEnd } from "./check.ts";
+import { isDnsService } from "./checks/front-ends.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -112,6 +115,16 @@ async function endpointAt(
   return found;
 }
 
+/** The interface of the pod that has an address. */
+function interfaceWith(node: ClusterNode, address: Ip): Interface {
+  const found = node.host
+    .listCompartments()
+    .flatMap((compartment) => compartment.listInterfaces())
+    .find(({ addresses }) => addresses.some(({ ip }) => ip === address));
+  if (found === undefined) throw new NotDone(`no pod of the twin has ${formatIp(address)}`);
+  return found;
+}
+
 /** Takes the route to a range of pods away, or puts one with other settings in its place. */
 async function changeRoute(client: HcnClient, range: string, settings?: JsonObject): Promise<void> {
   const network = await podNetwork(client);
@@ -149,6 +162,12 @@ async function applyChange(node: ClusterNode, other: string, change: TwinChange)
       return;
     case "remove-endpoint":
       return deleteEndpoint(client, (await endpointAt(client, change.address)).ID);
+    case "other-names": {
+      const { servers, search } = change;
+      const changes = { ...(servers !== undefined && { servers }), ...(search !== undefined && { search }) };
+      configureNames(interfaceWith(node, change.address), changes);
+      return;
+    }
     case "remove-outbound-nat": {
       const { ID, Policies = [] } = await endpointAt(client, change.address);
       const gone = Policies.filter(({ Type }) => Type === "OutBoundNAT");
@@ -190,9 +209,10 @@ function concerned(
   );
   return objects.filter(({ object }) => {
     const { metadata } = object;
-    if (object.kind === "Service") return kept.has(nameOf(metadata));
+    if (object.kind === "Service") return kept.has(nameOf(metadata)) || isDnsService(metadata);
     if (object.kind !== "EndpointSlice") return true;
-    return kept.has(nameOf({ ...metadata, name: metadata.labels?.[SERVICE_NAME_LABEL] ?? "" }));
+    const service = { ...metadata, name: metadata.labels?.[SERVICE_NAME_LABEL] ?? "" };
+    return kept.has(nameOf(service)) || isDnsService(service);
   });
 }
 
@@ -248,6 +268,15 @@ export class Twin {
     return { from: reference(other), to: reference(target), ...askable(target) };
   }
 
+  /** A pod looks for a Service by the name that its suffixes complete, where its namespace has one. */
+  private lookupBy(address: Ip): TraceRequest {
+    const pod = this.podAt(address);
+    const { Service: services } = this.cluster.objects;
+    const beside = services.find(({ metadata: { namespace } }) => namespace === pod.metadata.namespace);
+    const name = beside?.metadata.name ?? `kubernetes.default.svc.${this.cluster.file.dns.domain}`;
+    return { from: reference(pod), to: `name/${name}`, protocol: "dns", port: undefined };
+  }
+
   /** The packet that a change should break: from a pod of the node, where there is one. */
   private question(name: string, change: TwinChange): TraceRequest {
     const pods = this.cluster.objects.Pod;
@@ -264,6 +293,7 @@ export class Twin {
         port: undefined,
       };
     }
+    if (change.change === "other-names") return this.lookupBy(change.address);
     if (change.change === "wrong-exceptions") {
       const target = this.podAt(change.peer);
       return { from: reference(this.podAt(change.address)), to: reference(target), ...askable(target) };

@@ -4,6 +4,7 @@ import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import { type KubeRecord, type NodeEvidence, addressesOfNode, networksOfType } from "../evidence.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
+import { isDnsService } from "./front-ends.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -339,10 +340,7 @@ const DNS_PODS: NodeCheck = {
   needs: ["services", "endpoint slices"],
   wholly: ["endpoint slices"],
   find(_, { services, slices }) {
-    const dns = services.find(
-      ({ object: { metadata } }) =>
-        metadata.namespace === "kube-system" && ["kube-dns", "coredns"].includes(metadata.name),
-    );
+    const dns = services.find(({ object: { metadata } }) => isDnsService(metadata));
     const own = slices.filter(
       ({ object: { metadata } }) =>
         metadata.namespace === "kube-system" &&

@@ -8,6 +8,18 @@ import type { Place } from "../place.ts";
 
 export const PROTOCOLS: Readonly<Record<string, number>> = { TCP: 6, UDP: 17 };
 export const DNS_PORT = 53;
+
+/** The Service that pods ask for names, as installers call it. */
+export function isDnsService({
+  namespace,
+  name,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+}): boolean {
+  return namespace === "kube-system" && (name === "kube-dns" || name === "coredns");
+}
+
 /** Services with these labels are another proxy's, or nobody's. */
 const NOT_OURS = ["service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"];
 

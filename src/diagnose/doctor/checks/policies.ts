@@ -1,7 +1,7 @@
 /** What endpoints are told: exceptions, DNS, compartments, and which objects they name. */
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains, familyOf } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type Found, type NodeCheck, type TwinChange, shows, together } from "../check.ts";
 import {
   type EndpointRecord,
   type HnsRecord,
@@ -104,6 +104,13 @@ function askingPods(node: NodeEvidence, cluster: Parameters<NodeCheck["find"]>[1
   });
 }
 
+function namesInTwin(
+  { addresses: [address] }: EndpointRecord,
+  names: Pick<Extract<TwinChange, { change: "other-names" }>, "servers" | "search">,
+): Pick<CheckFinding, "twin"> {
+  return address === undefined ? {} : { twin: { change: "other-names", address, ...names } };
+}
+
 const DNS_SERVERS: NodeCheck = {
   id: "endpoints-ask-the-clusters-dns",
   code: "endpoint-dns-differs",
@@ -132,6 +139,7 @@ const DNS_SERVERS: NodeCheck = {
                 shows(dns.place, `Service ${dns.object.metadata.name} has ${own.join(", ")}`),
               ],
               breaks: `names of Services in pod ${nameOfPod(pod)}`,
+              ...namesInTwin(endpoint, { servers }),
             },
           },
         ];
@@ -162,6 +170,7 @@ const DNS_SUFFIX: NodeCheck = {
                 shows(pod.place, `pod ${nameOfPod(pod)} wants ${wanted}…`),
               ],
               breaks: `short names of Services in pod ${nameOfPod(pod)}`,
+              ...namesInTwin(endpoint, { search: search.split(",").filter((each) => each !== "") }),
             },
           },
         ];
