@@ -85,6 +85,10 @@ export class RemoteSouthbound {
       const tables = Object.keys(OVN_SOUTHBOUND.tables);
       const replica = await Replica.follow(client, OVN_SOUTHBOUND, tables, () => southbound.followSoon());
       await held.inTurn(() => ovn.joinSouthbound(new RemoteDatabase(client, replica)));
+      if (socket.lacking.length > 0)
+        held.log.write("warn", "the southbound database has another schema", {
+          lacks: socket.lacking.join(", "),
+        });
       const [refused] = ovn.refused;
       if (refused !== undefined) throw refusal(refused.reason);
     } catch (error) {

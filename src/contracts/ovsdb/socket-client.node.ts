@@ -84,6 +84,15 @@ function knownIn(shapes: SchemaShapes, tables: Tables): Tables {
   );
 }
 
+/** `Chassis.flux`, `Wormhole`: what of these a schema has not. */
+function lackingIn(shapes: SchemaShapes, tables: Tables): readonly string[] {
+  return Object.entries(tables).flatMap(([table, columns]) => {
+    const has = shapes.get(table);
+    if (has === undefined) return [table];
+    return columns.filter((column) => !has.has(column)).map((column) => `${table}.${column}`);
+  });
+}
+
 /** The database of a server that says what it is of each of its databases. */
 const SERVER_DATABASE = "_Server";
 const SERVER_MONITOR = "server";
@@ -106,6 +115,7 @@ export class OvsdbSocketClient implements OvsdbClient {
   private socket: Socket | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private readonly followed = new Map<string, Followed>();
+  private readonly missed = new Set<string>();
   private nextId = 1;
   private isClosed = false;
   private isSearching = false;
@@ -206,12 +216,18 @@ export class OvsdbSocketClient implements OvsdbClient {
     return this.request<readonly (OvsdbResult | null)[]>("transact", [this.database, ...operations]);
   }
 
-  /** Tables and columns that the server's schema has not, which is older or newer than ours, are left out. */
+  /** Tables (`Wormhole`) and columns (`Chassis.flux`) that were asked for and the server's schema has not. */
+  get lacking(): readonly string[] {
+    return [...this.missed];
+  }
+
+  /** Tables and columns that the server's schema has not, which is older or newer than ours, are left out: `lacking` names them. */
   async monitor(tables: Tables, listener: (updates: OvsdbUpdates) => void): Promise<OvsdbMonitor> {
     this.checkReady();
     const id = `m${this.nextId}`;
     const shapes = shapesOf(await this.request("get_schema", [this.database]));
     const known = knownIn(shapes, tables);
+    for (const name of lackingIn(shapes, tables)) this.missed.add(name);
     const differences = new RowDifferences(shapes, known);
     const rows: KnownRows = new Map();
     const followed = { tables: known, listener, rows, differences, lastTransaction: NO_TRANSACTION };

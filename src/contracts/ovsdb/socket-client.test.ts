@@ -353,6 +353,7 @@ describe("a monitor", () => {
     await client.monitor(tables, (updates) => heard.push(updates));
     const [, , wanted] = asked.findLast(({ method }) => method === "monitor_cond_since")?.params ?? [];
     expect(wanted).toEqual({ Chassis: [{ columns: ["name"] }] });
+    expect(client.lacking).toEqual(["Chassis.flux", "Wormhole"]);
     expect(heard).toMatchObject([{ Chassis: { u1: { new: { name: "win1" } } } }]);
     client.close();
   });
