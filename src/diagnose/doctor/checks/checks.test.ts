@@ -443,3 +443,42 @@ it("the page lists the checks whose case packets prove", () => {
   const [, list = ""] = /Packets prove: ([a-z0-9,\s-]+)\./u.exec(readFileSync(PAGE, "utf8")) ?? [];
   expect(list.split(/,\s+/u).toSorted()).toEqual([...proved].toSorted());
 });
+
+describe("the page's tables of what Microsoft's scripts check", () => {
+  const page = readFileSync(PAGE, "utf8");
+  const rowsBelow = (title: string): readonly (readonly string[])[] => {
+    const lines = page.slice(page.indexOf(`| ${title}`)).split("\n");
+    const end = lines.findIndex((line) => !line.startsWith("|"));
+    return lines.slice(2, end).map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  };
+  // https://github.com/microsoft/wcnscripts, networkhealth.ps1: the classes of its checks.
+  const NETWORK_HEALTH = [
+    ...["EndpointState", "EndpointVfpPortState", "PortExhaustion", "IncorrectManagementIp"],
+    ...["LoadBalancerPolicyState", "DSRLoadBalancerPolicyVfpRules", "StaleRemoteEndpoints", "HNSCrash"],
+    ...["LoadBalancerStaleRemoteEndpoints", "ValidDNSLoadbalancerPolicy", "ClusterIPServiceDSR"],
+    ...["HNSPotentialDeadlock", "BasicConnectivity", "HNSManagement"],
+  ];
+
+  it("have every check of networkhealth.ps1, and as many rows of wcnscripts as it has checks", () => {
+    expect(
+      rowsBelow("networkhealth.ps1")
+        .map(([name]) => name)
+        .toSorted(),
+    ).toEqual(NETWORK_HEALTH.toSorted());
+    expect(rowsBelow("wcnscripts").length).toBeGreaterThanOrEqual(19);
+  });
+
+  it("name checks that are there, or say why there is none", () => {
+    const ids = new Set(NODE_CHECKS.map(({ id }) => id));
+    for (const [name = "", ours = ""] of [...rowsBelow("networkhealth.ps1"), ...rowsBelow("wcnscripts")]) {
+      const named = ours.match(/\b[a-z]+(?:-[a-z0-9]+){2,}\b/gu) ?? [];
+      expect([name, named.filter((id) => !ids.has(id) && !/^logs-|^events-/u.test(id))]).toEqual([name, []]);
+      expect([name, named.length > 0 || ours.startsWith("none: ")]).toEqual([name, true]);
+    }
+  });
+});
