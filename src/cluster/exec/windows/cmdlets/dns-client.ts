@@ -2,6 +2,7 @@
  * `Get-DnsClientServerAddress` and `Get-DnsClientGlobalSetting`. Their forms are those of the outputs that Microsoft's reference
  * and the pages of many courses print: a title on two lines, lists in braces, four suffixes at most.
  */
+import { ADDRESS_FAMILIES } from "./address-family.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type Machine, namesOf } from "../../machine.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
@@ -32,8 +33,8 @@ const SERVER_ADDRESS: ObjectKind<ServerRow> = {
 /** What an interface that has no server asks over IPv6, as each new interface of Windows does. */
 const SITE_LOCAL = ["fec0:0:0:ffff::1", "fec0:0:0:ffff::2", "fec0:0:0:ffff::3"];
 const FAMILIES = [
-  { family: { text: "IPv4", number: 2 }, type: "number" },
-  { family: { text: "IPv6", number: 23 }, type: "bigint" },
+  { family: ADDRESS_FAMILIES[4], type: "number" },
+  { family: ADDRESS_FAMILIES[6], type: "bigint" },
 ] as const;
 
 /**

@@ -8,6 +8,7 @@
 import { type IpFamily, familyOf, formatIp } from "#core/net/ip.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { Machine } from "../../machine.ts";
+import { ADDRESS_FAMILIES } from "./address-family.ts";
 import { LOOPBACK_METRIC, LOOPBACK_MTU } from "../effective-routes.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
 import { type ObjectKind, type Value, makeObject } from "../powershell/objects.ts";
@@ -36,10 +37,6 @@ const LOOPBACK: Readonly<Record<IpFamily, { readonly address: string; readonly l
   6: { address: "::1", length: 128 },
 };
 const FOREVER = "Infinite ([TimeSpan]::MaxValue)";
-const FAMILY_VALUES: Readonly<Record<IpFamily, Value>> = {
-  4: { text: "IPv4", number: 2 },
-  6: { text: "IPv6", number: 23 },
-};
 const WELL_KNOWN: Value = { text: "WellKnown", number: 2 };
 const MANUAL: Value = { text: "Manual", number: 1 };
 const PREFIX_ORIGINS = { machine: WELL_KNOWN, link: WELL_KNOWN, hand: MANUAL } as const;
@@ -50,7 +47,7 @@ const NET_IP_ADDRESS: ObjectKind<Address> = {
     { name: "IPAddress", read: ({ address }) => address },
     { name: "InterfaceIndex", read: ({ index }) => index },
     { name: "InterfaceAlias", read: ({ alias }) => alias },
-    { name: "AddressFamily", read: ({ family }) => FAMILY_VALUES[family] },
+    { name: "AddressFamily", read: ({ family }) => ADDRESS_FAMILIES[family] },
     { name: "Type", read: () => ({ text: "Unicast", number: 1 }) },
     { name: "PrefixLength", read: ({ length }) => length },
     { name: "PrefixOrigin", read: ({ origin }) => PREFIX_ORIGINS[origin] },
@@ -78,7 +75,7 @@ const NET_IP_INTERFACE: ObjectKind<IpInterface> = {
     { name: "ifIndex", read: ({ index }) => index },
     { name: "InterfaceIndex", read: ({ index }) => index },
     { name: "InterfaceAlias", read: ({ alias }) => alias },
-    { name: "AddressFamily", read: ({ family }) => FAMILY_VALUES[family] },
+    { name: "AddressFamily", read: ({ family }) => ADDRESS_FAMILIES[family] },
     { name: "NlMtu(Bytes)", read: ({ mtuBytes }) => mtuBytes },
     { name: "NlMtu", read: ({ mtuBytes }) => mtuBytes },
     { name: "InterfaceMetric", read: ({ metric }) => metric },

@@ -8,6 +8,7 @@ import { type IpFamily, familyOf, formatIp, lastIp, prefixOf } from "#core/net/i
 import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
 import type { NeighborState } from "#dataplane/host/ip/neighbor-table.ts";
 import type { Adapter, Machine } from "../../machine.ts";
+import { ADDRESS_FAMILIES } from "./address-family.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
 import { type ObjectKind, type Value, makeObject } from "../powershell/objects.ts";
 
@@ -35,10 +36,7 @@ const NET_NEIGHBOR: ObjectKind<NeighborRow> = {
     { name: "ifIndex", read: ({ index }) => index },
     { name: "InterfaceIndex", read: ({ index }) => index },
     { name: "InterfaceAlias", read: ({ alias }) => alias },
-    {
-      name: "AddressFamily",
-      read: ({ family }) => (family === 4 ? { text: "IPv4", number: 2 } : { text: "IPv6", number: 23 }),
-    },
+    { name: "AddressFamily", read: ({ family }) => ADDRESS_FAMILIES[family] },
     { name: "IPAddress", read: ({ ip }) => ip },
     { name: "LinkLayerAddress", read: ({ mac }) => mac },
     { name: "State", read: ({ state }) => state },

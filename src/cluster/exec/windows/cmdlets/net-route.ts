@@ -6,6 +6,7 @@ import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Machine } from "../../machine.ts";
 import { type EffectiveRoute, effectiveRoutes } from "../effective-routes.ts";
 import { notBuilt } from "../../command.ts";
+import { ADDRESS_FAMILIES } from "./address-family.ts";
 import {
   type Cmdlet,
   type CmdletOutput,
@@ -31,10 +32,7 @@ const NET_ROUTE: ObjectKind<RouteRow> = {
     { name: "ifIndex", read: ({ route }) => route.index },
     { name: "InterfaceIndex", read: ({ route }) => route.index },
     { name: "InterfaceAlias", read: ({ alias }) => alias },
-    {
-      name: "AddressFamily",
-      read: ({ family }) => (family === 4 ? { text: "IPv4", number: 2 } : { text: "IPv6", number: 23 }),
-    },
+    { name: "AddressFamily", read: ({ family }) => ADDRESS_FAMILIES[family] },
     { name: "DestinationPrefix", read: ({ route }) => formatPrefix(route.prefix) },
     { name: "NextHop", read: nextHop },
     { name: "RouteMetric", read: ({ route }) => route.metric },
