@@ -2,10 +2,11 @@
  * `arp -a`. Its form is that of Windows' own help (yaox023/Blog#6): a block for each interface with its address and index,
  * and its neighbours below; groups and the broadcast address are static.
  */
-import { type Ipv4, formatIp, lastIp, parseIpv4, prefixOf } from "#core/net/ip.ts";
-import { BROADCAST_MAC, type Mac, formatMac } from "#core/net/mac.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import type { Adapter, Machine } from "../machine.ts";
+import { neighboursOf } from "./neighbours.ts";
 
 interface Entry {
   readonly ip: Ipv4;
@@ -13,17 +14,12 @@ interface Entry {
   readonly type: "dynamic" | "static";
 }
 
-/** Inferred: of what Windows knows for all of a subnet, its broadcast address alone; the groups hang on its services. */
 function entriesOf({ link }: Adapter): readonly Entry[] {
-  const known = link.neighbors.list().flatMap(({ ip, mac, state }): readonly Entry[] => {
+  const entries = neighboursOf(link).flatMap(({ ip, mac, state }): readonly Entry[] => {
     if (typeof ip !== "number" || mac === undefined) return [];
     return [{ ip, mac, type: state === "permanent" ? "static" : "dynamic" }];
   });
-  const everybody = link.addresses.flatMap(({ ip, length }): readonly Entry[] => {
-    if (typeof ip !== "number" || length >= 31) return [];
-    return [{ ip: lastIp(prefixOf(ip, length)) as Ipv4, mac: BROADCAST_MAC, type: "static" }];
-  });
-  return [...known, ...everybody].toSorted((a, b) => a.ip - b.ip);
+  return entries.toSorted((a, b) => a.ip - b.ip);
 }
 
 function show({ adapters }: Machine, only: Ipv4 | undefined): CommandOutput {

@@ -1,13 +1,12 @@
 /**
  * `Get-NetNeighbor`. Its form is that of outputs that people print in answers about virtual machines: the highest index first, IPv6 in
  * front of IPv4, a MAC of zeros where nobody answered.
- *
- * Inferred: the groups that Windows joins are left out, as in `arp -a`, the broadcast address of a subnet is not.
  */
-import { type IpFamily, familyOf, formatIp, lastIp, prefixOf } from "#core/net/ip.ts";
-import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
+import { type IpFamily, familyOf, formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import type { NeighborState } from "#dataplane/host/ip/neighbor-table.ts";
 import type { Adapter, Machine } from "../../machine.ts";
+import { neighboursOf } from "../neighbours.ts";
 import { ADDRESS_FAMILIES } from "./address-family.ts";
 import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
 import { type ObjectKind, type Value, makeObject } from "../powershell/objects.ts";
@@ -52,29 +51,16 @@ const NET_NEIGHBOR: ObjectKind<NeighborRow> = {
 };
 
 function rowsOf({ index, link }: Adapter, family: IpFamily): readonly NeighborRow[] {
-  const place = { index, alias: link.name, family };
-  const known = link.neighbors
-    .list()
+  return neighboursOf(link)
     .filter(({ ip }) => familyOf(ip) === family)
     .map(({ ip, mac, state }) => ({
-      ...place,
+      index,
+      alias: link.name,
+      family,
       ip: formatIp(ip),
       mac: mac === undefined ? NO_MAC : formatMac(mac),
       state: STATES[state],
     }));
-  const everybody = link.addresses.flatMap(({ ip, length }) =>
-    family === 4 && familyOf(ip) === 4 && length < 31
-      ? [
-          {
-            ...place,
-            ip: formatIp(lastIp(prefixOf(ip, length))),
-            mac: formatMac(BROADCAST_MAC),
-            state: STATES.permanent,
-          },
-        ]
-      : [],
-  );
-  return [...everybody, ...known];
 }
 
 const FILTERS: readonly Filter[] = [
