@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readInput } from "#cluster/input/read-input.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { readInputs } from "./read-inputs.ts";
 
@@ -164,7 +165,7 @@ describe("manifests in folders below", () => {
     files: Readonly<Record<string, string>>,
     isRecursive: boolean,
   ): Promise<readonly string[]> {
-    const texts = await readInputs(["dump"], isRecursive, new MemoryTerminal(files));
+    const texts = await readClusterInputs(["dump"], isRecursive, new MemoryTerminal(files));
     const result = readInput(texts);
     if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
     return result.input.notes
@@ -177,6 +178,8 @@ describe("manifests in folders below", () => {
     expect(await told({ ...DUMP, "dump/kube-system/pods.json": POD }, false)).toEqual([
       "dump: 2 files in folders below this one were not read",
     ]);
+    // Its first file is another program's, and passed by.
+    expect(await told({ ...DUMP, "dump/a.conf": "set x 1" }, false)).toHaveLength(1);
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
 import type { TextChunks } from "#contracts/kubernetes/text/plain-list.ts";
-import type { LongManifestFile, UnreadBelow } from "#control-plane/load/manifests.ts";
+import type { LongManifestFile } from "#control-plane/load/manifests.ts";
 import { decodeSource } from "#core/base/source-text.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { InputText } from "#cluster/session/session.ts";
@@ -66,6 +66,11 @@ function endsWith(file: string, endings: readonly string[]): boolean {
   return endings.includes(extname(file).toLowerCase());
 }
 
+/** True for what kubectl takes from a folder. */
+export function isManifestFile(file: string): boolean {
+  return endsWith(file, ENDINGS);
+}
+
 function emptyFolder(folder: string, endings: readonly string[], isRecursive: boolean): Failure {
   return new Failure(
     "input-without-documents",
@@ -74,23 +79,8 @@ function emptyFolder(folder: string, endings: readonly string[], isRecursive: bo
   );
 }
 
-/** Folders in a folder that are looked into for files which nobody reads. */
-const FOLDERS_MAX = 100;
-const HIDDEN_FOLDER = /(?:^|[\\/])(?:\.[^\\/]*|node_modules)$/;
-
-/** How many files that would be read lie in folders directly below. */
-async function countBelow(path: string, terminal: Terminal): Promise<number> {
-  const folders = (await terminal.foldersIn(path)).filter((folder) => !HIDDEN_FOLDER.test(folder));
-  const files = await Promise.all(
-    folders.slice(0, FOLDERS_MAX).map(async (folder) => (await terminal.listFolder(folder, false)) ?? []),
-  );
-  return files.flat().filter((file) => endsWith(file, ENDINGS)).length;
-}
-
 interface ListedFiles {
   readonly files: readonly string[];
-  /** By the first file of a folder: what lies below it and is not read. */
-  readonly unread: ReadonlyMap<string, UnreadBelow>;
   /** Those of folders that are taken only when they are what they are called. */
   readonly doubtful: ReadonlySet<string>;
 }
@@ -103,7 +93,6 @@ async function listFiles(
 ): Promise<ListedFiles> {
   const files: string[] = [];
   const doubtful = new Set<string>();
-  const unread = new Map<string, UnreadBelow>();
   for (const path of paths) {
     const inside = path === "-" ? undefined : await terminal.listFolder(path, isRecursive);
     const wanted = [...ENDINGS, ...endings];
@@ -111,13 +100,11 @@ async function listFiles(
     if (found.length === 0) throw emptyFolder(path, wanted, isRecursive);
     files.push(...found);
     if (inside === undefined) continue;
-    const count = isRecursive ? 0 : await countBelow(path, terminal);
-    if (count > 0) unread.set(found[0] ?? "", { folder: path, count });
     for (const file of found) if (!endsWith(file, ENDINGS)) doubtful.add(file);
   }
   for (const path of paths) doubtful.delete(path);
   const unique = [...new Set(files)];
-  if (unique.length <= LIMITS.inputFilesMax) return { files: unique, unread, doubtful };
+  if (unique.length <= LIMITS.inputFilesMax) return { files: unique, doubtful };
   throw new Failure(
     "cluster-file-too-large",
     `-f names ${unique.length} files, more than ${LIMITS.inputFilesMax}`,
@@ -149,7 +136,7 @@ export async function readInputs(
   checkPaths(paths);
   const inputs: InputText[] = [];
   let left: number = LIMITS.inputBytesMax;
-  const { files, unread, doubtful } = await listFiles(paths, isRecursive, terminal, further);
+  const { files, doubtful } = await listFiles(paths, isRecursive, terminal, further);
   for (const path of files) {
     const name = path === "-" ? STANDARD_INPUT : path;
     try {
@@ -160,8 +147,7 @@ export async function readInputs(
       }
       const text = await terminal.readFile(path, left);
       left -= Buffer.byteLength(text);
-      const below = unread.get(path);
-      const input = { name, text, ...(below === undefined ? {} : { unreadBelow: below }) };
+      const input = { name, text };
       if (!doubtful.has(path) || further.isOne(input)) inputs.push(input);
     } catch (error) {
       throw unreadable(path, error);

@@ -202,7 +202,7 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
   return messages.map((message) => noteOf({ message }, []));
 }
 
-/** What lies below a folder and nobody asked for. A cluster file names what belongs to it. */
+/** What lies below a folder and nobody asked for. */
 function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
   return texts.flatMap(({ unreadBelow }): readonly FileProblem[] => {
     if (unreadBelow === undefined) return [];
@@ -363,8 +363,7 @@ export function readInput(
   const { objects } = loaded;
   const cluster = withPolicyEngine(found.cluster, loaded, clusterFiles.length === 0);
   const problems = [...others, ...loaded.problems];
-  const unread = clusterFiles.length === 0 ? foldersUnread(texts) : [];
-  const notes = [...unread, ...found.notes, ...loaded.notes];
+  const notes = [...foldersUnread(texts), ...found.notes, ...loaded.notes];
   const limits = [
     ...found.rest.limits,
     ...furtherPolicyLimits(loaded.policies),
