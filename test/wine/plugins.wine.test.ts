@@ -44,7 +44,7 @@ it("all plugins answer VERSION", async () => {
   );
   for (const name of names) {
     const { code, stdout, stderr } = await plugins.run(name, { CNI_COMMAND: "VERSION" }, {});
-    expect([code, stderr]).toEqual([0, ""]);
+    expect([code, stderr], `${name} says ${stdout}`).toEqual([0, ""]);
     expect(JSON.parse(stdout)).toMatchObject({ cniVersion: "1.1.0" });
   }
 });
