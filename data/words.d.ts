@@ -847,6 +847,14 @@ export interface Doctor {
   readonly leadsToStale: Template<"at" | "address" | "service">;
   readonly refersToUnknown: Template<"id" | "endpoint">;
   readonly ruleWithoutLoadBalancer: Template<"at" | "rule">;
+  readonly aclNotProgrammed: Template<"address" | "acl">;
+  readonly aclRulesWithout: Template<"count">;
+  readonly aclRuleWider: Template<"acl" | "address">;
+  readonly aclRuleWithoutConditions: Template<"rule">;
+  readonly aclRuleStale: Template<"address" | "rule">;
+  readonly aclsWithout: Template<"count" | "side">;
+  readonly breaksAclBlock: Template<"address">;
+  readonly breaksAclAllow: Template<"address">;
   readonly rulesTwice: Template<"count" | "at">;
   readonly unnamedNode: string;
   readonly mixedNodes: Template<"names">;
@@ -859,6 +867,9 @@ export interface Doctor {
   readonly twinFailsAnyway: Template<"flow" | "summary">;
   readonly twinStillWorks: Template<"flow">;
   readonly twinSeenDifferently: Template<"flow" | "before" | "after">;
+  readonly twinAcls: Template<"flow" | "before" | "after">;
+  readonly twinAclsAlike: Template<"flow" | "before">;
+  readonly twinWithoutPeer: string;
   readonly twinProves: Template<"flow" | "summary">;
   readonly notBrought: string;
   readonly report: string;

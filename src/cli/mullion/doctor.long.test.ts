@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { collectedFiles } from "#test/support/doctor/collected-files.ts";
+import { CALICO, type Engine, NPM, policy } from "#test/support/policy/policy-cluster.ts";
 import { FAULTS, type Fault, NODE, clientOf, soundWorld } from "#test/support/doctor/broken-cluster.ts";
 import {
   type SessionWorld,
@@ -21,6 +22,7 @@ import {
   createEndpoint,
   listEndpoints,
   listLoadBalancers,
+  modifyEndpointPolicies,
   modifyLoadBalancer,
 } from "#contracts/hcn/operations.ts";
 import type { DoctorReport } from "#diagnose/doctor/doctor.ts";
@@ -65,6 +67,23 @@ const COURSES = {
       IpConfigurations: own?.IpConfigurations ?? [],
     });
   },
+  /** A pod is kept from another one. */
+  async "acl blocks"(world: SessionWorld) {
+    const client = clientOf(world);
+    const [own, peer] = [NODE, "linux-1"].map((node) =>
+      podsOf(world, "").find(({ spec }) => spec?.nodeName === node && spec.hostNetwork !== true),
+    );
+    const endpoint = (await listEndpoints(client)).find(
+      ({ IpConfigurations = [] }) => IpConfigurations[0]?.IpAddress === own?.status?.podIP,
+    );
+    const Settings = {
+      Action: "Block",
+      Direction: "Out",
+      Priority: 200,
+      RemoteAddresses: peer?.status?.podIP ?? "",
+    };
+    await modifyEndpointPolicies(client, endpoint?.ID ?? "", "Add", [{ Type: "ACL", Settings }]);
+  },
 } as const;
 
 /** Why the files of a node show nothing of a defect. */
@@ -85,6 +104,8 @@ type Seen = {
   readonly course: keyof typeof COURSES;
   readonly network?: string;
   readonly open?: () => Promise<SessionWorld>;
+  /** What is said of it, proved by packets, where other findings have the same code. */
+  readonly says?: RegExp;
 };
 
 /** The compiler wants a row for each defect that there is. */
@@ -140,9 +161,23 @@ const DEFECTS: Readonly<Record<QuirkName, Seen | Unseen>> = {
   "overlay-decap-lost-at-restart": "elsewhere",
   "network-space-removed-late": "over",
   "session-affinity-not-kept": "packets",
-  "acl-without-effect": "elsewhere",
-  "acl-blocks-all": "elsewhere",
-  "client-policies-not-applied": { code: "hns-rules-differ", course: "churn" },
+  "acl-without-effect": {
+    code: "hns-rules-differ",
+    course: "acl blocks",
+    open: () => soundWorld(DSR, "ws2025"),
+    says: /has the ACL Block Out 200 \(to \S+\), and its port no rule of it/u,
+  },
+  "acl-blocks-all": {
+    code: "hns-rules-differ",
+    course: "acl blocks",
+    open: () => soundWorld(DSR, "ws2025"),
+    says: /the ACL Block Out 200 \(to \S+\) of \S+ is a rule for all packets/u,
+  },
+  "client-policies-not-applied": {
+    code: "hns-rules-differ",
+    course: "acl blocks",
+    says: /has the ACL Block Out 200 \(to \S+\), and its port no rule of it/u,
+  },
   "proxy-policy-limit": "elsewhere",
   "ipv6-port-mapping-from-node": "packets",
   "overlay-nodeport-ws2022": "packets",
@@ -221,13 +256,17 @@ describe("a defect of Windows on one node", () => {
       code,
       network = DSR,
       open = () => soundWorld(network),
-    } = typeof row === "string" ? { course: "churn" as const, code: undefined } : row;
+      says,
+    } = typeof row === "string" ? { course: "churn" as const, code: undefined, says: undefined } : row;
     const world = await open();
     world.session.cluster.nodes.find(({ spec }) => spec.name === NODE)?.hns?.setQuirk(name, "on");
     await COURSES[course](world);
     await world.session.passTime(5_000);
     const { findings } = await reportOf(await collectedFiles(world, NODE));
     expect(findings[0]?.code).toBe(code);
+    if (says === undefined) return;
+    const own = findings.filter(({ message }) => says.test(message));
+    expect(own).toMatchObject([{ code, proof: { isProved: true } }]);
   });
 });
 
@@ -262,10 +301,27 @@ interface Sound {
   readonly open: () => Promise<SessionWorld>;
   /** Networks of programs come back after a reboot; those of Mullion itself are made once. */
   readonly reboots: boolean;
+  /** A policy engine has ACLs on the node's endpoints; it looks at objects from time to time. */
+  readonly hasAcls?: boolean;
 }
 
 function withFields(fields: string, reboots = false): Sound {
   return { what: fields === "" ? "win-bridge" : fields.trim(), open: () => soundWorld(fields), reboots };
+}
+
+/** NetworkPolicies that the engine makes ACLs of, sets of addresses among them. */
+function withPolicies({ name, network, fields }: Engine): Sound {
+  const rules = policy(
+    `{ podSelector: { matchLabels: { app: late } }, policyTypes: [Ingress, Egress],
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: web } } }], ports: [{ protocol: TCP, port: 8080 }] }],
+    egress: [{ to: [{ ipBlock: { cidr: 10.244.0.0/16 } }] }] }`,
+  );
+  const open = async (): Promise<SessionWorld> => {
+    const world = await soundWorld(`network: ${network}\n${fields}\n`);
+    await apply(world, rules);
+    return world;
+  };
+  return { what: `policies of ${name}`, open, reboots: false, hasAcls: true };
 }
 
 function ofExample(name: string, reboots: boolean): Sound {
@@ -280,13 +336,15 @@ const SOUND: readonly Sound[] = [
   withFields("network: { driver: Overlay }\n"),
   withFields(OVERLAY, true),
   withFields("network: { plugin: flannel, backend: host-gw }\n", true),
+  withPolicies(CALICO),
+  withPolicies(NPM),
   ofExample("azure-vnet", false),
   ofExample("azure-l2tunnel", false),
   ofExample("ovn-hybrid-overlay", true),
   ofExample("docker-nat", true),
 ];
 
-describe.each(SOUND)("a sound node, $what", ({ open, reboots }) => {
+describe.each(SOUND)("a sound node, $what", ({ open, reboots, hasAcls = false }) => {
   it("gives no finding after pods went and came, HNS restarted, and the machine, with a log that is cut", async () => {
     const world = await open();
     const node = world.session.cluster.nodes.find(({ spec }) => spec.os === "windows")?.spec.name ?? "";
@@ -300,7 +358,9 @@ describe.each(SOUND)("a sound node, $what", ({ open, reboots }) => {
     };
     for (const [name, step] of Object.entries(steps)) {
       await step();
+      if (hasAcls) await world.session.passTime(60_000);
       const files = await collectedFiles(world, node);
+      expect(files["collected/endpoint.txt"]?.includes('"ACL"')).toBe(hasAcls);
       const { findings, checksMade } = await reportOf({ ...files, "collected/kube-proxy.log": CUT_LOG });
       expect(findings, name).toEqual([]);
       expect(checksMade, name).toBeGreaterThan(50);

@@ -3,6 +3,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { ClusterEvidence, KindOfEvidence, NodeEvidence } from "./evidence.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
@@ -83,6 +84,18 @@ export interface TwinFrontEnd {
   readonly protocol: number;
 }
 
+/** Which packets an ACL is about. */
+export interface TwinAclAim {
+  readonly isInbound: boolean;
+  /** Addresses and ranges; empty: all. */
+  readonly peers: readonly string[];
+  /** The packet that tells is with none of these peers. */
+  readonly isOutside: boolean;
+  readonly port?: number;
+  /** 1 ICMP, 6 TCP, 17 UDP. */
+  readonly protocol?: number;
+}
+
 /** A fault, as something that can be done to a twin. */
 export type TwinChange =
   /** `from`: the address of the pod that lacks its rules; else any pod of the node asks. */
@@ -109,6 +122,14 @@ export type TwinChange =
       readonly address: Ip;
       readonly servers?: readonly Ip[];
       readonly search?: readonly string[];
+    }
+  /** The pod of this address has other ACLs on its port than its endpoint: policies of HNS. */
+  | {
+      readonly change: "other-acls";
+      readonly address: Ip;
+      readonly stated: readonly PolicyDocument[];
+      readonly programmed: readonly PolicyDocument[];
+      readonly aim: TwinAclAim;
     }
   /** A remote endpoint has the address of a pod of the node. */
   | { readonly change: "remote-endpoint"; readonly address: Ip };

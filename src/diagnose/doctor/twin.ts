@@ -33,6 +33,7 @@ import type { Pod } from "#contracts/kubernetes/objects.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Proof, TwinChange, TwinFrontEnd } from "./check.ts";
 import { isDnsService } from "./checks/front-ends.ts";
+import { type AclChange, askFor, findPeer, replaceAcls } from "./twin-acls.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -139,7 +140,11 @@ async function changeRoute(client: HcnClient, range: string, settings?: JsonObje
     ]);
 }
 
-async function applyChange(node: ClusterNode, other: string, change: TwinChange): Promise<void> {
+async function applyChange(
+  node: ClusterNode,
+  other: string,
+  change: Exclude<TwinChange, AclChange>,
+): Promise<void> {
   const client = hcnClientOf(node);
   switch (change.change) {
     case "remove-load-balancer":
@@ -221,6 +226,21 @@ function senderIn(answer: string): string {
   return answer.replace(/:\d{1,5}$/u, "");
 }
 
+function flowOf({ from, to, port }: TraceRequest): string {
+  return `${from} → ${to}${port === undefined ? "" : `:${port}`}`;
+}
+
+function nodeNamed({ nodes }: Cluster, name: string): ClusterNode {
+  const found = nodes.find(({ spec }) => spec.name === name);
+  if (found === undefined) throw new NotDone(`the twin has no node ${name}`);
+  return found;
+}
+
+/** True where the receiver's stack had the packet, whether something listens there or not. */
+function arrives({ verdict }: TraceReport): boolean {
+  return verdict === "answered" || verdict === "refused";
+}
+
 /** A packet that arrives in spite of a fault shows it where the receiver sees another sender. */
 function answeredBoth(flow: string, { answer: before }: TraceReport, { answer: after }: TraceReport): Proof {
   if (before === undefined || after === undefined || senderIn(before) === senderIn(after))
@@ -277,8 +297,47 @@ export class Twin {
     return { from: reference(pod), to: `name/${name}`, protocol: "dns", port: undefined };
   }
 
+  /** Between the pod of an endpoint and a peer of an ACL. */
+  private aclQuestion({ address, aim }: AclChange): TraceRequest {
+    const own = this.podAt(address);
+    const others = this.cluster.objects.Pod.filter((pod) => isUsable(pod, pod.spec?.nodeName) && pod !== own);
+    const peer = findPeer(others, aim);
+    if (peer === undefined) throw new NotDone(WORDS.twinWithoutPeer);
+    const [from, to] = aim.isInbound ? [peer, own] : [own, peer];
+    return { from: reference(from), to: reference(to), ...askFor(aim, to, askable(to)) };
+  }
+
+  /** What a packet meets with these ACLs at the endpoint. */
+  private async withAcls(
+    name: string,
+    { address }: AclChange,
+    acls: AclChange["stated"],
+  ): Promise<(question: TraceRequest) => TraceReport> {
+    const copy = forkCluster(this.cluster);
+    const client = hcnClientOf(nodeNamed(copy, name));
+    await replaceAcls(client, await endpointAt(client, address), acls);
+    return (question) => this.ask(copy, question);
+  }
+
+  /** Proved by a packet that fares one way by the ACLs of HNS and another by the rules of VFP. */
+  private async proveAcls(name: string, change: AclChange): Promise<Proof> {
+    const question = this.aclQuestion(change);
+    const flow = flowOf(question);
+    const stated = (await this.withAcls(name, change, change.stated))(question);
+    const programmed = (await this.withAcls(name, change, change.programmed))(question);
+    const before = arrives(stated) ? "arrives" : "does not arrive";
+    const after = arrives(programmed) ? "arrives" : "does not arrive";
+    if (before === after) return { isProved: false, says: WORDS.twinAclsAlike({ flow, before }) };
+    const { code } = arrives(stated) ? programmed : stated;
+    return {
+      isProved: true,
+      says: WORDS.twinAcls({ flow, before, after }),
+      ...(code === undefined ? {} : { observed: code }),
+    };
+  }
+
   /** The packet that a change should break: from a pod of the node, where there is one. */
-  private question(name: string, change: TwinChange): TraceRequest {
+  private question(name: string, change: Exclude<TwinChange, AclChange>): TraceRequest {
     const pods = this.cluster.objects.Pod;
     const here = pods.find((pod) => isUsable(pod, name));
     if (change.change === "remote-endpoint" || change.change === "remove-endpoint")
@@ -324,14 +383,14 @@ export class Twin {
   /** What packets on a copy say about a fault of a node. */
   async prove(name: string, change: TwinChange): Promise<Proof> {
     try {
+      if (change.change === "other-acls") return await this.proveAcls(name, change);
       const question = this.question(name, change);
-      const flow = `${question.from} → ${question.to}${question.port === undefined ? "" : `:${question.port}`}`;
+      const flow = flowOf(question);
       const sound = this.ask(this.cluster, question);
       if (sound.verdict !== "answered")
         return { isProved: false, says: WORDS.twinFailsAnyway({ flow, summary: sound.summary }) };
       const copy = forkCluster(this.cluster);
-      const node = copy.nodes.find(({ spec }) => spec.name === name);
-      if (node === undefined) throw new NotDone(`the twin has no node ${name}`);
+      const node = nodeNamed(copy, name);
       const other = copy.nodes.find((each) => each !== node);
       await applyChange(node, other === undefined ? "" : formatIp(other.spec.address), change);
       const broken = this.ask(copy, question);

@@ -189,6 +189,79 @@ function tunnelRule(first: string, last: string): string {
 /** The first and the last address of the other node's pods. */
 const TUNNELS = [["10.244.2.0", "10.244.2.255"]] as const;
 
+/** As `vfpctrl` prints the rule of an ACL (a public note on agents of RKE2, https://github.com/rancherlabs). */
+function aclRule(name: string, priority: number, type: string, condition: string): string {
+  return `    RULE : A2CFF68C-B5F4-4988-841F-0F6F77AF${priority}
+      Friendly name : ${name}
+      Priority : ${priority}
+      Flags : 8195 terminating stateful
+      Type : ${type}
+      Conditions:
+        ${condition}
+      Flow TTL: 240
+      FlagsEx : 0
+
+`;
+}
+
+export const BLOCK_RULE: string = aclRule(
+  "policy-kns.shop-0",
+  2000,
+  "block",
+  "Protocols : 6\n        Destination IP : 10.244.2.0-10.244.2.255",
+);
+
+function aclGroup(direction: "IN" | "OUT", rules: string): string {
+  return `  GROUP : ACL_ENDPOINT_GROUP_IPV4_${direction}
+    Friendly name : ACL_ENDPOINT_GROUP_IPV4_${direction}
+    Priority : 1
+    Direction : ${direction}
+    Type : IPv4
+    Conditions:
+      <none>
+    Match type : Priority-based match
+
+${rules}`;
+}
+
+/** Of the ACLs of the pod's endpoint, between two that HNS programs by itself. */
+const ACL_LAYER = `
+LAYER : ACL_ENDPOINT_LAYER
+  Friendly name : ACL_ENDPOINT_LAYER
+  Priority : 15
+
+${aclGroup("OUT", `${BLOCK_RULE}${aclRule("profile-kns.shop-0", 3000, "allow", "<none>")}`)}
+${aclGroup("IN", aclRule("allow-host-to-endpoint", 9000, "allow", "Source IP : 10.0.0.11"))}`;
+
+/** Policies of an endpoint as Calico gives them to HNS. */
+function acl(name: string, priority: number, fields: Json): Json {
+  return {
+    Type: "ACL",
+    Id: name,
+    Protocol: 256,
+    Priority: priority,
+    RuleType: "Switch",
+    InternalPort: 0,
+    LocalAddresses: "",
+    LocalPort: 0,
+    RemotePort: 0,
+    Scope: 0,
+    ServiceName: "",
+    ...fields,
+  };
+}
+
+const ACLS: readonly Json[] = [
+  acl("allow-host-to-endpoint", 9000, { Action: "Allow", Direction: "In", RemoteAddresses: "10.0.0.11/32" }),
+  acl("policy-kns.shop-0", 2000, {
+    Action: "Block",
+    Direction: "Out",
+    Protocol: 6,
+    RemoteAddresses: "10.244.2.0/24",
+  }),
+  acl("profile-kns.shop-0", 3000, { Action: "Allow", Direction: "Out", RemoteAddresses: "" }),
+];
+
 /** What `vfpctrl /list-rule` prints of the pod's port. */
 export function rulesText(
   rules: readonly string[],
@@ -229,7 +302,7 @@ LAYER : VNET_ENCAP_LAYER
     Match type : Longest prefix match on Destination IP
 
 ${tunnels.map(([first, last]) => tunnelRule(first, last)).join("\n")}
-`;
+${ACL_LAYER}`;
 }
 
 /** The table of `Get-Service`. */
@@ -454,7 +527,10 @@ export function healthyNode(): NodeDocuments {
       endpoint(POD, "10.244.1.7", {
         State: 3,
         Namespace: { ID: NAMESPACE },
-        Policies: [{ Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16", "10.96.0.0/12"] }],
+        Policies: [
+          { Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16", "10.96.0.0/12"] },
+          ...structuredClone(ACLS),
+        ],
         Resources: { Allocators: [{ CompartmendId: 3, EndpointPortGuid: PORT, Tag: "Endpoint Port" }] },
         DNSServerList: "10.96.0.10",
         DNSSuffix: "shop.svc.cluster.local,svc.cluster.local,cluster.local",

@@ -1,5 +1,6 @@
 /** All checks. */
 import type { NodeCheck } from "../check.ts";
+import { ACL_CHECKS } from "./acl-rules.ts";
 import { CLOCK_CHECKS } from "./clocks.ts";
 import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
@@ -27,6 +28,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   ...LEASE_CHECKS,
   ...WINDOWS_CHECKS,
   ...RULE_CHECKS,
+  ...ACL_CHECKS,
   ...NETWORK_CHECKS,
   ...TUNNEL_CHECKS,
   ...PROGRAM_CHECKS,

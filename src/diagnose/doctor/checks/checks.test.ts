@@ -12,6 +12,7 @@ import {
   rulesText,
   servicesText,
 } from "#test/support/doctor/healthy-node.ts";
+import { ACL_CASES } from "#test/support/doctor/acl-cases.ts";
 import { type Case, FURTHER_CASES } from "#test/support/doctor/further-cases.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { type DoctorReport, examineNodes } from "../doctor.ts";
@@ -50,6 +51,7 @@ const GONE_LB = "22222222-0000-4000-8000-000000000003";
 
 const CASES: readonly Case[] = [
   ...FURTHER_CASES,
+  ...ACL_CASES,
   {
     check: "services-have-load-balancers",
     code: "load-balancer-missing",
