@@ -495,6 +495,7 @@ export interface CommandLine {
   readonly upLiveBridge: string;
   readonly upLiveAs: string;
   readonly upLivePod: string;
+  readonly upLiveHns: string;
   readonly upOvnRemote: string;
   readonly adviceLiveBridgeOrNode: string;
   readonly applyDescription: string;

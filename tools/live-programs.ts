@@ -1,7 +1,8 @@
 /**
  * The programs of other people that `npm run test:live` and `npm run test:wine` run against: kube-apiserver, kubectl and
- * kube-proxy, built from the module k8s.io/kubernetes, flanneld, built from its own, and etcd from Debian. What is built is kept in
- * `~/.cache/mullion/live`, under the versions that it is built from. A folder named by KUBEBUILDER_ASSETS goes first.
+ * kube-proxy, built from the module k8s.io/kubernetes, flanneld and crictl, built from their own, and etcd from Debian. What
+ * is built is kept in `~/.cache/mullion/live`, under the versions that it is built from. A folder named by KUBEBUILDER_ASSETS
+ * goes first.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -19,6 +20,7 @@ export type BuiltProgram =
   | "kube-apiserver"
   | "kubectl"
   | "flanneld"
+  | "crictl"
   | "kube-proxy-1.37.exe"
   | "kube-proxy-1.30.exe"
   | "flanneld.exe";
@@ -53,6 +55,12 @@ const RECIPES: Readonly<Record<BuiltProgram, Recipe>> = {
     package: "github.com/flannel-io/flannel",
     of: "github.com/flannel-io/flannel",
     needsC: true,
+  },
+  crictl: {
+    module: "cri-tools",
+    package: "sigs.k8s.io/cri-tools/cmd/crictl",
+    of: "sigs.k8s.io/cri-tools",
+    needsC: false,
   },
   "kube-proxy-1.37.exe": {
     module: "kube-proxy-1.37",

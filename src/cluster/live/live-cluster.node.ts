@@ -1,4 +1,5 @@
 /** A running cluster whose segment is real: its time is that of this machine, and frames come and go. */
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Log } from "#core/base/log.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { formatIp } from "#core/net/ip.ts";
@@ -15,9 +16,11 @@ import type { HeldCluster } from "../api/held-cluster.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { LiveMachine, resolverText } from "./live-machine.node.ts";
 import type { LivePlace, LivePlaces, LiveView } from "./live-places.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 import { findLivePod, nameOfPod, openLivePod } from "./live-pod.node.ts";
 import { LiveBridgePort, openLiveHost } from "./live-segment.node.ts";
 import { RealTime } from "./real-time.node.ts";
+import { RuntimeNamespaces, type RuntimeTap, type TapReader } from "./runtime-namespaces.node.ts";
 import type { Workload } from "./workload.node.ts";
 import { type BuiltInServer, podsWithWorkloads, startWorkloads } from "./workloads.node.ts";
 import { clusterLife } from "#data/words.js";
@@ -56,6 +59,14 @@ export interface LiveOptions {
   readonly node: string | undefined;
   /** Pods that are to be namespaces of this machine. */
   readonly pods: readonly string[];
+  /** Windows nodes whose HNS serves container runtimes of this machine. */
+  readonly runtimes: readonly LiveRuntime[];
+}
+
+/** The HNS of a node, and the socket on which plugins of a container runtime find it. */
+export interface LiveRuntime {
+  readonly node: string;
+  readonly socket: string;
 }
 
 /** What the starter of a live cluster gives. */
@@ -106,30 +117,35 @@ function openParts(held: HeldCluster, calls: SystemCalls, { bridge, node, pods }
   }
 }
 
-export class LiveCluster implements LiveView {
+export class LiveCluster implements LiveView, TapReader {
   private readonly held: HeldCluster;
   private readonly opened: Opened;
   private readonly bridge: string | undefined;
   private readonly workloads: readonly Workload[];
-  private readonly taps: ReadonlyMap<number, TapDevice>;
+  private readonly calls: SystemCalls;
+  private readonly memory = new FrameMemory();
+  private readonly taps: Map<number, TapDevice>;
+  private readonly runtimes: RuntimeNamespaces[] = [];
   private readonly readiness: Readiness;
   private readonly time: RealTime;
   private readonly carrying: Promise<void>;
   private readonly failed: (error: unknown) => void;
+  /** Of TAPs that somebody took away. */
+  private readonly gone = new Set<number>();
   private isOver = false;
 
   private constructor(held: HeldCluster, calls: SystemCalls, options: LiveParts, log: Log) {
     this.held = held;
+    this.calls = calls;
     this.bridge = options.bridge;
     this.failed = (error) => log.write("error", "live", { error: messageOf(error) });
     this.opened = openParts(held, calls, options);
     this.taps = new Map(this.parts.map(({ tap }) => [tap.fd, tap]));
     this.readiness = new Readiness(calls);
     if (!this.readiness.isDirect) log.write("warn", "live", { text: WORDS.liveWaitsByThread });
-    const memory = new FrameMemory();
     for (const [fd, tap] of this.taps) {
       this.readiness.add(fd);
-      tap.memory = memory;
+      tap.memory = this.memory;
     }
     const { session } = held;
     session.followRealTime();
@@ -173,6 +189,35 @@ export class LiveCluster implements LiveView {
     };
   }
 
+  /**
+   * HNS of a Windows node for plugins: what they attach to a namespace of this machine is real.
+   * @throws ApiError for a node that has no HNS.
+   */
+  runtimeOf(name: string): HcnClient {
+    const { nodes } = this.held.session.cluster;
+    const node = nodes.find(({ spec }) => spec.name === name);
+    if (node?.hns === undefined) {
+      const windows = nodes.filter(({ hns }) => hns !== undefined).map(({ spec }) => spec.name);
+      const message = `${JSON.stringify(name)} is not a Windows node of the cluster`;
+      throw new ApiError(REFUSED, "bad-usage", message, `Windows nodes: ${windows.join(", ") || "none"}.`);
+    }
+    const { held, calls } = this;
+    const runtime = new RuntimeNamespaces({ held, calls, node, client: hcnClientOf(node), reader: this });
+    this.runtimes.push(runtime);
+    return runtime;
+  }
+
+  addTap({ tap }: RuntimeTap): void {
+    tap.memory = this.memory;
+    this.taps.set(tap.fd, tap);
+    this.readiness.add(tap.fd);
+  }
+
+  removeTap(tap: TapDevice): void {
+    // One that failed is not waited for any more.
+    if (this.taps.delete(tap.fd) && !this.gone.delete(tap.fd)) this.readiness.remove(tap.fd);
+  }
+
   logOf(pod: string): string | undefined {
     const logs = this.workloads.filter((workload) => workload.pod === pod).map(({ log }) => log);
     return logs.length === 0 ? undefined : logs.join("");
@@ -182,6 +227,7 @@ export class LiveCluster implements LiveView {
   async close(): Promise<void> {
     this.isOver = true;
     await Promise.all(this.workloads.map((workload) => workload.close()));
+    for (const runtime of this.runtimes) runtime.detachAll();
     this.held.live = undefined;
     this.held.afterTurn = undefined;
     this.time.stop();
@@ -228,6 +274,7 @@ export class LiveCluster implements LiveView {
       if (!(error instanceof SystemCallError)) throw error;
       // Somebody took the TAP away, or its namespace: nothing will come from it any more.
       this.readiness.remove(fd);
+      this.gone.add(fd);
       const pod = this.opened.pods.find(({ machine }) => machine.tap.fd === fd)?.pod;
       const name = pod === undefined ? this.opened.segment.tap.name : `pod ${nameOfPod(pod)}`;
       throw new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });

@@ -21,7 +21,7 @@ import { TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster } from "../cluster.ts";
-import { Outlet } from "./outlet.ts";
+import { NOWHERE, Outlet } from "./outlet.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -65,23 +65,34 @@ interface Behind {
   readonly lost?: () => void;
 }
 
-/** Joins the end of a cable and a TAP. Copies of the cluster have the `simulated` one behind the cable. */
-export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, behind: Behind = {}): void {
+/**
+ * Joins the end of a cable and a TAP. Copies of the cluster have the `simulated` one behind the cable.
+ * @returns a function that gives the simulated one its place back.
+ */
+export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, behind: Behind = {}): () => void {
   const { simulated, lost } = behind;
   const outside = new Relay(tap, lost);
   cluster.outlets.add(outside);
   device.attach(new Outlet(outside, simulated));
   tap.attach(new Relay(device));
+  return () => {
+    cluster.outlets.delete(outside);
+    device.attach(simulated ?? NOWHERE);
+  };
 }
 
-export interface LiveMachineOptions extends Behind {
-  /** Of its namespace. */
-  readonly name: string;
+/** What the interface of a machine has. */
+export interface LiveInterface {
   readonly address: InterfaceAddress & { readonly ip: Ipv4 };
   readonly mac: Mac;
   readonly mtuBytes: number;
   /** Absent: it knows its own network alone. */
   readonly gateway?: Ipv4 | undefined;
+}
+
+export interface LiveMachineOptions extends Behind, LiveInterface {
+  /** Of its namespace. */
+  readonly name: string;
   readonly dns?: DnsSettings;
   /** The end of its cable. */
   readonly device: Device;
@@ -102,20 +113,12 @@ export class LiveMachine {
 
   /** @throws ApiError `live-name-taken`; SystemCallError with what this machine does not allow. */
   static open(cluster: Cluster, calls: SystemCalls, options: LiveMachineOptions): LiveMachine {
-    const { name, address, device, mtuBytes } = options;
+    const { name, address, device } = options;
     if (!removeLeftMachine(calls, name)) {
       const message = WORDS.liveNameTaken({ name });
       throw new ApiError(REFUSED, "live-name-taken", message, WORDS.adviceLiveNameTaken);
     }
-    const { namespace, built: tap } = NetworkNamespace.make(calls, () => {
-      const made = TapDevice.open(calls, {
-        name: LIVE_INTERFACE,
-        mtuBytes,
-        hasOffloads: true,
-      });
-      configure(calls, options);
-      return made;
-    });
+    const { namespace, built: tap } = NetworkNamespace.make(calls, () => openInterface(calls, options));
     const machine = new LiveMachine(tap, address.ip, namespace);
     try {
       if (tryName(namespace, name) && options.dns !== undefined) {
@@ -148,7 +151,23 @@ export class LiveMachine {
   }
 }
 
-function configure(calls: SystemCalls, { address, mac, gateway }: LiveMachineOptions): void {
+/** A TAP in the namespace of this thread, with what a machine has. */
+export function openInterface(calls: SystemCalls, options: LiveInterface): TapDevice {
+  const tap = TapDevice.open(calls, {
+    name: LIVE_INTERFACE,
+    mtuBytes: options.mtuBytes,
+    hasOffloads: true,
+  });
+  try {
+    configure(calls, options);
+    return tap;
+  } catch (error) {
+    tap.close();
+    throw error;
+  }
+}
+
+function configure(calls: SystemCalls, { address, mac, gateway }: LiveInterface): void {
   const settings = new InterfaceSettings(calls);
   try {
     settings.setMac(LIVE_INTERFACE, mac);

@@ -63,12 +63,13 @@ function openLog(place: ClusterPlace, log: string): number {
 
 function liveWords(live: LiveOptions | undefined): readonly string[] {
   if (live === undefined) return [];
-  const { bridge, node, pods } = live;
+  const { bridge, node, pods, runtimes } = live;
   return [
     "--live",
     ...(bridge === undefined ? [] : ["--live-bridge", bridge]),
     ...(node === undefined ? [] : ["--live-as", node]),
     ...pods.flatMap((pod) => ["--live-pod", pod]),
+    ...runtimes.flatMap((each) => ["--live-hns", `${each.node}=${each.socket}`]),
   ];
 }
 

@@ -11,6 +11,7 @@ import type { InputRemarks, InputText } from "#cluster/session/session.ts";
 import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import type { LivePlaces } from "#cluster/live/live-places.ts";
 import type { BuiltInServer } from "#cluster/live/workloads.node.ts";
+import { LiveRuntimes } from "./live-runtimes.ts";
 import { RemoteSouthbound } from "#cluster/ovn/remote-southbound.node.ts";
 import { checkRoom } from "./memory-check.ts";
 import { type ClusterSize, type ReportProgress, openSession } from "./open-session.ts";
@@ -95,9 +96,11 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   const interrupted = untilInterrupted();
   const server = await listen(held, place);
   let live: LiveCluster | undefined;
+  let runtimes: LiveRuntimes | undefined;
   let southbound: RemoteSouthbound | undefined;
   try {
     live = await openLive(held, options);
+    if (live !== undefined) runtimes = await LiveRuntimes.open(live, options);
     const { ovnRemote } = options;
     if (ovnRemote !== undefined) southbound = await RemoteSouthbound.join(held, ovnRemote);
     const isWanted = await onReady({
@@ -110,6 +113,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
     if (isWanted) await Promise.race([ended.promise, interrupted]);
   } finally {
     await southbound?.close();
+    await runtimes?.close();
     await live?.close();
     held.end();
     await server.close(GRACE_MS);

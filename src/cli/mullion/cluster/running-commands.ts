@@ -1,7 +1,7 @@
 /** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
-import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
+import type { LiveOptions, LiveRuntime } from "#cluster/live/live-cluster.node.ts";
 import { parseSelections } from "../get/kinds.ts";
 import {
   EXAMPLE,
@@ -29,16 +29,30 @@ interface UpOptions extends TargetOptions {
   readonly liveBridge?: string;
   readonly liveAs?: string;
   readonly livePod?: readonly string[];
+  readonly liveHns?: readonly string[];
   readonly ovnRemote?: string;
 }
 
 /** What is asked of the segment between the nodes; undefined: nothing, it is simulated. */
 function liveOptions(options: UpOptions): LiveOptions | undefined {
   const { live = false, liveBridge: bridge, liveAs: node, livePod: pods = [] } = options;
+  const runtimes = (options.liveHns ?? []).map(parseRuntime);
   if (bridge !== undefined && node !== undefined)
     throw usage("--live-bridge and --live-as exclude each other", WORDS.adviceLiveBridgeOrNode);
-  const isLive = live || bridge !== undefined || node !== undefined || pods.length > 0;
-  return isLive ? { bridge, node, pods } : undefined;
+  const isLive = live || bridge !== undefined || node !== undefined || pods.length > 0 || runtimes.length > 0;
+  return isLive ? { bridge, node, pods, runtimes } : undefined;
+}
+
+/** `NODE=SOCKET`; the process that holds the cluster runs in another folder. */
+function parseRuntime(text: string): LiveRuntime {
+  const at = text.indexOf("=");
+  const [node, socket] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  if (node === "" || socket === "")
+    throw usage(
+      `--live-hns takes NODE=SOCKET, not ${JSON.stringify(text)}`,
+      "For example: --live-hns win-1=/tmp/win-1.sock",
+    );
+  return { node, socket: resolve(socket) };
 }
 
 /** The process that holds the cluster runs in another folder: paths of sockets are told from the root. */
@@ -61,6 +75,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .option("--live-bridge <name>", WORDS.upLiveBridge)
     .option("--live-as <node>", WORDS.upLiveAs)
     .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
+    .addOption(new Option("--live-hns <node=socket>", WORDS.upLiveHns).argParser(collect))
     .option("--ovn-remote <remote>", WORDS.upOvnRemote)
     .addOption(new Option("--held").hideHelp())
     .addHelpText(

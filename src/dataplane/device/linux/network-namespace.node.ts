@@ -134,24 +134,36 @@ export function removeLeftName(calls: SystemCalls, name: string, device: string)
   return true;
 }
 
-function isInUse(calls: SystemCalls, path: string, device: string): boolean {
+/**
+ * Calls `build` in the namespace that the file at `path` is; then this thread is back where it was.
+ * @throws SystemCallError EINVAL for a file that is no namespace.
+ */
+export function inNamespace<T>(calls: SystemCalls, path: string, build: () => T): T {
   const before = openSync(HERE, "r");
-  const left = openSync(path, "r");
+  const there = openSync(path, "r");
   try {
-    calls.call("setns", path, left, NEW_NETWORK);
-    const settings = new InterfaceSettings(calls);
-    try {
-      return settings.has(device);
-    } finally {
-      settings.close();
-    }
+    calls.call("setns", path, there, NEW_NETWORK);
+    return build();
+  } finally {
+    goBack(calls, before);
+    closeSync(there);
+    closeSync(before);
+  }
+}
+
+function isInUse(calls: SystemCalls, path: string, device: string): boolean {
+  try {
+    return inNamespace(calls, path, () => {
+      const settings = new InterfaceSettings(calls);
+      try {
+        return settings.has(device);
+      } finally {
+        settings.close();
+      }
+    });
   } catch (error) {
     // EINVAL: a file that is no namespace, left between its two steps.
     if (error instanceof SystemCallError && error.code === "EINVAL") return false;
     throw error;
-  } finally {
-    goBack(calls, before);
-    closeSync(left);
-    closeSync(before);
   }
 }
