@@ -1,33 +1,11 @@
 /** What a database sees to when a transaction is to be kept: references, rows that nothing needs, and what stands once. */
 import { type OvsdbRow, membersOf, referencesOf } from "./client.ts";
-import { type Draft, OperationError, normal, rowOf, rowsIn, setRow, tableOf } from "./draft.ts";
+import { type Draft, OperationError, normal, rowOf, setRow, tableOf } from "./draft.ts";
 import type { OvsdbColumn } from "./schema.ts";
+import { type Referrer, targetsOf, uniqueKeys } from "./stored-index.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();
-
-interface Reference {
-  readonly table: string;
-  readonly name: string;
-  readonly column: OvsdbColumn;
-}
-
-/** Columns of any table that refer to a table. */
-function referring(draft: Draft, to: string, isWeak: boolean): readonly Reference[] {
-  return Object.entries(draft.schema.tables).flatMap(([table, { columns }]) =>
-    Object.entries(columns).flatMap(([name, column]) =>
-      column.refersTo === to && column.isWeak === isWeak ? [{ table, name, column }] : [],
-    ),
-  );
-}
-
-/** UUIDs of a table's rows that something refers to strongly. */
-function keptIn(draft: Draft, to: string): ReadonlySet<string> {
-  const kept = new Set<string>();
-  for (const { table, name } of referring(draft, to, false))
-    for (const [, row] of rowsIn(draft, table)) for (const id of referencesOf(row[name])) kept.add(id);
-  return kept;
-}
 
 function changedRows({
   changed,
@@ -35,36 +13,51 @@ function changedRows({
   return [...changed].flatMap(([table, rows]) => [...rows].map(([id, row]) => [table, id, row] as const));
 }
 
-/** Tables of rows that go when nothing refers to them, of which a transaction may have let some go. */
-function tablesToSweep(draft: Draft): ReadonlySet<string> {
-  const tables = new Set<string>();
-  for (const [table] of draft.changed) {
-    if (!tableOf(draft, table).isRoot) tables.add(table);
-    for (const { refersTo, isWeak } of Object.values(tableOf(draft, table).columns))
-      if (refersTo !== undefined && isWeak !== true && !tableOf(draft, refersTo).isRoot) tables.add(refersTo);
+/** How many strong references lead to rows, as the transaction leaves them. */
+class StrongCounts {
+  private readonly draft: Draft;
+  private readonly differences = new Map<string, number>();
+  /** Rows that may have lost their last reference, or never had one. */
+  readonly doubtful: Referrer[] = [];
+
+  constructor(draft: Draft) {
+    this.draft = draft;
+    for (const [table, id, row] of changedRows(draft)) {
+      const before = draft.stored.get(table)?.get(id);
+      if (before !== undefined) this.count(table, before, -1);
+      if (row === undefined) continue;
+      this.count(table, row, 1);
+      this.doubtful.push({ table, id });
+    }
   }
-  return tables;
+
+  count(table: string, row: OvsdbRow, more: 1 | -1): void {
+    for (const to of targetsOf(tableOf(this.draft, table), row, false)) {
+      const key = `${to.table} ${to.id}`;
+      this.differences.set(key, (this.differences.get(key) ?? 0) + more);
+      if (more < 0) this.doubtful.push(to);
+    }
+  }
+
+  isKept(to: Referrer): boolean {
+    const difference = this.differences.get(`${to.table} ${to.id}`) ?? 0;
+    return this.draft.index.strongCount(to) + difference > 0;
+  }
 }
 
 /** Rows go that nothing refers to, and what they alone referred to. */
-function sweep(draft: Draft): void {
-  for (let isDone = false; !isDone; ) {
-    isDone = true;
-    for (const table of tablesToSweep(draft)) {
-      const kept = keptIn(draft, table);
-      for (const [id] of rowsIn(draft, table)) {
-        if (kept.has(id)) continue;
-        setRow(draft, table, id, undefined);
-        isDone = false;
-      }
-    }
+function sweep(draft: Draft, counts: StrongCounts): void {
+  for (let of = counts.doubtful.pop(); of !== undefined; of = counts.doubtful.pop()) {
+    const { table, id } = of;
+    const row = rowOf(draft, table, id);
+    if (row === undefined || tableOf(draft, table).isRoot || counts.isKept(of)) continue;
+    setRow(draft, table, id, undefined);
+    counts.count(table, row, -1);
   }
 }
 
-function checkStrong(draft: Draft): void {
-  const gone = new Set<string>();
-  for (const [table, id, row] of changedRows(draft)) {
-    if (row === undefined && draft.stored.get(table)?.has(id) === true) gone.add(table);
+function checkStrong(draft: Draft, counts: StrongCounts): void {
+  for (const [table, id, row] of changedRows(draft))
     for (const [name, { refersTo, isWeak }] of Object.entries(tableOf(draft, table).columns)) {
       if (row === undefined || refersTo === undefined || isWeak === true) continue;
       for (const to of referencesOf(row[name]))
@@ -74,43 +67,38 @@ function checkStrong(draft: Draft): void {
             WORDS.ovsdbRowNonexistent({ table, name, id, to, refersTo }),
           );
     }
-  }
-  for (const table of gone) {
-    const kept = keptIn(draft, table);
-    for (const [id, row] of draft.changed.get(table) ?? [])
-      if (row === undefined && kept.has(id))
-        throw new OperationError(
-          "referential integrity violation",
-          `cannot delete ${table} row ${id} because of remaining reference(s)`,
-        );
-  }
+  for (const [table, id, row] of changedRows(draft))
+    if (row === undefined && counts.isKept({ table, id }))
+      throw new OperationError(
+        "referential integrity violation",
+        `cannot delete ${table} row ${id} because of remaining reference(s)`,
+      );
 }
 
 /** Weak references to rows that are not there are taken out. */
 function clearWeak(draft: Draft): void {
-  const goneTables = new Set(
-    changedRows(draft).flatMap(([table, , row]) => (row === undefined ? [table] : [])),
-  );
-  const clear = ({ name, column, table }: Reference, id: string, row: OvsdbRow): void => {
-    const to = column.refersTo ?? "";
-    const left = membersOf(row[name]).filter(
-      (atom) => typeof atom === "object" && rowOf(draft, to, atom[1]) !== undefined,
-    );
-    if (left.length === membersOf(row[name]).length) return;
-    if (left.length < column.min)
-      throw new OperationError(
-        "constraint violation",
-        `column ${name} of ${table} needs ${column.min} value`,
-      );
-    setRow(draft, table, id, Object.freeze({ ...row, [name]: normal(["set", left], column) }));
-  };
-  for (const gone of goneTables)
-    for (const reference of referring(draft, gone, true))
-      for (const [id, row] of rowsIn(draft, reference.table)) clear(reference, id, row);
-  for (const [table, id, row] of changedRows(draft))
+  const referrers = new Map<string, Referrer>();
+  for (const [table, id, row] of changedRows(draft)) {
+    if (row !== undefined) referrers.set(`${table} ${id}`, { table, id });
+    else
+      for (const from of draft.index.weakReferrers({ table, id }))
+        referrers.set(`${from.table} ${from.id}`, from);
+  }
+  for (const { table, id } of referrers.values())
     for (const [name, column] of Object.entries(tableOf(draft, table).columns))
-      if (row !== undefined && column.isWeak === true)
-        clear({ table, name, column }, id, rowOf(draft, table, id) ?? row);
+      if (column.isWeak === true) clearColumn(draft, { table, id }, name, column);
+}
+
+function clearColumn(draft: Draft, { table, id }: Referrer, name: string, column: OvsdbColumn): void {
+  const row = rowOf(draft, table, id);
+  if (row === undefined) return;
+  const members = membersOf(row[name]);
+  const to = column.refersTo ?? "";
+  const left = members.filter((atom) => typeof atom === "object" && rowOf(draft, to, atom[1]) !== undefined);
+  if (left.length === members.length) return;
+  if (left.length < column.min)
+    throw new OperationError("constraint violation", `column ${name} of ${table} needs ${column.min} value`);
+  setRow(draft, table, id, Object.freeze({ ...row, [name]: normal(["set", left], column) }));
 }
 
 function checkNumbers(draft: Draft): void {
@@ -129,22 +117,23 @@ function checkNumbers(draft: Draft): void {
 
 function checkIndexes(draft: Draft): void {
   for (const [table, rows] of draft.changed) {
-    for (const columns of tableOf(draft, table).indexes) {
-      const keyOf = (row: OvsdbRow): string => JSON.stringify(columns.map((name) => row[name]));
-      const mine = new Set([...rows.values()].flatMap((row) => (row === undefined ? [] : [keyOf(row)])));
-      const seen = new Set<string>();
-      for (const [, row] of rowsIn(draft, table)) {
-        const key = keyOf(row);
-        if (mine.has(key) && seen.has(key))
+    const of = tableOf(draft, table);
+    const seen = new Set<string>();
+    for (const [id, row] of rows) {
+      if (row === undefined) continue;
+      for (const [index, values] of uniqueKeys(of, row).entries()) {
+        const holder = draft.index.holder(table, index, values);
+        const isHeld = holder !== undefined && holder !== id && !rows.has(holder);
+        if (isHeld || seen.has(`${index} ${values}`))
           throw new OperationError(
             "constraint violation",
             WORDS.ovsdbRowsIdentical({
               table,
-              values: key.slice(1, -1),
-              columns: columns.map((name) => `"${name}"`).join(", "),
+              values: values.slice(1, -1),
+              columns: (of.indexes[index] ?? []).map((name) => `"${name}"`).join(", "),
             }),
           );
-        seen.add(key);
+        seen.add(`${index} ${values}`);
       }
     }
   }
@@ -153,8 +142,9 @@ function checkIndexes(draft: Draft): void {
 /** Completes a draft, or refuses it. @throws OperationError */
 export function commit(draft: Draft): void {
   checkNumbers(draft);
-  sweep(draft);
-  checkStrong(draft);
+  const counts = new StrongCounts(draft);
+  sweep(draft, counts);
+  checkStrong(draft, counts);
   clearWeak(draft);
   checkIndexes(draft);
 }

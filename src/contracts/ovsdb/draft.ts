@@ -2,12 +2,14 @@
 import type { OvsdbAtom, OvsdbRow, OvsdbValue } from "./client.ts";
 import { membersOf } from "./client.ts";
 import type { OvsdbColumn, OvsdbSchema, OvsdbTable } from "./schema.ts";
+import type { StoredIndex } from "./stored-index.ts";
 
 type TableRows = ReadonlyMap<string, ReadonlyMap<string, OvsdbRow>>;
 
 export interface Draft {
   readonly schema: OvsdbSchema;
   readonly stored: TableRows;
+  readonly index: StoredIndex;
   /** Rows by table and UUID; undefined for a row that is deleted. */
   readonly changed: Map<string, Map<string, OvsdbRow | undefined>>;
 }

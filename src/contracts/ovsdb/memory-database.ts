@@ -16,6 +16,7 @@ import { type Draft, OperationError } from "./draft.ts";
 import { commit } from "./commit.ts";
 import { carryOut, nameRows } from "./operations.ts";
 import type { OvsdbSchema } from "./schema.ts";
+import { StoredIndex } from "./stored-index.ts";
 
 interface Watch {
   readonly tables: Readonly<Record<string, readonly string[]>>;
@@ -46,6 +47,7 @@ function heard(
 export class MemoryDatabase {
   readonly schema: OvsdbSchema;
   private readonly rows = new Map<string, Map<string, OvsdbRow>>();
+  private readonly index: StoredIndex;
   private readonly uuids: Prng;
   private readonly watches = new Set<Watch>();
   /** Counts up with each transaction that wrote something. */
@@ -53,6 +55,7 @@ export class MemoryDatabase {
 
   constructor(schema: OvsdbSchema, seed: string) {
     this.schema = schema;
+    this.index = new StoredIndex(schema);
     this.uuids = new Prng(`${seed} ${schema.name}`);
     for (const name of Object.keys(schema.tables)) this.rows.set(name, new Map());
   }
@@ -66,7 +69,7 @@ export class MemoryDatabase {
 
   /** Carries a transaction out. Nobody else works meanwhile, so a `wait` holds now or never. */
   transact(operations: readonly OvsdbOperation[]): readonly (OvsdbResult | null)[] {
-    const draft: Draft = { schema: this.schema, stored: this.rows, changed: new Map() };
+    const draft: Draft = { schema: this.schema, stored: this.rows, index: this.index, changed: new Map() };
     const results: (OvsdbResult | null)[] = [];
     try {
       const named = nameRows(operations, () => this.uuids.guid());
@@ -95,7 +98,10 @@ export class MemoryDatabase {
       const of = new Map<string, Change>();
       for (const [id, row] of rows) {
         const before = stored.get(id);
-        if (before !== row) of.set(id, [before, row]);
+        if (before === row) continue;
+        of.set(id, [before, row]);
+        if (before !== undefined) this.index.remove(table, id, before);
+        if (row !== undefined) this.index.add(table, id, row);
         if (row === undefined) stored.delete(id);
         else stored.set(id, row);
       }
