@@ -217,7 +217,7 @@ describe("a change", () => {
   it("compiles again what has other texts, and nothing else", async () => {
     const world = await openSessionWorld(EXAMPLE, OBJECTS);
     const flowsOf = (): ReadonlySet<unknown> => {
-      const network = world.session["ovn"]!["network"]!;
+      const { network } = world.session["ovn"]!["network"];
       return new Set([...network["tables"].values()].flat().map(({ match }) => match));
     };
     const before = flowsOf();

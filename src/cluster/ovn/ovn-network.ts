@@ -5,17 +5,13 @@
 import { defined } from "#core/base/assert.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import type { OvsdbClient, OvsdbRow } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
 import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import type { OvsdbSchema } from "#contracts/ovsdb/schema.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
 import type { TunnelPort } from "#dataplane/ovs/chassis-tunnels.ts";
+import { FollowedNetwork } from "#dataplane/ovs/followed-network.ts";
 import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
-import { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
-import { rowsOfTables } from "#dataplane/ovs/ovsdb-tables.ts";
-import { NorthboundObjects } from "#dataplane/ovs/northbound.ts";
-import { toSouthbound } from "#dataplane/ovs/southbound.ts";
+import type { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
 import { OvnController } from "#programs/ovn/controller.ts";
 import type { OvnInput, OvnNode, OvnPod } from "#programs/ovn/kube/input.ts";
@@ -27,22 +23,14 @@ import { membersOf, textsOf } from "#contracts/ovsdb/client.ts";
 import { managementPort } from "./management-port.ts";
 import type { BridgePort } from "#programs/ovn/node/cni-server.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
-import type { Cluster, ClusterNode, ClusterPod, OvnTables } from "../cluster.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import type { Enforcement, NodeEnforcement } from "../policies/enforcement.ts";
+import { FollowedDatabase, type OvnDatabase } from "./followed-database.ts";
 import { versionOf } from "./ovn-node.ts";
 
 /** Ids of nodes begin here (control-planes.md §4.2, `node-id`). */
 const FIRST_NODE_ID = 2;
-
-/** A database that agents work on, and as they see it now. */
-export interface OvnDatabase {
-  readonly schema: OvsdbSchema;
-  /** Another one after each change. */
-  readonly revision: number;
-  rowsOf(table: string): ReadonlyMap<string, OvsdbRow>;
-  client(): OvsdbClient;
-}
 
 /** A chassis that the southbound database did not take. */
 export interface RefusedChassis {
@@ -72,6 +60,17 @@ function namedPortsOf(pod: Pod | undefined): OvnPod["ports"] {
     .map(({ name, protocol = "TCP", containerPort: port }) => ({ name, protocol, port }));
 }
 
+function followed(database: OvnDatabase): Promise<FollowedDatabase> {
+  return FollowedDatabase.follow({ schema: database.schema, client: database.client() });
+}
+
+function followedNetwork(): FollowedNetwork {
+  return new FollowedNetwork({
+    southbound: Object.keys(OVN_SOUTHBOUND.tables),
+    northbound: Object.keys(OVN_NORTHBOUND.tables),
+  });
+}
+
 export class OvnNetwork {
   private readonly cluster: Cluster;
   private readonly portsOf: PortsOf;
@@ -82,9 +81,11 @@ export class OvnNetwork {
   private readonly chassis = new Map<string, OvnController>();
   /** Nodes without a chassis: no packet of their pods leaves the node. */
   refused: readonly RefusedChassis[] = [];
-  /** What the flows in the switches come from, and what they were compiled to. */
+  private followed: { readonly nb: FollowedDatabase; readonly sb: FollowedDatabase } | undefined;
+  /** What the flows in the switches come from. */
+  private network = followedNetwork();
+  /** Ports of the switches when flows were installed. */
   private installed = "";
-  private network: LogicalNetwork | undefined;
 
   constructor(cluster: Cluster, portsOf: PortsOf) {
     this.cluster = cluster;
@@ -99,7 +100,17 @@ export class OvnNetwork {
     const [northbound, southbound] = [this.nb.client(), this.sb.client()];
     this.controller = await NetworkController.start(northbound);
     this.northd = await Northd.start(northbound, southbound);
+    await this.follows(await followed(this.sb));
     await this.register();
+  }
+
+  /** The switches get what this southbound database says, and the northbound one that is there now. */
+  private async follows(sb: FollowedDatabase): Promise<void> {
+    this.followed?.nb.close();
+    this.followed?.sb.close();
+    this.followed = { nb: await followed(this.nb), sb };
+    this.network = followedNetwork();
+    this.installed = "";
   }
 
   /**
@@ -111,7 +122,7 @@ export class OvnNetwork {
     this.northd = undefined;
     this.nb = new MemoryDatabase(OVN_NORTHBOUND, String(this.cluster.file.seed));
     this.sb = southbound;
-    this.installed = "";
+    await this.follows(southbound instanceof FollowedDatabase ? southbound : await followed(southbound));
     await this.register();
     await this.follow();
   }
@@ -236,25 +247,16 @@ export class OvnNetwork {
 
   /** Gives the switches what the southbound database says, where something has changed. */
   private install(claimed: ReadonlyMap<string, ReadonlySet<string>>): void {
-    const counts = this.cluster.nodes.map((node) => switchOf(node)?.listPorts().length ?? 0);
-    const state = [this.nb.revision, this.sb.revision, ...counts].join(" ");
-    if (state === this.installed) return;
-    this.installed = state;
-    const tables: OvnTables = Object.freeze({
-      northbound: rowsOfTables(this.nb),
-      southbound: rowsOfTables(this.sb),
-    });
-    this.cluster.ovn = tables;
-    const southbound = toSouthbound(tables.southbound);
-    const objects = new NorthboundObjects([tables.northbound]);
-    const flows = southbound.flows.map((row) => {
-      const object = objects.describe(row.hint);
-      return object === undefined ? row : { ...row, object };
-    });
-    const network = new LogicalNetwork({ ...southbound, flows }, this.network);
-    this.network = network;
+    const { followed: databases, network } = this;
+    if (databases === undefined) return;
+    const [southbound, northbound] = [databases.sb.takeChanges(), databases.nb.takeChanges()];
+    const counts = this.cluster.nodes.map((node) => switchOf(node)?.listPorts().length ?? 0).join(" ");
+    if (southbound.size === 0 && northbound.size === 0 && counts === this.installed) return;
+    this.installed = counts;
+    network.take(southbound, northbound);
+    this.cluster.ovn = Object.freeze(network.tables());
     for (const node of this.cluster.nodes)
-      this.installOn(node, network, claimed.get(node.spec.name) ?? new Set());
+      this.installOn(node, network.network, claimed.get(node.spec.name) ?? new Set());
   }
 
   /** The flows of a node's switch. Its connections stay when they change. */

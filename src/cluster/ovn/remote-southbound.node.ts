@@ -2,16 +2,16 @@
  * The southbound database of a real OVN, in the place of the one in memory: real programs write it, and the nodes of the cluster
  * are chassis in it beside others (ovn-controller(8), `external_ids:ovn-remote`).
  */
-import type { OvsdbClient, OvsdbRow } from "#contracts/ovsdb/client.ts";
+import type { OvsdbClient } from "#contracts/ovsdb/client.ts";
 import { OvsdbConnectionError } from "#contracts/ovsdb/remotes.node.ts";
 import { OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
 import type { Log } from "#core/base/log.ts";
 import { messageOf } from "#core/base/thrown.ts";
-import { Replica } from "#programs/ovn/replica.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { HeldCluster } from "../api/held-cluster.ts";
-import type { OvnDatabase, OvnNetwork } from "./ovn-network.ts";
+import { FollowedDatabase } from "./followed-database.ts";
+import type { OvnNetwork } from "./ovn-network.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -31,29 +31,6 @@ function patient(client: OvsdbClient, log: Log): OvsdbClient {
       }
     },
   };
-}
-
-class RemoteDatabase implements OvnDatabase {
-  readonly schema = OVN_SOUTHBOUND;
-  private readonly own: OvsdbClient;
-  private readonly replica: Replica;
-
-  constructor(own: OvsdbClient, replica: Replica) {
-    this.own = own;
-    this.replica = replica;
-  }
-
-  get revision(): number {
-    return this.replica.revision;
-  }
-
-  rowsOf(table: string): ReadonlyMap<string, OvsdbRow> {
-    return this.replica.rows(table);
-  }
-
-  client(): OvsdbClient {
-    return this.own;
-  }
 }
 
 export class RemoteSouthbound {
@@ -82,9 +59,10 @@ export class RemoteSouthbound {
     const southbound = new RemoteSouthbound(held, ovn, socket);
     try {
       const client = patient(socket, held.log);
-      const tables = Object.keys(OVN_SOUTHBOUND.tables);
-      const replica = await Replica.follow(client, OVN_SOUTHBOUND, tables, () => southbound.followSoon());
-      await held.inTurn(() => ovn.joinSouthbound(new RemoteDatabase(client, replica)));
+      const database = await FollowedDatabase.follow({ schema: OVN_SOUTHBOUND, client }, () =>
+        southbound.followSoon(),
+      );
+      await held.inTurn(() => ovn.joinSouthbound(database));
       if (socket.lacking.length > 0)
         held.log.write("warn", "the southbound database has another schema", {
           lacks: socket.lacking.join(", "),

@@ -73,7 +73,9 @@ export class Chassis {
         this.virtuals.delete(port);
         this.reported.delete(port);
       }
-    this.residents = new Set([...residents, ...this.virtuals.keys()]);
+    const after = new Set([...residents, ...this.virtuals.keys()]);
+    if (after.size === this.residents.size && [...after].every((port) => this.residents.has(port))) return;
+    this.residents = after;
     this.revision += 1;
   }
 

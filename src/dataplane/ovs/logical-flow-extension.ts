@@ -63,7 +63,10 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.tunnels = tunnels;
   }
 
-  /** The databases have changed: flows, ports and peers are these from now on. Connections, sessions and what was learned stay. */
+  /**
+   * The databases have changed: flows, ports and peers are these from now on. Connections, sessions and what was learned stay; known
+   * ways stay where nothing of it concerns them.
+   */
   renew(
     network: LogicalNetwork,
     bindings: ReadonlyMap<string, string>,
@@ -71,6 +74,7 @@ export class LogicalFlowExtension implements SwitchExtension {
     tunnels: TunnelPort,
     services: ReadonlySet<string>,
   ): void {
+    if (!isSameMap(bindings, this.bindings) || !isSameTunnel(tunnels, this.tunnels)) this.cache.clear();
     this.network = network;
     this.bindings = bindings;
     this.switchPorts = logicalPorts(bindings);
@@ -78,7 +82,6 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.chassis.yieldVirtuals((port) => network.chassisOf(port));
     this.tunnels = tunnels;
     this.gateway?.serve(services);
-    this.cache.clear();
   }
 
   /** What the chassis has met since it was asked last that belongs into the southbound database. */
@@ -347,6 +350,20 @@ function tunnelOutcome(
   if (!isOne || port === undefined || decision.frame === undefined) return ending;
   const outer = OuterHeaders.inFrontOf(packet.length, decision.frame);
   return outer === undefined ? ending : { kind: "encapsulate", port, outer, ending };
+}
+
+function isSameMap<T>(one: ReadonlyMap<string, T>, other: ReadonlyMap<string, T>): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
+}
+
+function isSameTunnel(one: TunnelPort, other: TunnelPort | undefined): boolean {
+  return (
+    one.chassis === other?.chassis &&
+    one.switchPort === other.switchPort &&
+    one.mac === other.mac &&
+    one.resolver === other.resolver &&
+    isSameMap(one.peers, other.peers)
+  );
 }
 
 /** Ports of the switch by the logical ports bound to them. */

@@ -20,6 +20,7 @@ import type {
   NamedSet,
   PortBinding,
   Southbound,
+  SouthboundLayout,
 } from "./southbound.ts";
 
 /** A flow, ready to run. */
@@ -82,10 +83,8 @@ function problemOf(thrown: unknown): string {
   throw thrown;
 }
 
-/** What a row becomes; of a row with the same texts that was compiled before, what it has become then. */
-function compile(row: LogicalFlowRow, before: CompiledFlow | undefined): CompiledFlow | UnreadableFlow {
-  if (before?.row.match === row.match && before.row.actions === row.actions)
-    return Object.freeze({ ...before, row });
+/** What a row becomes. */
+function compile(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
   let match: Match;
   try {
     match = parseMatch(row.match);
@@ -133,6 +132,25 @@ function tableKey(datapath: string, pipeline: Pipeline, table: number): string {
   return `${datapath} ${pipeline} ${table}`;
 }
 
+function tableKeys({ datapaths, pipeline, table }: LogicalFlowRow): readonly string[] {
+  return datapaths.map((datapath) => tableKey(datapath, pipeline, table));
+}
+
+function isSamePlace(one: LogicalFlowRow, other: LogicalFlowRow): boolean {
+  return one.priority === other.priority && tableKeys(one).join() === tableKeys(other).join();
+}
+
+/** Highest priority first; of the same priority as they came. */
+function inOrder(flows: readonly CompiledFlow[]): readonly CompiledFlow[] {
+  return Object.freeze(flows.toSorted((a, b) => b.row.priority - a.row.priority));
+}
+
+/** What has become of a row: absent before for a new one, absent after for one that is gone. */
+export interface FlowChange {
+  readonly before: LogicalFlowRow | undefined;
+  readonly after: LogicalFlowRow | undefined;
+}
+
 /** Two ends of a tunnel. */
 interface TunnelEnds {
   readonly type: string;
@@ -151,61 +169,57 @@ interface TunnelNames {
 export class LogicalNetwork {
   /** Grows with each change of what packets are compared with: what was cached before holds no more. */
   revision = 0;
-  readonly ports: ReadonlyMap<string, LogicalPort>;
-  /** Flows left out because no packet can be compared with them. */
-  readonly unreadable: readonly UnreadableFlow[];
+  ports: ReadonlyMap<string, LogicalPort> = new Map();
+  /** By row. */
+  private readonly unread = new Map<string, UnreadableFlow>();
   private readonly tables = new Map<string, readonly CompiledFlow[]>();
-  private readonly groups: ReadonlyMap<string, MulticastGroup>;
-  private readonly chassis: ReadonlyMap<string, ChassisBinding>;
+  private groups: ReadonlyMap<string, MulticastGroup> = new Map();
+  private chassis: ReadonlyMap<string, ChassisBinding> = new Map();
   private readonly addressSets = new Map<string, readonly Constant[]>();
   private readonly portGroups = new Map<string, ReadonlySet<string>>();
-  readonly datapaths: ReadonlyMap<string, DatapathBinding>;
-  readonly loadBalancers: readonly LoadBalancer[];
-  private readonly dns: readonly DnsRecords[];
+  datapaths: ReadonlyMap<string, DatapathBinding> = new Map();
+  loadBalancers: readonly LoadBalancer[] = [];
+  private dns: readonly DnsRecords[] = [];
   /** By datapath. */
-  readonly multicast: ReadonlyMap<string, MulticastSettings>;
+  multicast: ReadonlyMap<string, MulticastSettings> = new Map();
   private readonly macBindings = new Map<string, bigint>();
   /** Those that packets have taught, which no row says. */
   private readonly taught = new Map<string, bigint>();
   /** By datapath and MAC: the port behind which it was met. */
   private readonly fdb = new Map<string, string>();
 
-  /** `before`: the network of the same database as it was. Its flows are taken over as they are, and what packets have taught it. */
-  constructor(southbound: Southbound, before?: LogicalNetwork) {
-    this.ports = new Map(southbound.ports.map((port) => [port.name, toLogicalPort(port)]));
-    this.datapaths = new Map(southbound.datapaths.map((datapath) => [datapath.id, datapath]));
-    this.loadBalancers = Object.freeze([...southbound.loadBalancers]);
-    this.dns = Object.freeze([...southbound.dns]);
-    this.multicast = new Map((southbound.multicast ?? []).map((each) => [each.datapath, each]));
-    this.groups = new Map(
-      southbound.groups.map((group) => [`${group.datapath} ${group.name}`, Object.freeze({ ...group })]),
-    );
-    this.chassis = new Map(southbound.chassis.map((each) => [each.id, each]));
+  constructor(southbound: Southbound) {
+    this.lay(southbound);
     for (const set of southbound.addressSets) this.setAddressSet(set);
     for (const group of southbound.portGroups) this.setPortGroup(group);
-    for (const { port, ip, mac } of southbound.macBindings) {
+    this.addFlows(southbound.flows);
+  }
+
+  /** Everything but flows and sets is this from now on. What packets have taught stays, as far as its ports do. */
+  lay(layout: SouthboundLayout): void {
+    this.revision += 1;
+    this.ports = new Map(layout.ports.map((port) => [port.name, toLogicalPort(port)]));
+    this.datapaths = new Map(layout.datapaths.map((datapath) => [datapath.id, datapath]));
+    this.loadBalancers = Object.freeze([...layout.loadBalancers]);
+    this.dns = Object.freeze([...layout.dns]);
+    this.multicast = new Map((layout.multicast ?? []).map((each) => [each.datapath, each]));
+    this.groups = new Map(
+      layout.groups.map((group) => [`${group.datapath} ${group.name}`, Object.freeze({ ...group })]),
+    );
+    this.chassis = new Map(layout.chassis.map((each) => [each.id, each]));
+    this.macBindings.clear();
+    for (const { port, ip, mac } of layout.macBindings) {
       const parsed = parseIp(ip);
       if (parsed !== undefined)
         this.macBindings.set(`${port} ${formatIp(parsed)}`, BigInt(parseMac(mac) ?? 0));
     }
-    this.readFdb(southbound);
-    if (before !== undefined) this.takeOver(before);
-    this.unreadable = Object.freeze(this.addFlows(southbound.flows, before?.compiledFlows() ?? new Map()));
+    for (const key of this.taught.keys())
+      if (!this.ports.has(key.split(" ")[0] ?? "")) this.taught.delete(key);
+    for (const [key, port] of this.fdb) if (!this.ports.has(port)) this.fdb.delete(key);
+    this.readFdb(layout);
   }
 
-  private takeOver({ taught, fdb }: LogicalNetwork): void {
-    for (const [key, mac] of taught) if (this.ports.has(key.split(" ")[0] ?? "")) this.taught.set(key, mac);
-    for (const [key, port] of fdb) if (this.ports.has(port) && !this.fdb.has(key)) this.fdb.set(key, port);
-  }
-
-  /** By row. */
-  private compiledFlows(): ReadonlyMap<string, CompiledFlow> {
-    const flows = new Map<string, CompiledFlow>();
-    for (const table of this.tables.values()) for (const flow of table) flows.set(flow.row.id, flow);
-    return flows;
-  }
-
-  private readFdb({ datapaths, ports, fdb }: Southbound): void {
+  private readFdb({ datapaths, ports, fdb }: SouthboundLayout): void {
     for (const { datapathKey, portKey, mac } of fdb) {
       const datapath = datapaths.find(({ key }) => key === datapathKey)?.id;
       const port = ports.find((each) => each.datapath === datapath && each.key === portKey);
@@ -214,29 +228,85 @@ export class LogicalNetwork {
     }
   }
 
-  private addFlows(
-    rows: readonly LogicalFlowRow[],
-    before: ReadonlyMap<string, CompiledFlow>,
-  ): UnreadableFlow[] {
-    const unreadable: UnreadableFlow[] = [];
+  private addFlows(rows: readonly LogicalFlowRow[]): void {
     const lists = new Map<string, CompiledFlow[]>();
     for (const row of rows) {
-      const flow = compile(row, before.get(row.id));
-      if ("problem" in flow) {
-        unreadable.push(flow);
-        continue;
-      }
-      for (const datapath of row.datapaths) {
-        const key = tableKey(datapath, row.pipeline, row.table);
+      const flow = this.read(row);
+      for (const key of flow === undefined ? [] : tableKeys(row)) {
         const list = lists.get(key) ?? [];
-        list.push(flow);
         lists.set(key, list);
+        if (flow !== undefined) list.push(flow);
       }
     }
-    for (const [key, flows] of lists) {
-      this.tables.set(key, Object.freeze(flows.toSorted((a, b) => b.row.priority - a.row.priority)));
+    for (const [key, flows] of lists) this.tables.set(key, inOrder(flows));
+  }
+
+  /** Compiles a flow; undefined for one that cannot be compared with packets, which is kept as such. */
+  private read(row: LogicalFlowRow): CompiledFlow | undefined {
+    const flow = compile(row);
+    if (!("problem" in flow)) return flow;
+    this.unread.set(row.id, flow);
+    return undefined;
+  }
+
+  /**
+   * These flows are others now, are new, or are gone. Tables that none of them is in stay as they are.
+   * Among flows of one priority a new one stands last.
+   */
+  changeFlows(changes: readonly FlowChange[]): void {
+    if (changes.length === 0) return;
+    this.revision += 1;
+    const gone = new Map<string, Map<string, CompiledFlow | undefined>>();
+    const added = new Map<string, CompiledFlow[]>();
+    for (const { before, after } of changes) {
+      if (before !== undefined) this.unread.delete(before.id);
+      const flow = after && this.read(after);
+      const isInPlace = before !== undefined && flow !== undefined && isSamePlace(before, flow.row);
+      if (before !== undefined)
+        for (const key of tableKeys(before)) {
+          const ids = gone.get(key) ?? new Map<string, CompiledFlow | undefined>();
+          gone.set(key, ids.set(before.id, isInPlace ? flow : undefined));
+        }
+      if (flow === undefined || isInPlace) continue;
+      for (const key of tableKeys(flow.row)) {
+        const list = added.get(key) ?? [];
+        added.set(key, list);
+        list.push(flow);
+      }
     }
-    return unreadable;
+    for (const key of new Set([...gone.keys(), ...added.keys()]))
+      this.changeTable(key, gone.get(key), added.get(key) ?? []);
+  }
+
+  private changeTable(
+    key: string,
+    gone: ReadonlyMap<string, CompiledFlow | undefined> | undefined,
+    added: readonly CompiledFlow[],
+  ): void {
+    const flows: CompiledFlow[] = [];
+    const entering = inOrder(added);
+    let next = 0;
+    for (const flow of this.tables.get(key) ?? []) {
+      const kept = gone?.has(flow.row.id) === true ? gone.get(flow.row.id) : flow;
+      if (kept === undefined) continue;
+      for (
+        let each = entering[next];
+        each !== undefined && each.row.priority > kept.row.priority;
+        each = entering[next]
+      ) {
+        flows.push(each);
+        next += 1;
+      }
+      flows.push(kept);
+    }
+    flows.push(...entering.slice(next));
+    if (flows.length === 0) this.tables.delete(key);
+    else this.tables.set(key, Object.freeze(flows));
+  }
+
+  /** Flows left out because no packet can be compared with them. */
+  get unreadable(): readonly UnreadableFlow[] {
+    return [...this.unread.values()];
   }
 
   /** Puts a set in place of the one of that name; no flow is compiled again. */
@@ -249,6 +319,17 @@ export class LogicalNetwork {
   setPortGroup({ name, members }: NamedSet): void {
     this.revision += 1;
     this.portGroups.set(name, new Set(members));
+  }
+
+  /** There is no set of that name any more. */
+  removeAddressSet(name: string): void {
+    this.revision += 1;
+    this.addressSets.delete(name);
+  }
+
+  removePortGroup(name: string): void {
+    this.revision += 1;
+    this.portGroups.delete(name);
   }
 
   /** The flows of a table, highest priority first. */

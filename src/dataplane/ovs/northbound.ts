@@ -24,7 +24,8 @@ function ownerOf(row: Row): string {
   return kind === "" && name === "" ? pod : `${kind} ${name}`.trim();
 }
 
-function describeRow(table: string, row: Row): string {
+/** `Logical_Switch_Port default_web, Pod default/web`. */
+export function describeRow(table: string, row: Row): string {
   const named = ["name", "logical_port", "external_ip", "ip_prefix"].map((column) => textIn(row, column));
   const name = named.find((text) => text !== "") ?? "";
   const rule =

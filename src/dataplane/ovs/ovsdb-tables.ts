@@ -67,18 +67,25 @@ export function readDump(dump: string): OvsdbTables {
 
 const HEADER = /^OVSDB (JSON|CLUSTER) (\d{1,10}) [0-9a-f]{40}$/;
 const HEADER_BYTES_MAX = 80;
+
+/** A row as the wire has it. */
+export function toRow(id: string, row: Readonly<Record<string, unknown>>): Row {
+  return new Map([
+    ["_uuid", id],
+    ...Object.entries(row).map(([column, value]) => [column, plain(value)] as const),
+  ]);
+}
+
 /** Tables of a database that is in the same process. */
 export function rowsOfTables(database: {
   readonly schema: { readonly tables: Readonly<Record<string, unknown>> };
   rowsOf(table: string): ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }): OvsdbTables {
-  const toRow = ([id, row]: readonly [string, Readonly<Record<string, unknown>>]): Row =>
-    new Map([
-      ["_uuid", id],
-      ...Object.entries(row).map(([column, value]) => [column, plain(value)] as const),
-    ]);
   return new Map(
-    Object.keys(database.schema.tables).map((name) => [name, [...database.rowsOf(name)].map(toRow)]),
+    Object.keys(database.schema.tables).map((name) => [
+      name,
+      [...database.rowsOf(name)].map(([id, row]) => toRow(id, row)),
+    ]),
   );
 }
 

@@ -150,7 +150,13 @@ function mapOf(row: Row, column: string): ReadonlyMap<string, string> {
   return new Map(pairs.map(([key, value]) => [String(key), String(value)]));
 }
 
-function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): LogicalFlowRow {
+/** Datapaths by group. */
+export function toDatapathGroups(rows: readonly Row[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(rows.map((row) => [text(row, "_uuid"), texts(row, "datapaths")]));
+}
+
+/** A logical flow; `sets` are the groups of datapaths. @throws OvsdbError */
+export function toFlow(row: Row, sets: ReadonlyMap<string, readonly string[]>): LogicalFlowRow {
   const pipeline = text(row, "pipeline");
   if (pipeline !== "ingress" && pipeline !== "egress")
     throw new OvsdbError(`pipeline ${pipeline} is not known`);
@@ -239,31 +245,29 @@ function toPort(row: Row): PortBinding {
   };
 }
 
-function toNamedSet(column: string): (row: Row) => NamedSet {
-  return (row) => ({ name: text(row, "name"), members: texts(row, column) });
+/** An address set, or a group of ports. @throws OvsdbError */
+export function toNamedSet(row: Row, column: "addresses" | "ports"): NamedSet {
+  return { name: text(row, "name"), members: texts(row, column) };
 }
 
-/** The rows of a southbound database. Tables that it lacks are empty. @throws OvsdbError */
-export function toSouthbound(tables: OvsdbTables): Southbound {
+/** What there is besides flows and sets: little beside them, and read as a whole. */
+export type SouthboundLayout = Omit<Southbound, "flows" | "addressSets" | "portGroups">;
+
+/** @throws OvsdbError */
+export function toLayout(tables: OvsdbTables): SouthboundLayout {
   const rows = (name: string): readonly Row[] => tables.get(name) ?? [];
-  const dpGroups = new Map(
-    rows("Logical_DP_Group").map((row) => [text(row, "_uuid"), texts(row, "datapaths")]),
-  );
   const portNames = new Map(
     rows("Port_Binding").map((row) => [text(row, "_uuid"), text(row, "logical_port")]),
   );
   return {
     datapaths: rows("Datapath_Binding").map((row) => toDatapath(row)),
     ports: rows("Port_Binding").map((row) => toPort(row)),
-    flows: rows("Logical_Flow").map((row) => toFlow(row, dpGroups)),
     groups: rows("Multicast_Group").map((row) => ({
       name: text(row, "name"),
       datapath: text(row, "datapath"),
       key: integer(row, "tunnel_key", 65_535),
       members: texts(row, "ports").flatMap((port) => portNames.get(port) ?? []),
     })),
-    addressSets: rows("Address_Set").map(toNamedSet("addresses")),
-    portGroups: rows("Port_Group").map(toNamedSet("ports")),
     macBindings: toMacBindings(rows("MAC_Binding"), rows("Static_MAC_Binding")),
     loadBalancers: rows("Load_Balancer").map((row) => ({
       name: text(row, "name"),
@@ -279,5 +283,17 @@ export function toSouthbound(tables: OvsdbTables): Southbound {
       portKey: integer(row, "port_key", 0xff_ffff),
       mac: text(row, "mac"),
     })),
+  };
+}
+
+/** The rows of a southbound database. Tables that it lacks are empty. @throws OvsdbError */
+export function toSouthbound(tables: OvsdbTables): Southbound {
+  const rows = (name: string): readonly Row[] => tables.get(name) ?? [];
+  const groups = toDatapathGroups(rows("Logical_DP_Group"));
+  return {
+    ...toLayout(tables),
+    flows: rows("Logical_Flow").map((row) => toFlow(row, groups)),
+    addressSets: rows("Address_Set").map((row) => toNamedSet(row, "addresses")),
+    portGroups: rows("Port_Group").map((row) => toNamedSet(row, "ports")),
   };
 }

@@ -4,24 +4,47 @@ import type { OvsdbSchema } from "#contracts/ovsdb/schema.ts";
 
 const NO_ROWS: ReadonlyMap<string, OvsdbRow> = new Map();
 
+/** Rows that something has happened to, by table and UUID. */
+export class TouchedRows {
+  private tables = new Map<string, Set<string>>();
+
+  touch(table: string, id: string): void {
+    const ids = this.tables.get(table) ?? new Set<string>();
+    this.tables.set(table, ids);
+    ids.add(id);
+  }
+
+  add(updates: OvsdbUpdates): void {
+    for (const [table, rows] of Object.entries(updates))
+      for (const id of Object.keys(rows)) this.touch(table, id);
+  }
+
+  /** All of them; from now on they are forgotten here. */
+  take(): ReadonlyMap<string, ReadonlySet<string>> {
+    const { tables } = this;
+    this.tables = new Map();
+    return tables;
+  }
+}
+
 export class Replica {
   private readonly tables = new Map<string, Map<string, OvsdbRow>>();
   private monitor: OvsdbMonitor | undefined;
   /** Counts up with each change that was heard. */
   revision = 0;
 
-  private readonly changed: () => void;
+  private readonly changed: (updates: OvsdbUpdates) => void;
 
-  private constructor(changed: () => void) {
+  private constructor(changed: (updates: OvsdbUpdates) => void) {
     this.changed = changed;
   }
 
-  /** Follows these tables of a schema, with all their columns. `changed` is called after each change. */
+  /** Follows these tables of a schema, with all their columns. `changed` is called after each change, and of what is there at first. */
   static async follow(
     client: OvsdbClient,
     schema: OvsdbSchema,
     tables: readonly string[],
-    changed: () => void = () => undefined,
+    changed: (updates: OvsdbUpdates) => void = () => undefined,
   ): Promise<Replica> {
     const replica = new Replica(changed);
     const columns = tables.map((name) => [name, Object.keys(schema.tables[name]?.columns ?? {})] as const);
@@ -47,6 +70,6 @@ export class Replica {
         else known.set(id, row);
       }
     }
-    this.changed();
+    this.changed(updates);
   }
 }

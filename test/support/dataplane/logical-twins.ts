@@ -116,9 +116,11 @@ class Twins {
   private readonly bindings: ReadonlyMap<string, string>;
   private readonly options: TwinOptions;
   private readonly services: ReadonlySet<string>;
+  private southbound: Southbound;
 
   constructor(name: string, options: TwinOptions, clock: VirtualClock) {
     this.options = options;
+    this.southbound = options.southbound;
     this.clock = clock;
     const own = options.hosts.filter(({ chassis }) => chassis === name);
     const facts: Record<string, PortFacts> = { [UPLINK]: { kind: "external", mac: 1 as Mac } };
@@ -147,7 +149,19 @@ class Twins {
 
   /** New rows, and only some of the ports bound. */
   renew(southbound: Southbound, unbound?: string): void {
-    this.networks = this.networks.map((before) => new LogicalNetwork(southbound, before));
+    const changes = [
+      ...this.southbound.flows.map((before) => ({ before, after: undefined })),
+      ...southbound.flows.map((after) => ({ before: undefined, after })),
+    ];
+    for (const network of this.networks) {
+      network.lay(southbound);
+      network.changeFlows(changes);
+      for (const { name } of this.southbound.addressSets) network.removeAddressSet(name);
+      for (const { name } of this.southbound.portGroups) network.removePortGroup(name);
+      for (const set of southbound.addressSets) network.setAddressSet(set);
+      for (const group of southbound.portGroups) network.setPortGroup(group);
+    }
+    this.southbound = southbound;
     const bindings = new Map([...this.bindings].filter(([, port]) => port !== unbound));
     for (const [index, extension] of this.all.entries()) {
       const network = defined(this.networks[index], "a network");

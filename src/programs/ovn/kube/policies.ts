@@ -1,11 +1,12 @@
 /** NetworkPolicies as port groups, address sets and ACLs (control-planes.md §4.2, "NetworkPolicy → ACL"). */
 import { mapOf, setOf } from "#contracts/ovsdb/client.ts";
-import { type LabelSelector, matchesSelector } from "#contracts/kubernetes/labels.ts";
+import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import type { NetworkPolicy } from "#contracts/kubernetes/objects.ts";
 import { Prng } from "#core/base/prng.ts";
 import { parsePrefix } from "#core/net/ip.ts";
-import { type WantedRows, reference, uuidOf } from "../wanted-rows.ts";
+import { type WantedParts, WantedRows, reference, uuidOf } from "../wanted-rows.ts";
 import { type OvnInput, type OvnPod, portName } from "./input.ts";
+import { type PodChoice, type PodSet, PodSets } from "./pod-sets.ts";
 
 const DENY_PRIORITY = 1_000;
 const ALLOW_PRIORITY = 1_001;
@@ -52,13 +53,29 @@ function sideOf(
     : { match: `inport == @${group}`, columns: { direction: "from-lport" } };
 }
 
+/** The rows of one policy, or of one denial, and the sets of pods that they were made of. */
 class PolicyRows {
-  private readonly wanted: WantedRows;
-  private readonly input: OvnInput;
+  readonly wanted = new WantedRows();
+  /** Keys of the sets. */
+  readonly uses: string[] = [];
+  /** All pods of the cluster were looked at, not only those of the sets. */
+  usesAll = false;
+  private readonly sets: PodSets;
 
-  constructor(wanted: WantedRows, input: OvnInput) {
-    this.wanted = wanted;
-    this.input = input;
+  constructor(sets: PodSets) {
+    this.sets = sets;
+  }
+
+  /** The pods of a choice. */
+  choose(choice: PodChoice): PodSet {
+    const set = this.sets.use(choice);
+    this.uses.push(set.key);
+    return set;
+  }
+
+  everyPod(): readonly OvnPod[] {
+    this.usesAll = true;
+    return this.sets.all;
   }
 
   acl(
@@ -83,38 +100,24 @@ class PolicyRows {
 
   group(
     name: string,
-    pods: readonly OvnPod[],
+    pods: Iterable<OvnPod>,
     acls: readonly string[],
     ids: Readonly<Record<string, string>>,
   ): void {
     this.wanted.put("Port_Group", name, {
       name,
-      ports: setOf(pods.map((pod) => reference(uuidOf("Logical_Switch_Port", portName(pod))))),
-      acls: setOf(acls.map(reference)),
+      ports: setOf([...pods].map((pod) => reference(uuidOf("Logical_Switch_Port", portName(pod))))),
+      acls: setOf([...new Set(acls)].map(reference)),
       external_ids: mapOf(ids),
     });
   }
 
-  /** The pods that a peer of a policy of a namespace stands for. */
-  peers({ podSelector, namespaceSelector }: Peer, namespace: string): readonly OvnPod[] {
-    const labels = new Map(
-      this.input.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
-    );
-    return this.input.pods.filter(
-      (pod) =>
-        (namespaceSelector === undefined || namespaceSelector === null
-          ? pod.namespace === namespace
-          : matchesSelector(namespaceSelector, labels.get(pod.namespace) ?? {})) &&
-        (podSelector === undefined || podSelector === null || matchesSelector(podSelector, pod.labels)),
-    );
-  }
-
   /** A set of addresses for one peer. @returns its name */
-  addressSet(key: string, pods: readonly OvnPod[], ids: Readonly<Record<string, string>>): string {
+  addressSet(key: string, pods: Iterable<OvnPod>, ids: Readonly<Record<string, string>>): string {
     const name = hashed(key);
     this.wanted.put("Address_Set", name, {
       name,
-      addresses: setOf(pods.map(({ ip }) => ip)),
+      addresses: setOf([...new Set([...pods].map(({ ip }) => ip))]),
       external_ids: mapOf(ids),
     });
     return name;
@@ -143,10 +146,10 @@ function peerMatches(
   const field = direction === "Ingress" ? "ip4.src" : "ip4.dst";
   if (peers.length === 0) return [""];
   const pods = peers.filter(({ ipBlock }) => ipBlock === undefined || ipBlock === null);
-  const sets = pods.map(
-    (peer, index) =>
-      `$${rows.addressSet(`${key} ${index}`, rows.peers(peer, namespace), { "k8s.ovn.org/name": key })}`,
-  );
+  const sets = pods.map(({ podSelector, namespaceSelector }, index) => {
+    const { members } = rows.choose({ namespace, namespaceSelector, podSelector });
+    return `$${rows.addressSet(`${key} ${index}`, members.values(), { "k8s.ovn.org/name": key })}`;
+  });
   const blocks = peers.flatMap(({ ipBlock }) =>
     ipBlock === undefined || ipBlock === null ? [] : (ipBlockMatch(field, ipBlock) ?? []),
   );
@@ -173,24 +176,22 @@ function namedPort(
 }
 
 /** What: a text for each port; one that is always true for a rule without ports. */
-function portMatches(direction: Direction, rule: Rule, pods: readonly OvnPod[]): readonly string[] {
+function portMatches(direction: Direction, rule: Rule, pods: () => readonly OvnPod[]): readonly string[] {
   const ports = rule.ports ?? [];
   if (ports.length === 0) return [""];
   return ports.flatMap(({ protocol = "TCP", port, endPort }) => {
     const proto = protocol.toLowerCase();
     if (port === undefined || port === null) return [proto];
-    if (typeof port === "string") return namedPort(direction, port, protocol, pods);
+    if (typeof port === "string") return namedPort(direction, port, protocol, pods());
     if (endPort !== undefined && endPort !== null) return [`${proto} && ${port}<=${proto}.dst<=${endPort}`];
     return [`${proto} && ${proto}.dst==${port}`];
   });
 }
 
-function putPolicy(rows: PolicyRows, input: OvnInput, policy: NetworkPolicy): void {
+function putPolicy(rows: PolicyRows, policy: NetworkPolicy): void {
   const { namespace, name } = policy.metadata;
   const group = hashed(`${namespace}_${name}`);
-  const selected = input.pods.filter(
-    (pod) => pod.namespace === namespace && matchesSelector(policy.spec?.podSelector ?? {}, pod.labels),
-  );
+  const { members } = rows.choose({ namespace, podSelector: policy.spec?.podSelector });
   const ids = { "k8s.ovn.org/owner-type": "NetworkPolicy", "k8s.ovn.org/name": `${namespace}:${name}` };
   const acls: string[] = [];
   for (const direction of directionsOf(policy)) {
@@ -199,9 +200,10 @@ function putPolicy(rows: PolicyRows, input: OvnInput, policy: NetworkPolicy): vo
     for (const [index, rule] of rules.entries()) {
       const key = `NP:${namespace}:${name}:${direction}:${index}`;
       const { match: side } = sideOf(direction, group);
-      const to = direction === "Ingress" ? selected : input.pods;
       const who = peerMatches(rows, direction, rule, key, namespace);
-      const what = portMatches(direction, rule, to);
+      const what = portMatches(direction, rule, () =>
+        direction === "Ingress" ? [...members.values()] : rows.everyPod(),
+      );
       for (const peer of who)
         for (const port of what) {
           const match = [peer, port, side].filter((part) => part !== "").join(" && ");
@@ -209,20 +211,15 @@ function putPolicy(rows: PolicyRows, input: OvnInput, policy: NetworkPolicy): vo
         }
     }
   }
-  rows.group(group, selected, acls, ids);
+  rows.group(group, members.values(), acls, ids);
 }
 
 /** What no policy of a namespace allows: one group for each direction, with ARP let through. */
-function putDenials(rows: PolicyRows, input: OvnInput, namespace: string, direction: Direction): void {
-  const policies = input.policies.filter(
-    (policy) => policy.metadata.namespace === namespace && directionsOf(policy).includes(direction),
-  );
-  if (policies.length === 0) return;
-  const isolated = input.pods.filter(
-    (pod) =>
-      pod.namespace === namespace &&
-      policies.some(({ spec }) => matchesSelector(spec?.podSelector ?? {}, pod.labels)),
-  );
+function putDenials(
+  rows: PolicyRows,
+  { namespace, direction }: Pick<Denial, "namespace" | "direction">,
+  isolated: Iterable<OvnPod>,
+): void {
   const group = `${hashed(namespace)}_${direction.toLowerCase()}DefaultDeny`;
   const ids = { "k8s.ovn.org/owner-type": "NetpolNamespace", "k8s.ovn.org/name": namespace };
   const { match } = sideOf(direction, group);
@@ -251,9 +248,115 @@ function putDenials(rows: PolicyRows, input: OvnInput, namespace: string, direct
   );
 }
 
-export function putPolicies(wanted: WantedRows, input: OvnInput): void {
-  const rows = new PolicyRows(wanted, input);
-  for (const policy of input.policies) putPolicy(rows, input, policy);
-  for (const namespace of new Set(input.policies.map(({ metadata }) => metadata.namespace)))
-    for (const direction of ["Ingress", "Egress"] as const) putDenials(rows, input, namespace, direction);
+/** What the policies of a namespace isolate in one direction. */
+interface Denial {
+  readonly namespace: string;
+  readonly direction: Direction;
+  /** Keys of the sets of pods that policies select, each with how many do. */
+  readonly selected: Map<string, number>;
+}
+
+interface KnownPolicy {
+  readonly policy: NetworkPolicy;
+  readonly uses: readonly string[];
+  readonly usesAll: boolean;
+}
+
+function nameOf({ metadata: { namespace, name } }: NetworkPolicy): string {
+  return `${namespace}/${name}`;
+}
+
+/** The rows of all policies, a part for each and one for each denial: what changes is made anew, and nothing else. */
+export class PolicyParts {
+  private readonly parts: WantedParts;
+  private readonly sets = new PodSets();
+  /** By `namespace/name`. */
+  private readonly known = new Map<string, KnownPolicy>();
+  private policies: ReadonlySet<NetworkPolicy> = new Set();
+  /** Names of the policies that were made of a set, by its key. */
+  private readonly users = new Map<string, Set<string>>();
+  private readonly denials = new Map<string, Denial>();
+  private readonly staleDenials = new Set<string>();
+
+  constructor(parts: WantedParts) {
+    this.parts = parts;
+  }
+
+  sync(input: Pick<OvnInput, "pods" | "namespaces" | "policies">): void {
+    const { sets, hasAny } = this.sets.update(input);
+    const now = new Set(input.policies);
+    const stale = new Map<string, NetworkPolicy | undefined>();
+    for (const policy of this.policies) if (!now.has(policy)) stale.set(nameOf(policy), undefined);
+    for (const policy of now) if (!this.policies.has(policy)) stale.set(nameOf(policy), policy);
+    this.policies = now;
+    const affected = [...sets].flatMap((key) => [...(this.users.get(key) ?? [])]);
+    if (hasAny) for (const [name, { usesAll }] of this.known) if (usesAll) affected.push(name);
+    for (const name of affected) if (!stale.has(name)) stale.set(name, this.known.get(name)?.policy);
+    for (const [key, { selected }] of this.denials)
+      if ([...sets].some((set) => selected.has(set))) this.staleDenials.add(key);
+    for (const [name, policy] of stale) this.renew(name, policy);
+    for (const key of this.staleDenials) this.renewDenial(key);
+    this.staleDenials.clear();
+  }
+
+  private renew(name: string, policy: NetworkPolicy | undefined): void {
+    const before = this.known.get(name);
+    if (policy !== undefined) this.make(name, policy);
+    else {
+      this.known.delete(name);
+      this.parts.set(`policy ${name}`, undefined);
+    }
+    if (before === undefined) return;
+    this.isolate(before.policy, -1, before.uses[0] ?? "");
+    const uses = new Set(this.known.get(name)?.uses);
+    for (const key of before.uses) {
+      this.sets.release(key);
+      if (uses.has(key)) continue;
+      this.users.get(key)?.delete(name);
+      if (this.users.get(key)?.size === 0) this.users.delete(key);
+    }
+  }
+
+  private make(name: string, policy: NetworkPolicy): void {
+    const rows = new PolicyRows(this.sets);
+    putPolicy(rows, policy);
+    const { uses, usesAll } = rows;
+    this.parts.set(`policy ${name}`, rows.wanted);
+    this.known.set(name, { policy, uses, usesAll });
+    for (const key of uses) {
+      const users = this.users.get(key) ?? new Set<string>();
+      this.users.set(key, users);
+      users.add(name);
+    }
+    this.isolate(policy, 1, uses[0] ?? "");
+  }
+
+  /** A policy more, or one less, isolates the pods that it selects. */
+  private isolate(policy: NetworkPolicy, more: 1 | -1, set: string): void {
+    const { namespace } = policy.metadata;
+    for (const direction of directionsOf(policy)) {
+      const key = `${namespace} ${direction}`;
+      const denial = this.denials.get(key) ?? { namespace, direction, selected: new Map<string, number>() };
+      this.denials.set(key, denial);
+      const count = (denial.selected.get(set) ?? 0) + more;
+      if (count === 0) denial.selected.delete(set);
+      else denial.selected.set(set, count);
+      const isNew = more === 1 ? count === 1 : count === 0;
+      if (isNew) this.staleDenials.add(key);
+    }
+  }
+
+  private renewDenial(key: string): void {
+    const denial = this.denials.get(key);
+    if (denial === undefined) return;
+    if (denial.selected.size === 0) {
+      this.denials.delete(key);
+      this.parts.set(`denial ${key}`, undefined);
+      return;
+    }
+    const isolated = new Map([...denial.selected.keys()].flatMap((set) => [...this.sets.membersOf(set)]));
+    const rows = new PolicyRows(this.sets);
+    putDenials(rows, denial, isolated.values());
+    this.parts.set(`denial ${key}`, rows.wanted);
+  }
 }

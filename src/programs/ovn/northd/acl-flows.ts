@@ -1,7 +1,7 @@
 /** Logical flows of ACLs (ovn-northd(8), "ACLs"). */
 import type { Dialect } from "./dialect.ts";
-import type { FlowList } from "./flow-list.ts";
-import type { Acl, LogicalSwitch } from "./objects.ts";
+import { FlowList, type WrittenFlow } from "./flow-list.ts";
+import type { Acl } from "./objects.ts";
 import { tableOf } from "./stages.ts";
 
 /** An ACL of priority 1000 becomes flows of priority 2000. */
@@ -9,8 +9,15 @@ const OFFSET = 1_000;
 
 const ND = "nd || nd_ra || nd_rs || mldv1 || mldv2";
 
-export function hasStatefulAcls({ acls }: LogicalSwitch): boolean {
-  return acls.some(({ action }) => action === "allow-related");
+/** What the ACLs of a switch are to its other flows. */
+export interface AclSummary {
+  readonly hasAny: boolean;
+  /** One of them looks connections up. */
+  readonly hasStateful: boolean;
+}
+
+export function isStateful({ action }: Pick<Acl, "action">): boolean {
+  return action === "allow-related";
 }
 
 function stageOf({ direction, isAfterLb }: Acl): string {
@@ -98,30 +105,34 @@ function addPassing(list: FlowList, isUsed: boolean): void {
   list.pass("ls_in_acl_after_lb");
 }
 
-/** All flows of a switch's ACLs. `isTracked`: its packets have connections, because of ACLs or of load balancers. */
-export function addAcls(list: FlowList, of: LogicalSwitch, isTracked: boolean, dialect: Dialect): void {
+/** The flows of one ACL. `isTracked`: packets of the switch have connections, because of ACLs or of load balancers. */
+export function aclFlows(acl: Acl, isTracked: boolean, dialect: Dialect): readonly WrittenFlow[] {
+  const list = new FlowList("ls_in", "ls_out");
+  const isStateless = acl.action === "allow-stateless";
+  if (isStateless && isTracked) {
+    const stage = acl.direction === "to-lport" ? "ls_out_pre_acl" : "ls_in_pre_acl";
+    list.add(stage, acl.priority + OFFSET, acl.match, "reg0[16] = 1; next;", acl.id);
+  }
+  if (isTracked && !isStateless) addStateful(list, acl, dialect);
+  else
+    list.add(
+      stageOf(acl),
+      acl.priority + OFFSET,
+      acl.match,
+      acl.action.startsWith("allow") ? `${logOf(acl)}next;` : denial(acl),
+      acl.id,
+    );
+  return list.flows;
+}
+
+/** The flows around those of a switch's ACLs. */
+export function addAclStages(list: FlowList, hasAny: boolean, isTracked: boolean, dialect: Dialect): void {
   if (isTracked) {
     for (const stage of ["ls_in_acl_hint", "ls_out_acl_hint"]) addHints(list, stage, dialect);
     for (const stage of ["ls_in_acl", "ls_out_acl"]) addFixed(list, stage, dialect);
     list.add("ls_in_acl_after_lb", 65_532, "reg0[17] == 1", "next;");
   }
-  for (const acl of of.acls) {
-    const isStateless = acl.action === "allow-stateless";
-    if (isStateless && isTracked) {
-      const stage = acl.direction === "to-lport" ? "ls_out_pre_acl" : "ls_in_pre_acl";
-      list.add(stage, acl.priority + OFFSET, acl.match, "reg0[16] = 1; next;", acl.id);
-    }
-    if (isTracked && !isStateless) addStateful(list, acl, dialect);
-    else
-      list.add(
-        stageOf(acl),
-        acl.priority + OFFSET,
-        acl.match,
-        acl.action.startsWith("allow") ? `${logOf(acl)}next;` : denial(acl),
-        acl.id,
-      );
-  }
-  addPassing(list, isTracked || of.acls.length > 0);
+  addPassing(list, isTracked || hasAny);
   for (const stage of ["ls_in_stateful", "ls_out_stateful"]) {
     list.add(stage, 100, "reg0[1] == 1 && reg0[13] == 0", `ct_commit { ${dialect.blocked} = 0; }; next;`);
     const labelled = `ct_commit { ${dialect.blocked} = 0; ct_label.label = reg3; }; next;`;

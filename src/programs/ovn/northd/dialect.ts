@@ -27,3 +27,7 @@ export function dialectOf(chassis: readonly OvsdbRow[]): Dialect {
     commitNat: saysAll(chassis, "ovn-ct-lb-related"),
   };
 }
+
+export function isSameDialect(one: Dialect, other: Dialect | undefined): boolean {
+  return one.balance === other?.balance && one.blocked === other.blocked && one.commitNat === other.commitNat;
+}

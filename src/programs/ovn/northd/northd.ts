@@ -10,20 +10,28 @@ import {
   errorOf,
   mapOf,
   membersOf,
-  referencesOf,
   setOf,
   textsOf,
 } from "#contracts/ovsdb/client.ts";
 import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
-import { Replica } from "../replica.ts";
-import { WantedRows, reference } from "../wanted-rows.ts";
+import { Replica, TouchedRows } from "../replica.ts";
+import { WantedParts, WantedRows, reference } from "../wanted-rows.ts";
+import { type AclSummary, aclFlows } from "./acl-flows.ts";
+import { AttachedAcls } from "./attached-acls.ts";
 import { Bindings, datapathOf, portOf } from "./bindings.ts";
-import { dialectOf } from "./dialect.ts";
+import { type Dialect, dialectOf, isSameDialect } from "./dialect.ts";
 import type { WrittenFlow } from "./flow-list.ts";
-import { type LogicalRouter, type NorthboundObjects, numberOf, readNorthbound, textOf } from "./objects.ts";
+import {
+  type LogicalRouter,
+  type NorthboundObjects,
+  numberOf,
+  readNorthbound,
+  textOf,
+  toAcl,
+} from "./objects.ts";
 import { routerFlows } from "./router-flows.ts";
-import { switchFlows } from "./switch-flows.ts";
+import { isTracked, switchFlows } from "./switch-flows.ts";
 import { answeredVips } from "./translation-flows.ts";
 
 const NORTHBOUND_TABLES = [
@@ -44,7 +52,7 @@ const NORTHBOUND_TABLES = [
   "Static_MAC_Binding",
 ];
 /** Tables whose rows are all northd's. */
-const OWNED = [
+const OWNED: ReadonlySet<string> = new Set([
   "Datapath_Binding",
   "Port_Binding",
   "Logical_Flow",
@@ -53,8 +61,13 @@ const OWNED = [
   "Port_Group",
   "Load_Balancer",
   "Static_MAC_Binding",
-];
+]);
 const SOUTHBOUND_TABLES = [...OWNED, "SB_Global", "Chassis", "Chassis_Private", "Encap", "Gateway_Chassis"];
+
+/** Northbound tables that flows come from one row at a time, each in a part of its own. */
+const SINGLE: ReadonlySet<string> = new Set(["ACL", "Port_Group", "Address_Set", "NB_Global"]);
+/** Southbound tables that decide what is written: names of chassis, what they understand, keys that are given. */
+const DECIDING: ReadonlySet<string> = new Set(["Chassis", "Encap", "Datapath_Binding", "Port_Binding"]);
 
 /** Keys of tunnels: VXLAN leaves 12 bits for that of a datapath (control-planes.md §4.3). */
 const DATAPATHS_MAX = 16_711_680;
@@ -65,94 +78,191 @@ export class TransactionRefused extends Error {
   override readonly name = "TransactionRefused";
 }
 
-async function transact(client: OvsdbClient, operations: readonly OvsdbOperation[]): Promise<void> {
-  if (operations.length === 0) return;
-  const failed: OvsdbResult | undefined = errorOf(await client.transact(operations));
+function refuse(failed: OvsdbResult | undefined): void {
   if (failed !== undefined) throw new TransactionRefused(`${failed.error ?? ""}: ${failed.details ?? ""}`);
+}
+
+async function transact(client: OvsdbClient, operations: readonly OvsdbOperation[]): Promise<void> {
+  if (operations.length > 0) refuse(errorOf(await client.transact(operations)));
 }
 
 function balancedSet(key: number): string {
   return `_rtr_lb_${key}_ip4`;
 }
 
+/** Wants the flows of a datapath. */
+function putFlows(wanted: WantedRows, id: string, flows: readonly WrittenFlow[]): void {
+  for (const { stage, table, priority, match, actions, hint } of flows) {
+    const ids = { "stage-name": stage, ...(hint === undefined ? {} : { "stage-hint": hint }) };
+    const pipeline = stage.startsWith("ls_in") || stage.startsWith("lr_in") ? "ingress" : "egress";
+    wanted.put("Logical_Flow", `${id} ${stage} ${priority} ${match} ${actions} ${hint ?? ""}`, {
+      logical_datapath: reference(datapathOf(id)),
+      pipeline,
+      table_id: table,
+      priority,
+      match,
+      actions,
+      external_ids: mapOf(ids),
+    });
+  }
+}
+
+/** Everything but ACLs, groups of ports and sets of addresses, as it was read last. */
+interface Layout {
+  readonly objects: NorthboundObjects;
+  readonly keys: ReadonlyMap<string, number>;
+  readonly dialect: Dialect;
+}
+
+const NO_LAYOUT: Layout = {
+  objects: { switches: [], routers: [] },
+  keys: new Map(),
+  dialect: dialectOf([]),
+};
+
 export class Northd {
   private readonly northbound: OvsdbClient;
   private readonly southbound: OvsdbClient;
   private readonly nb: Replica;
   private readonly sb: Replica;
+  private readonly parts: WantedParts;
+  private readonly touched: { readonly nb: TouchedRows; readonly sb: TouchedRows };
+  private readonly acls: AttachedAcls;
+  private layout: Layout | undefined;
+  /** What was written of each switch: whether its packets have connections, and has it ACLs. */
+  private readonly switches = new Map<string, AclSummary & { readonly isTracked: boolean }>();
 
   private constructor(
     clients: { northbound: OvsdbClient; southbound: OvsdbClient },
-    nb: Replica,
-    sb: Replica,
+    replicas: { nb: Replica; sb: Replica },
+    touched: { nb: TouchedRows; sb: TouchedRows },
+    parts: WantedParts,
   ) {
     this.northbound = clients.northbound;
     this.southbound = clients.southbound;
-    this.nb = nb;
-    this.sb = sb;
+    this.nb = replicas.nb;
+    this.sb = replicas.sb;
+    this.touched = touched;
+    this.parts = parts;
+    this.acls = new AttachedAcls(this.nb);
   }
 
   static async start(northbound: OvsdbClient, southbound: OvsdbClient): Promise<Northd> {
-    const nb = await Replica.follow(northbound, OVN_NORTHBOUND, NORTHBOUND_TABLES);
-    const sb = await Replica.follow(southbound, OVN_SOUTHBOUND, SOUTHBOUND_TABLES);
-    return new Northd({ northbound, southbound }, nb, sb);
+    const touched = { nb: new TouchedRows(), sb: new TouchedRows() };
+    const parts = new WantedParts();
+    const nb = await Replica.follow(northbound, OVN_NORTHBOUND, NORTHBOUND_TABLES, (updates) =>
+      touched.nb.add(updates),
+    );
+    const sb = await Replica.follow(southbound, OVN_SOUTHBOUND, SOUTHBOUND_TABLES, (updates) => {
+      touched.sb.add(updates);
+      parts.touched(updates);
+    });
+    return new Northd({ northbound, southbound }, { nb, sb }, touched, parts);
   }
 
   /** Brings the southbound database to what the northbound one says, and tells that one what chassis have done. */
   async sync(): Promise<void> {
-    const wanted = new WantedRows();
-    const objects = readNorthbound(this.nb);
-    const keys = new Bindings(this.nb, this.sb, wanted).put(objects);
-    this.putFlows(wanted, objects, keys);
-    this.putSets(wanted, objects, keys);
-    this.putBalancers(wanted, objects);
-    this.putGlobal(wanted);
-    for (const row of this.nb.rows("Static_MAC_Binding").values())
-      this.putStaticBinding(wanted, objects, row);
-    await transact(this.southbound, wanted.operations(this.sb, OWNED));
+    const [nb, sb] = [this.touched.nb.take(), this.touched.sb.take()];
+    const isNew = this.layout === undefined;
+    const isOther =
+      isNew ||
+      [...nb.keys()].some((table) => !SINGLE.has(table)) ||
+      [...sb.keys()].some((table) => DECIDING.has(table));
+    const dialect = this.layout?.dialect;
+    if (isOther) this.layout = this.readLayout();
+    this.putAcls(nb, isOther, this.layout?.dialect !== dialect);
+    for (const id of nb.get("Address_Set") ?? []) this.putAddressSet(id);
+    const global = new WantedRows();
+    this.putGlobal(global);
+    this.parts.set("global", global);
+    refuse(await this.parts.write(this.southbound, this.sb, OWNED));
     await this.report();
   }
 
-  private putFlows(wanted: WantedRows, objects: NorthboundObjects, keys: ReadonlyMap<string, number>): void {
-    const dialect = dialectOf([...this.sb.rows("Chassis").values()]);
-    const put = (id: string, flows: readonly WrittenFlow[]): void => {
-      for (const { stage, table, priority, match, actions, hint } of flows) {
-        const ids = { "stage-name": stage, ...(hint === undefined ? {} : { "stage-hint": hint }) };
-        const pipeline = stage.startsWith("ls_in") || stage.startsWith("lr_in") ? "ingress" : "egress";
-        wanted.put("Logical_Flow", `${id} ${stage} ${priority} ${match} ${actions} ${hint ?? ""}`, {
-          logical_datapath: reference(datapathOf(id)),
-          pipeline,
-          table_id: table,
-          priority,
-          match,
-          actions,
-          external_ids: mapOf(ids),
-        });
-      }
-    };
-    for (const each of objects.switches) put(each.id, switchFlows(each, objects, dialect));
-    for (const each of objects.routers)
-      put(each.id, routerFlows(each, objects, dialect, balancedSet(keys.get(each.id) ?? 0)));
+  /** Reads what is not written one row at a time, and wants all of it but the flows of switches. */
+  private readLayout(): Layout {
+    const wanted = new WantedRows();
+    const objects = readNorthbound(this.nb);
+    const keys = new Bindings(this.nb, this.sb, wanted).put(objects);
+    const now = dialectOf([...this.sb.rows("Chassis").values()]);
+    const dialect = isSameDialect(now, this.layout?.dialect) ? (this.layout?.dialect ?? now) : now;
+    for (const each of objects.routers) {
+      putFlows(wanted, each.id, routerFlows(each, objects, dialect, balancedSet(keys.get(each.id) ?? 0)));
+      this.putBalancedSet(wanted, each, keys.get(each.id) ?? 0);
+    }
+    this.putBalancers(wanted, objects);
+    for (const row of this.nb.rows("Static_MAC_Binding").values())
+      this.putStaticBinding(wanted, objects, row);
+    this.parts.set("layout", wanted);
+    return { objects, keys, dialect };
   }
 
-  private putSets(wanted: WantedRows, objects: NorthboundObjects, keys: ReadonlyMap<string, number>): void {
-    for (const row of this.nb.rows("Address_Set").values())
-      wanted.put("Address_Set", textOf(row, "name"), {
-        name: textOf(row, "name"),
-        addresses: row["addresses"] ?? "",
-      });
-    for (const router of objects.routers) this.putBalancedSet(wanted, router, keys.get(router.id) ?? 0);
-    const ports = this.nb.rows("Logical_Switch_Port");
-    for (const group of this.nb.rows("Port_Group").values()) {
-      const members = new Set(referencesOf(group["ports"]));
-      for (const { id, ports: own } of objects.switches) {
-        const names = own
-          .filter((port) => members.has(port.id))
-          .map((port) => textOf(ports.get(port.id) ?? {}, "name"));
-        const name = `${keys.get(id) ?? 0}_${textOf(group, "name")}`;
-        if (names.length > 0) wanted.put("Port_Group", name, { name, ports: setOf(names) });
+  /** The flows of switches: of ACLs those that have changed, and all others where something else has. */
+  private putAcls(
+    nb: ReadonlyMap<string, ReadonlySet<string>>,
+    isOther: boolean,
+    isOtherDialect: boolean,
+  ): void {
+    const { objects, keys, dialect } = this.layout ?? NO_LAYOUT;
+    const { switches } = objects;
+    const changes = this.acls.update(
+      nb,
+      isOther ? switches.map((each) => [each, keys.get(each.id) ?? 0] as const) : undefined,
+    );
+    for (const id of changes.groups) this.putGroup(id);
+    const known = new Set(switches.map(({ id }) => id));
+    for (const [id, acls] of changes.acls)
+      if (!known.has(id)) for (const acl of acls) this.parts.set(`acl ${id} ${acl}`, undefined);
+    if (isOther)
+      for (const id of this.switches.keys())
+        if (!known.has(id)) {
+          this.switches.delete(id);
+          this.parts.set(`switch ${id}`, undefined);
+        }
+    for (const each of switches) {
+      const { id } = each;
+      const before = this.switches.get(id);
+      const summary = this.acls.summary(id);
+      const now = { ...summary, isTracked: isTracked(each, summary) };
+      const isSame =
+        before?.hasAny === now.hasAny &&
+        before.hasStateful === now.hasStateful &&
+        before.isTracked === now.isTracked;
+      this.switches.set(id, now);
+      if (isOther || !isSame) {
+        const wanted = new WantedRows();
+        putFlows(wanted, id, switchFlows(each, objects, summary, dialect));
+        this.parts.set(`switch ${id}`, wanted);
       }
+      const isAll = isOtherDialect || before?.isTracked !== now.isTracked;
+      const changed = changes.acls.get(id) ?? [];
+      for (const acl of isAll ? new Set([...this.acls.of(id), ...changed]) : changed)
+        this.putAcl(id, acl, now.isTracked, dialect);
     }
+  }
+
+  private putAcl(of: string, id: string, hasConnections: boolean, dialect: Dialect): void {
+    const row = this.acls.isAttached(of, id) ? this.nb.rows("ACL").get(id) : undefined;
+    const wanted = new WantedRows();
+    if (row !== undefined) putFlows(wanted, of, aclFlows(toAcl(id, row), hasConnections, dialect));
+    this.parts.set(`acl ${of} ${id}`, wanted);
+  }
+
+  private putAddressSet(id: string): void {
+    const row = this.nb.rows("Address_Set").get(id);
+    const wanted = new WantedRows();
+    const name = row === undefined ? "" : textOf(row, "name");
+    if (row !== undefined) wanted.put("Address_Set", name, { name, addresses: row["addresses"] ?? "" });
+    this.parts.set(`set ${id}`, wanted);
+  }
+
+  /** A group stands once for each switch that has one of its ports. */
+  private putGroup(id: string): void {
+    const wanted = new WantedRows();
+    const name = textOf(this.nb.rows("Port_Group").get(id) ?? {}, "name");
+    for (const { key, names } of this.acls.group(id).ports.values())
+      wanted.put("Port_Group", `${key}_${name}`, { name: `${key}_${name}`, ports: setOf(names) });
+    this.parts.set(`group ${id}`, wanted);
   }
 
   private putBalancedSet(wanted: WantedRows, router: LogicalRouter, key: number): void {

@@ -62,7 +62,6 @@ export interface LogicalSwitch {
   readonly name: string;
   readonly otherConfig: ReadonlyMap<string, string>;
   readonly ports: readonly SwitchPort[];
-  readonly acls: readonly Acl[];
   readonly balancers: readonly Balancer[];
 }
 
@@ -208,7 +207,7 @@ function toSwitchPort(id: string, row: OvsdbRow, routerPorts: ReadonlyMap<string
   };
 }
 
-function toAcl(id: string, row: OvsdbRow): Acl {
+export function toAcl(id: string, row: OvsdbRow): Acl {
   return {
     id,
     priority: numberOf(row, "priority"),
@@ -320,7 +319,7 @@ export function isOnWire({ switches }: Pick<NorthboundObjects, "switches">, { pe
   return beside?.ports.some(({ type }) => type === "localnet") ?? false;
 }
 
-/** Everything that flows are written for. */
+/** Everything that flows are written for, but ACLs, groups of ports and sets of addresses. */
 export function readNorthbound(replica: Replica): NorthboundObjects {
   const peers = new Map(
     [...replica.rows("Logical_Switch_Port").values()].flatMap((row) => {
@@ -336,16 +335,7 @@ export function readNorthbound(replica: Replica): NorthboundObjects {
       toRouterPort(replica, id, row, peers),
     ]),
   );
-  const groups = [...replica.rows("Port_Group").values()].map((row) => ({
-    ports: new Set(referencesOf(row["ports"])),
-    acls: rowsAt(replica, "ACL", row, "acls"),
-  }));
   const switches = [...replica.rows("Logical_Switch")].map(([id, row]) => {
-    const own = referencesOf(row["ports"]);
-    const acls = new Map([
-      ...rowsAt(replica, "ACL", row, "acls"),
-      ...groups.filter((group) => own.some((port) => group.ports.has(port))).flatMap((group) => group.acls),
-    ]);
     return {
       id,
       name: textOf(row, "name"),
@@ -353,7 +343,6 @@ export function readNorthbound(replica: Replica): NorthboundObjects {
       ports: rowsAt(replica, "Logical_Switch_Port", row, "ports").map(([each, port]) =>
         toSwitchPort(each, port, ports),
       ),
-      acls: [...acls].map(([each, acl]) => toAcl(each, acl)),
       balancers: balancersOf(replica, row),
     };
   });

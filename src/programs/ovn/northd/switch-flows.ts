@@ -3,7 +3,7 @@ import { parseIpv4, prefixContains } from "#core/net/ip.ts";
 import { FlowList, type WrittenFlow } from "./flow-list.ts";
 import { isRedirected, ownMacs } from "./distributed-translation-flows.ts";
 import { type LogicalSwitch, type NorthboundObjects, type SwitchPort, isOnWire } from "./objects.ts";
-import { addAcls, hasStatefulAcls } from "./acl-flows.ts";
+import { type AclSummary, addAclStages } from "./acl-flows.ts";
 import { answeredVips } from "./translation-flows.ts";
 import { addBalancing } from "./balancing-flows.ts";
 import type { Dialect } from "./dialect.ts";
@@ -168,19 +168,24 @@ function addLookUp(list: FlowList, of: LogicalSwitch, objects: NorthboundObjects
   list.add("ls_in_l2_unknown", 0, "1", "output;");
 }
 
-/** All flows of a switch. */
+/** Whether packets of a switch have connections. */
+export function isTracked({ balancers }: LogicalSwitch, { hasStateful }: AclSummary): boolean {
+  return hasStateful || balancers.some(({ vips }) => vips.length > 0);
+}
+
+/** All flows of a switch but those of its ACLs, one by one. */
 export function switchFlows(
   of: LogicalSwitch,
   objects: NorthboundObjects,
+  acls: AclSummary,
   dialect: Dialect,
 ): readonly WrittenFlow[] {
   const list = new FlowList("ls_in", "ls_out");
   const hasVips = of.balancers.some(({ vips }) => vips.length > 0);
-  const hasStateful = hasStatefulAcls(of);
   addPortSecurity(list, of);
   addLearning(list, of);
-  addPreStages(list, of, hasStateful, hasVips);
-  addAcls(list, of, hasStateful || hasVips, dialect);
+  addPreStages(list, of, acls.hasStateful, hasVips);
+  addAclStages(list, acls.hasAny, isTracked(of, acls), dialect);
   addBalancing(list, of, hasVips, dialect);
   addResponders(list, of);
   addLookUp(list, of, objects);
