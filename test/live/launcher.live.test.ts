@@ -27,10 +27,22 @@ import { formatMark, withScript } from "#cli/programs/launcher-mark.ts";
 import { linuxLauncher, thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { CnsService } from "#programs/plugins/cns/service.ts";
+import { CnsHttpService } from "../support/cni/cns-http-service.ts";
+import { pool } from "../support/cni/cns-node.ts";
 import { PROGRAM_PATH } from "../support/cni/plugin-process.ts";
 
 const ROOT = resolve(".");
-const PLUGINS = ["win-bridge", "win-overlay", "host-local", "flannel", "mullion-netns", "nat"];
+const AZURE_PLUGINS = ["azure-vnet", "azure-vnet-stateless", "azure-vnet-ipam", "azure-vnet-ipamv6"];
+const PLUGINS = [
+  "win-bridge",
+  "win-overlay",
+  "host-local",
+  "flannel",
+  "mullion-netns",
+  "nat",
+  ...AZURE_PLUGINS,
+];
 const NOBODY = 65_534;
 const LENGTH_BYTES = 4;
 const INPUT = '{"name": "n"}';
@@ -99,33 +111,31 @@ class Node {
     this.service = spawn(process.execPath, ["bin/mullion.js", ...words], { stdio: "ignore" });
   }
 
-  async begin(): Promise<void> {
+  /** `azure`: one of the driver L2Tunnel, which azure-vnet adopts. */
+  async begin(name: "cbr0" | "azure" = "cbr0"): Promise<void> {
     await untilServed(this.socket);
     const client = findHns({ variables: { MULLION_HNS: `unix:${this.socket}` } });
-    const route = { NextHop: "10.244.0.1", DestinationPrefix: "0.0.0.0/0" };
+    const range = name === "azure" ? "10.240" : "10.244";
+    const route = { NextHop: `${range}.0.1`, DestinationPrefix: "0.0.0.0/0" };
+    const adapter = { Type: "NetAdapterName" as const, Settings: { NetworkAdapterName: "Ethernet" } };
     const network = await createNetwork(client, {
-      Name: "cbr0",
-      Type: "L2Bridge",
-      Ipams: [{ Type: "Static", Subnets: [{ IpAddressPrefix: "10.244.0.0/16", Routes: [route] }] }],
+      Name: name,
+      Type: name === "azure" ? "L2Tunnel" : "L2Bridge",
+      Policies: name === "azure" ? [adapter] : [],
+      Ipams: [{ Type: "Static", Subnets: [{ IpAddressPrefix: `${range}.0.0/16`, Routes: [route] }] }],
     });
-    const bridge = { Name: "cbr0_ep", IpConfigurations: [{ IpAddress: "10.244.0.2" }] };
-    await createEndpoint(client, network.ID ?? "", bridge);
+    if (name === "cbr0")
+      await createEndpoint(client, network.ID ?? "", {
+        Name: "cbr0_ep",
+        IpConfigurations: [{ IpAddress: "10.244.0.2" }],
+      });
     this.namespace = (await createNamespace(client)).ID ?? "";
     await client.close();
   }
 
   run(program: string, call: Call, stdout: "pipe" | number = "pipe"): Exit {
     const { verb, env = {}, stdin = this.configuration({}), args = [] } = call;
-    const all = {
-      PATH: PROGRAM_PATH,
-      CNI_COMMAND: verb,
-      CNI_CONTAINERID: "sandbox-1",
-      CNI_NETNS: this.namespace,
-      CNI_IFNAME: "eth0",
-      CNI_PATH: this.bin,
-      MULLION_HNS: `unix:${this.socket}`,
-      ...env,
-    };
+    const all = { ...this.environment(verb), ...env };
     const input = typeof stdin === "string" ? stdin : JSON.stringify(stdin);
     const {
       status,
@@ -138,6 +148,21 @@ class Node {
       maxBuffer: 2 ** 26,
     });
     return { status, stdout: this.same(String(out)), stderr: this.same(String(stderr)) };
+  }
+
+  /** The same while this process goes on, and may answer. */
+  start(program: string, { verb, env = {}, stdin, args = [] }: Call): Promise<Exit> {
+    const all = { ...this.environment(verb), ...env };
+    const child = spawn(join(this.bin, program), args, { env: all, stdio: ["pipe", "pipe", "pipe"] });
+    const out = { stdout: "", stderr: "" };
+    child.stdout.on("data", (part: Buffer) => (out.stdout += part.toString()));
+    child.stderr.on("data", (part: Buffer) => (out.stderr += part.toString()));
+    child.stdin.end(JSON.stringify(stdin));
+    return new Promise((done) =>
+      child.on("close", (status) =>
+        done({ status, stdout: this.same(out.stdout), stderr: this.same(out.stderr) }),
+      ),
+    );
   }
 
   configuration(more: object): object {
@@ -159,6 +184,18 @@ class Node {
     const left = readdirSync(this.folder).filter((name) => name.startsWith("hns"));
     if (left.length > 0) throw new Error(`the service left ${left.join(", ")}`);
     rmSync(this.folder, { recursive: true });
+  }
+
+  private environment(verb: string): Readonly<Record<string, string>> {
+    return {
+      PATH: PROGRAM_PATH,
+      CNI_COMMAND: verb,
+      CNI_CONTAINERID: "sandbox-1",
+      CNI_NETNS: this.namespace,
+      CNI_IFNAME: "eth0",
+      CNI_PATH: this.bin,
+      MULLION_HNS: `unix:${this.socket}`,
+    };
   }
 
   /** What differs from node to node. */
@@ -225,7 +262,75 @@ function calls(node: Node): readonly (readonly [what: string, program: string, C
   ];
 }
 
+/** What CNS of an Azure node gives, and what azure-vnet makes of it, in one way. */
+async function azureCalls(way: Way): Promise<readonly unknown[]> {
+  const node = new Node(way);
+  const cns = new CnsService({
+    host: { Gateway: "10.240.0.1", PrimaryIP: "10.240.0.4", Subnet: "10.240.0.0/16" },
+    keepsEndpoints: true,
+  });
+  cns.addPool(pool("10.240.0.4/16", "10.240.0.1", "10.240.0.35", "10.240.0.36", "10.240.0.37"));
+  const served = await CnsHttpService.listen(cns);
+  const told: unknown[] = [];
+  try {
+    await node.begin("azure");
+    const stdin = {
+      cniVersion: "1.1.0",
+      name: "azure",
+      type: "azure-vnet",
+      master: "lo",
+      adapterName: "Ethernet",
+      ipam: { type: "azure-cns" },
+      cnsurl: served.url,
+    };
+    const call = (program: string, verb: string, id: string, more: object = {}): Promise<Exit> => {
+      const env = {
+        CNI_CONTAINERID: `${id}0000000000000`,
+        CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${id}-0`,
+        MULLION_AZURE_STATE: join(node.folder, "state"),
+        MULLION_AZURE_DELETE_IDS: join(node.folder, "pending"),
+      };
+      return node.start(program, { verb, env, stdin: { ...stdin, ...more } });
+    };
+    for (const program of ["azure-vnet", "azure-vnet-stateless"]) {
+      for (const verb of ["ADD", "ADD", "CHECK", "STATUS", "DEL", "DEL"])
+        told.push([program, verb, await call(program, verb, "web")]);
+      // The state is locked by one, while the other waits.
+      const both = await Promise.all([call(program, "ADD", "one"), call(program, "ADD", "two")]);
+      told.push(
+        both.map(({ status }) => status),
+        (await node.endpoints()).length,
+      );
+      for (const id of ["one", "two"]) told.push(await call(program, "DEL", id));
+      told.push(await node.endpoints(), readdirSync(join(node.folder, "state")));
+    }
+    const ipam = { ipam: { type: "azure-vnet-ipam" } };
+    told.push(await call("azure-vnet-ipam", "ADD", "alone", { ...ipam, ipam: { type: "none" } }));
+    told.push(await call("azure-vnet-ipamv6", "VERSION", "alone", ipam));
+    await served.close();
+    told.push(["without CNS", await call("azure-vnet", "ADD", "web")]);
+    return told;
+  } finally {
+    await served.close().catch(() => undefined);
+    await node.end();
+  }
+}
+
 describe("both ways", () => {
+  it("azure-vnet: the same results and errors with CNS, and two calls at once wait for each other", async () => {
+    const [byLauncher, byNode] = [await azureCalls("launcher"), await azureCalls("Node")];
+    // CNS has another port each time.
+    const same = (told: readonly unknown[]): string =>
+      JSON.stringify(told, undefined, 1).replaceAll(/127\.0\.0\.1:\d+/g, "CNS");
+    expect(same(byLauncher)).toBe(same(byNode));
+    expect(byNode).toContainEqual([
+      "azure-vnet",
+      "ADD",
+      { status: 0, stdout: expect.stringContaining("10.240.0.35/16") as string, stderr: "" },
+    ]);
+    expect(byNode).toContainEqual([0, 0]);
+  });
+
   it("give the same results, exit codes and errors, and leave the same", async () => {
     const told: Record<Way, unknown[]> = { launcher: [], Node: [] };
     for (const way of ["Node", "launcher"] as const) {

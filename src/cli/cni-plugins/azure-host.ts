@@ -3,7 +3,8 @@ import { readPlainFile, replaceFile } from "#core/base/owner-only.node.ts";
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve as resolvePath } from "node:path";
+import type { Environment } from "#contracts/cni/plugin-input.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
 import type {
   AzureHost,
@@ -62,44 +63,59 @@ const SHELL: HostShell = {
   run: (line) => execute("cmd", ["/d", "/s", "/c", line]),
 };
 
-const PENDING_RELEASES: PendingReleases = {
-  add: async (containerId, podInterfaceId, createsFolder) => {
-    const folder = process.env[PENDING_VARIABLE] || PENDING_FOLDER;
-    try {
-      if (createsFolder) mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-      replaceFile(join(folder, containerId), podInterfaceId, PENDING_MODE);
-    } catch (error) {
-      throw new Error(describeSystemError(error), { cause: error });
-    }
-  },
-};
+function pendingReleases(folder: string): PendingReleases {
+  return {
+    add: async (containerId, podInterfaceId, createsFolder) => {
+      try {
+        if (createsFolder) mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+        replaceFile(join(folder, containerId), podInterfaceId, PENDING_MODE);
+      } catch (error) {
+        throw new Error(describeSystemError(error), { cause: error });
+      }
+    },
+  };
+}
 
-const TEMPORARY_FILES: TemporaryFiles = {
-  read: async (name) => {
-    try {
-      return readPlainFile(join(tmpdir(), name)).toString("utf8");
-    } catch {
-      return undefined;
-    }
-  },
-  write: async (name, text) => {
-    replaceFile(join(tmpdir(), name), text, FILE_MODE);
-  },
-};
+/** Where `os.tmpdir` of a process with these variables would be. */
+function temporaryFolder(env: Environment): string {
+  if (process.platform === "win32") return tmpdir();
+  return env["TMPDIR"] || env["TMP"] || env["TEMP"] || "/tmp";
+}
 
-/** `folder`: where both plugins' state is looked for. */
-export function azureHost(folder: string): AzureHost {
+function temporaryFiles(folder: string): TemporaryFiles {
+  return {
+    read: async (name) => {
+      try {
+        return readPlainFile(join(folder, name)).toString("utf8");
+      } catch {
+        return undefined;
+      }
+    },
+    write: async (name, text) => {
+      replaceFile(join(folder, name), text, FILE_MODE);
+    },
+  };
+}
+
+/** Whose variables and folder count. */
+interface Caller {
+  readonly env: Environment;
+  readonly folder: string;
+}
+
+/** `state`: where both plugins' state is looked for. */
+export function azureHost(state: string, { env, folder }: Caller): AzureHost {
   return {
     interfaces: readInterfaces,
     now,
     startTimer,
     http: SOCKET_TRANSPORT,
     shell: SHELL,
-    pendingReleases: PENDING_RELEASES,
-    temporaryFiles: TEMPORARY_FILES,
+    pendingReleases: pendingReleases(resolvePath(folder, env[PENDING_VARIABLE] || PENDING_FOLDER)),
+    temporaryFiles: temporaryFiles(resolvePath(folder, temporaryFolder(env))),
     forgetAddresses: async () => {
-      if (existsSync(join(folder, "azure-vnet.json"))) return;
-      rmSync(join(folder, "azure-vnet-ipam.json"), { force: true });
+      if (existsSync(join(state, "azure-vnet.json"))) return;
+      rmSync(join(state, "azure-vnet-ipam.json"), { force: true });
     },
   };
 }

@@ -1,8 +1,8 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
 import { STDOUT, writeOutputAtOnce } from "../output.ts";
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 import type { ByMode } from "#core/base/compat.ts";
-import type { PluginMode } from "#contracts/cni/plugin.ts";
 import { readStruct } from "#contracts/cni/json.ts";
 import { type JsonValue } from "#core/base/json.ts";
 import { FileStateStore } from "#programs/plugins/azure-vnet/file-state-store.node.ts";
@@ -13,7 +13,7 @@ import { SOCKET_TRANSPORT } from "#programs/plugins/cns/http-transport.node.ts";
 import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
 import { azureHost, now, readInterfaces } from "./azure-host.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
-import { type OpenPlugin, type PluginOpener, runPluginProcess } from "./plugin-process.ts";
+import { type OpenPlugin, type PluginOpener, type PluginPlace, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
 /** Overrides the folder of the state. */
@@ -41,9 +41,9 @@ interface Folders {
  * As published, the state is in whatever folder the plugin was started in; on Windows the other's is looked for in one
  * place, wherever it is.
  */
-const FOLDERS: ByMode<(isWindows: boolean, chosen: string) => Folders> = {
-  upstream: (isWindows, chosen) => {
-    const own = chosen === "" ? process.cwd() : chosen;
+const FOLDERS: ByMode<(isWindows: boolean, chosen: string, current: string) => Folders> = {
+  upstream: (isWindows, chosen, current) => {
+    const own = chosen === "" ? current : chosen;
     return { own, shared: isWindows ? WINDOWS_FOLDER : own };
   },
   hardened: (isWindows, chosen) => {
@@ -62,24 +62,25 @@ function openStore(name: string, { own }: Folders): FileStateStore {
   });
 }
 
-function chooseFolders({ compat }: PluginMode): Folders {
-  return FOLDERS[compat](process.platform === "win32", process.env[FOLDER_VARIABLE] ?? "");
+function chooseFolders({ compat, env, folder }: PluginPlace): Folders {
+  const chosen = env[FOLDER_VARIABLE] ?? "";
+  return FOLDERS[compat](process.platform === "win32", chosen === "" ? "" : resolve(folder, chosen), folder);
 }
 
-const openAzureVnet: PluginOpener = (mode) => {
-  const folders = chooseFolders(mode);
+export const openAzureVnet: PluginOpener = (place) => {
+  const folders = chooseFolders(place);
   const store = openStore("azure-vnet", folders);
-  const host = azureHost(folders.shared);
+  const host = azureHost(folders.shared, place);
   const make = (options: WindowsPluginOptions): AzureVnet => new AzureVnet({ ...options, store, host });
-  return openWindowsPlugin(make, mode, (name) =>
-    name === "azure-vnet-ipam" ? openAzureVnetIpam(mode) : undefined,
+  return openWindowsPlugin(make, place, (name) =>
+    name === "azure-vnet-ipam" ? openAzureIpam(name)(place) : undefined,
   );
 };
 
 /** The plugin that keeps nothing: CNS does. */
-const openAzureVnetStateless: PluginOpener = (mode) => {
-  const host = azureHost(chooseFolders(mode).shared);
-  return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), mode);
+export const openAzureVnetStateless: PluginOpener = (place) => {
+  const host = azureHost(chooseFolders(place).shared, place);
+  return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), place);
 };
 
 async function queryWireServer(): Promise<string> {
@@ -113,25 +114,22 @@ async function queryNode(): Promise<NodeFacts> {
   }
 }
 
-function openIpam(name: AzureIpamName, mode: PluginMode): OpenPlugin {
-  const sources: AddressSources = {
-    interfaces: readInterfaces,
-    queryWireServer,
-    readInterfaces: () =>
-      TEXT_FILES.readText(process.platform === "win32" ? INTERFACES_WINDOWS : INTERFACES_LINUX),
-    queryNode,
-    now,
+/** `azure-vnet-ipamv6`: addresses of IPv6 from the node's own range. */
+export function openAzureIpam(name: AzureIpamName): (place: PluginPlace) => OpenPlugin {
+  return (place) => {
+    const sources: AddressSources = {
+      interfaces: readInterfaces,
+      queryWireServer,
+      readInterfaces: () =>
+        TEXT_FILES.readText(process.platform === "win32" ? INTERFACES_WINDOWS : INTERFACES_LINUX),
+      queryNode,
+      now,
+    };
+    const store = openStore(name, chooseFolders(place));
+    const plugin = new AzureVnetIpam({ name, store, sources, compat: place.compat });
+    return { plugin, close: () => Promise.resolve() };
   };
-  const store = openStore(name, chooseFolders(mode));
-  return { plugin: new AzureVnetIpam({ name, store, sources, ...mode }), close: () => Promise.resolve() };
 }
-
-function openAzureVnetIpam(mode: PluginMode): OpenPlugin {
-  return openIpam("azure-vnet-ipam", mode);
-}
-
-/** Addresses of IPv6 from the node's own range. */
-const openAzureVnetIpamV6: PluginOpener = (mode) => openIpam("azure-vnet-ipamv6", mode);
 
 /** Azure's plugins have `-v` and `--version` beside the contract (cni.md §5.2); else the plugin runs once. */
 async function start(open: PluginOpener): Promise<void> {
@@ -153,10 +151,10 @@ export function startAzureVnetStateless(): Promise<void> {
 
 /** The executable `azure-vnet-ipam`. */
 export function startAzureVnetIpam(): Promise<void> {
-  return start(openAzureVnetIpam);
+  return start(openAzureIpam("azure-vnet-ipam"));
 }
 
 /** The executable `azure-vnet-ipamv6`. */
 export function startAzureVnetIpamV6(): Promise<void> {
-  return start(openAzureVnetIpamV6);
+  return start(openAzureIpam("azure-vnet-ipamv6"));
 }

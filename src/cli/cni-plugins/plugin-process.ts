@@ -27,6 +27,9 @@ export interface OpenPlugin {
 
 /** What a plugin is made with. */
 export interface PluginPlace extends PluginMode {
+  /** Of the caller, as its folder: a process that serves plugins has others. */
+  readonly env: Environment;
+  readonly folder: string;
   /** That of a process that serves it; undefined: the plugin looks for the node's. */
   readonly hns?: HcnClient;
 }
@@ -95,6 +98,8 @@ class OutputLost extends Error {}
 export interface ExecutableCall {
   readonly args: readonly string[];
   readonly env: Environment;
+  /** Where the caller stands. */
+  readonly folder: string;
   /** See `PluginPlace`. */
   readonly hns?: HcnClient;
   readStdin(): Promise<string>;
@@ -108,6 +113,7 @@ function ownCall(): ExecutableCall {
   return {
     args: process.argv.slice(2),
     env: process.env,
+    folder: process.cwd(),
     readStdin,
     // Whoever called does not know the result, so that the call failed.
     stdout: (text) => {
@@ -133,10 +139,10 @@ function processOf(call: ExecutableCall, { compat }: PluginMode, platform: Platf
 }
 
 async function run(open: PluginOpener, call: ExecutableCall): Promise<PluginStatus> {
-  const { args, env, hns } = call;
+  const { args, env, folder, hns } = call;
   const compat = chooseCompat(args, env);
   const platform = choosePlatform(flagOf(args, OS_FLAG), env, process.platform);
-  const opened = await open({ compat, ...(hns !== undefined && { hns }) });
+  const opened = await open({ compat, env, folder, ...(hns !== undefined && { hns }) });
   try {
     return await runPlugin(opened.plugin, processOf(call, opened.plugin, platform));
   } finally {

@@ -35,6 +35,13 @@ const SERVED: ReadonlyMap<string, () => Promise<PluginOpener>> = new Map([
   ["nat", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("nat")],
   ["sdnbridge", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("sdnbridge")],
   ["sdnoverlay", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("sdnoverlay")],
+  ["azure-vnet", async () => (await import("./open-azure-vnet.ts")).openAzureVnet],
+  ["azure-vnet-stateless", async () => (await import("./open-azure-vnet.ts")).openAzureVnetStateless],
+  ["azure-vnet-ipam", async () => (await import("./open-azure-vnet.ts")).openAzureIpam("azure-vnet-ipam")],
+  [
+    "azure-vnet-ipamv6",
+    async () => (await import("./open-azure-vnet.ts")).openAzureIpam("azure-vnet-ipamv6"),
+  ],
   ["host-local", async () => (await import("./open-host-local.ts")).openHostLocal],
   ["mullion-netns", async () => (await import("./open-mullion-netns.ts")).openMullionNetns],
 ]);
@@ -205,6 +212,7 @@ export class PluginService {
     const status = await runPluginCall(open, {
       args: head.args,
       env: head.env,
+      folder: head.standpoint.folder,
       hns: this.options.client,
       readStdin: async () => {
         socket.write("R");
@@ -225,13 +233,15 @@ export class PluginService {
   }
 
   /** @throws Declined for what a process of the caller's would do otherwise. */
-  private async openerOf({ mark, standpoint, env }: CallHead): Promise<PluginOpener> {
+  private async openerOf({ mark, standpoint, args, env }: CallHead): Promise<PluginOpener> {
     const launcher = parseMark(mark);
     const open = SERVED.get(launcher?.program ?? "");
     const sees = standpoint.namespaces.join() === this.own.namespaces.join();
     const paths = (env["CNI_PATH"] ?? "").split(":");
     const isPlaced = standpoint.folder === this.own.folder || paths.every((path) => path.startsWith("/"));
-    if (open === undefined || launcher?.root !== packageRoot() || !sees || !isPlaced) throw new Declined();
+    const isCall = !args.some((word) => word === "-v" || word === "--version");
+    if (open === undefined || launcher?.root !== packageRoot() || !sees || !isPlaced || !isCall)
+      throw new Declined();
     return open();
   }
 }

@@ -29,6 +29,24 @@ it.each(["", ...(process.platform === "linux" ? ["flock"] : [])])(
   },
 );
 
+it.each(["", ...(process.platform === "linux" ? ["flock"] : [])])(
+  "two calls of one process wait for each other (lock program %j)",
+  async (program) => {
+    const patient = new FileStateStore({ folder, name: "azure-vnet", waitMs: 5_000, flockProgram: program });
+    const order: string[] = [];
+    const call = (name: string): Promise<void> =>
+      patient.withLock(async () => {
+        order.push(`${name} begins`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        order.push(`${name} ends`);
+      });
+    await Promise.all([call("one"), call("two")]);
+    const [first] = order[0]?.split(" ") ?? [];
+    const second = first === "one" ? "two" : "one";
+    expect(order).toEqual([`${first} begins`, `${first} ends`, `${second} begins`, `${second} ends`]);
+  },
+);
+
 it("lets go after a failure", async () => {
   await expect(store("").withLock(() => Promise.reject(new Error("no")))).rejects.toThrowError("no");
   await expect(store("").withLock((state) => state.read())).resolves.toBeUndefined();

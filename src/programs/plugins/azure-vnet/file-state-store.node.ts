@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readPlainFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
-import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
+import { type LeaseLockOptions, awaitLock } from "../host-local/lease-lock.node.ts";
 import { LeaseStoreError } from "../host-local/leases.ts";
 import { type LockedState, StateLockTimeout, type StateStore } from "./memory.ts";
 
@@ -25,7 +25,7 @@ export class FileStateStore implements StateStore {
   }
 
   async withLock<T>(work: (state: LockedState) => Promise<T>): Promise<T> {
-    const release = this.lock();
+    const release = await this.lock();
     try {
       return await work({ read: () => this.read(), write: (text) => this.write(text) });
     } finally {
@@ -37,11 +37,11 @@ export class FileStateStore implements StateStore {
     return join(this.options.folder, `${this.options.name}.json`);
   }
 
-  private lock(): () => void {
+  private async lock(): Promise<() => void> {
     const { folder, name } = this.options;
     try {
       mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-      return takeLock(join(folder, `${name}.lock`), this.options);
+      return await awaitLock(join(folder, `${name}.lock`), this.options);
     } catch (error) {
       if (error instanceof LeaseStoreError && error.reason === "busy")
         throw new StateLockTimeout(`timed out locking store: ${error.message}`, { cause: error });

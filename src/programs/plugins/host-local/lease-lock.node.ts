@@ -18,9 +18,11 @@
  *
  * A wait is bounded; it ends with an error that names the file.
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { closeSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import { createFile, openInPlace, readPlainFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LeaseStoreError } from "./leases.ts";
@@ -43,19 +45,45 @@ function busy(path: string, waitMs: number): LeaseStoreError {
   return new LeaseStoreError("busy", WORDS.leaseLockTimeout({ path, waitMs }));
 }
 
+function argumentsOf({ waitMs }: LeaseLockOptions): readonly string[] {
+  return ["-x", "-w", (waitMs / 1000).toFixed(3), "3"];
+}
+
+/** How flock(1) is started, with the lock file as descriptor 3. */
+function startOf(descriptor: number, { waitMs }: LeaseLockOptions) {
+  const stdio: ("ignore" | "pipe" | number)[] = ["ignore", "ignore", "pipe", descriptor];
+  return { stdio, env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" }, timeout: waitMs + 5_000 };
+}
+
 /** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */
 function lockWithProgram(descriptor: number, path: string, options: LeaseLockOptions): boolean {
-  const seconds = (options.waitMs / 1000).toFixed(3);
-  const run = spawnSync(options.flockProgram, ["-x", "-w", seconds, "3"], {
-    stdio: ["ignore", "ignore", "pipe", descriptor],
-    env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
-    timeout: options.waitMs + 5_000,
+  const { error, status, stderr } = spawnSync(options.flockProgram, argumentsOf(options), {
+    ...startOf(descriptor, options),
     encoding: "utf8",
   });
-  if (run.status === 0) return true;
+  return isLocked({ status: error === undefined ? status : null, stderr }, path, options);
+}
+
+function isLocked(
+  { status, stderr }: { readonly status: number | null; readonly stderr: string },
+  path: string,
+  { waitMs }: LeaseLockOptions,
+): boolean {
+  if (status === 0) return true;
   // A wait that ran out says nothing; a program that does not know the options does.
-  if (run.error === undefined && run.status === 1 && run.stderr === "") throw busy(path, options.waitMs);
+  if (status === 1 && stderr === "") throw busy(path, waitMs);
   return false;
+}
+
+/** The same without holding this process up. */
+async function awaitProgram(descriptor: number, path: string, options: LeaseLockOptions): Promise<boolean> {
+  const child = spawn(options.flockProgram, argumentsOf(options), startOf(descriptor, options));
+  const ended = new Promise<number | null>((resolve) => {
+    child.once("error", () => resolve(null));
+    child.once("close", resolve);
+  });
+  const said = child.stderr === null ? "" : await text(child.stderr);
+  return isLocked({ status: await ended, stderr: said }, path, options);
 }
 
 function sleep(ms: number): void {
@@ -104,8 +132,35 @@ function lockWithFile(path: string, waitMs: number): () => void {
   return () => unlinkSync(path);
 }
 
+async function awaitFile(path: string, waitMs: number): Promise<() => void> {
+  for (let waitedMs = 0; !createExclusively(path); waitedMs += POLL_MS) {
+    if (waitedMs >= waitMs) throw busy(path, waitMs);
+    removeDeadHolder(path);
+    await wait(POLL_MS);
+  }
+  return () => unlinkSync(path);
+}
+
+/**
+ * Takes the lock whose file is `path`, and lets this process go on meanwhile, which may hold it itself; the folder must
+ * exist. @returns what lets go. @throws LeaseStoreError
+ */
+export async function awaitLock(path: string, options: LeaseLockOptions): Promise<() => void> {
+  const descriptor = openInPlace(path, "made", LOCK_FILE_MODE);
+  try {
+    if (options.flockProgram !== "" && (await awaitProgram(descriptor, path, options)))
+      return () => closeSync(descriptor);
+    const release = await awaitFile(`${path}.mullion`, options.waitMs);
+    closeSync(descriptor);
+    return release;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
 /** Takes the lock whose file is `path`; its folder must exist. @returns what lets go. @throws LeaseStoreError */
-export function takeLock(path: string, options: LeaseLockOptions): () => void {
+function takeLock(path: string, options: LeaseLockOptions): () => void {
   const descriptor = openInPlace(path, "made", LOCK_FILE_MODE);
   try {
     if (options.flockProgram !== "" && lockWithProgram(descriptor, path, options))
