@@ -755,6 +755,11 @@ export interface ControlPlane {
   readonly policyKindNotEnforced: Template<"kind" | "version">;
   readonly advicePolicyKindNotEnforced: string;
   readonly networkKindLeftOut: Template<"kind" | "version">;
+  readonly sourceKindLeftOut: Template<"kind" | "version">;
+  readonly adviceSourceKind: string;
+  readonly kustomizationNotApplied: string;
+  readonly kindUnknown: Template<"kinds">;
+  readonly adviceKindUnknown: string;
   readonly kindWithoutEffect: Template<"kind" | "version">;
   readonly adviceServiceRangeOfFamily: string;
   readonly clusterIpOutOfRange: Template<"ip" | "ranges">;

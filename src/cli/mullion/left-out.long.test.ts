@@ -51,6 +51,14 @@ describe("a kind that is passed by", () => {
     ["crd.projectcalico.org/v1", "IPPool"],
     ["k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition"],
     ["crd.k8s.amazonaws.com/v1alpha1", "ENIConfig"],
+    ["cilium.io/v2", "CiliumLocalRedirectPolicy"],
+    ["networking.istio.io/v1", "EnvoyFilter"],
+    ["policy.linkerd.io/v1beta3", "Server"],
+    ["multicluster.x-k8s.io/v1alpha1", "ServiceImport"],
+    ["traefik.io/v1alpha1", "IngressRoute"],
+    ["argoproj.io/v1alpha1", "Rollout"],
+    ["helm.toolkit.fluxcd.io/v2", "HelmRelease"],
+    ["serving.knative.dev/v1", "Service"],
   ])("could change a flow: %s %s", (apiVersion, kind) => {
     expect(codesOf(object(apiVersion, kind))).toContain("manifest-kind-not-carried-out");
   });
@@ -65,6 +73,8 @@ describe("a kind that is passed by", () => {
     ["policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicyList"],
     ["networking.k8s.aws/v1alpha1", "ApplicationNetworkPolicy"],
     ["vpcresources.k8s.aws/v1beta1", "SecurityGroupPolicy"],
+    ["networking.gke.io/v1alpha1", "FQDNNetworkPolicy"],
+    ["network.openshift.io/v1", "EgressNetworkPolicy"],
   ])("is a policy: %s %s", (apiVersion, kind) => {
     expect(codesOf(object(apiVersion, kind))).toEqual(["policy-kind-not-enforced"]);
   });
@@ -76,13 +86,31 @@ describe("a kind that is passed by", () => {
     ["v1", "Secret"],
     ["rbac.authorization.k8s.io/v1", "ClusterRole"],
     ["cert-manager.io/v1", "Certificate"],
-    ["constructor/v1", "constructor"],
+    ["monitoring.coreos.com/v1", "ServiceMonitor"],
+    ["projectcalico.org/v3", "StagedNetworkPolicy"],
   ])("cannot change a flow: %s %s", (apiVersion, kind) => {
+    expect(codesOf(object(apiVersion, kind))).toEqual(["manifest-kind-unused"]);
+  });
+
+  it.each([
+    ["example.com/v1", "Widget"],
+    ["projectcalico.org/v3", "NewKind"],
+    ["constructor/v1", "constructor"],
+  ])("is of an API that nobody here knows: %s %s", (apiVersion, kind) => {
     expect(codesOf(object(apiVersion, kind))).toEqual(["manifest-kind-unknown"]);
   });
 });
 
 describe("verify", () => {
+  it("says what it takes kinds to be that nobody here knows", async () => {
+    const { code, out } = await run(object("example.com/v1", "Widget"), "verify");
+    expect(code).toBe(0);
+    expect(out).toContain(
+      "  assumed   x.yaml:2:1: kind: of these kinds nothing is known here, and they are taken to",
+    );
+    expect(out).toContain("Widget (example.com/v1) [manifest-kind-unknown]");
+  });
+
   it("finds an Ingress that is left out, and judges the flows as they are without it", async () => {
     const text = object("networking.k8s.io/v1", "Ingress");
     const table = await run(text, "verify");

@@ -254,7 +254,7 @@ describe("no green without evidence", () => {
     expect(report.findings).toEqual([]);
     expect(code).toBe(0);
     expect(report.basis.refused).toEqual([]);
-    expect(report.basis.notes.map((note) => note.code)).toContain("manifest-kind-unknown");
+    expect(report.basis.notes.map((note) => note.code)).toContain("manifest-kind-unused");
     expect(text).toContain("  note      1.yaml:3:1: ");
     expect(junit).toContain('<property name="note"');
     expect(text).toMatch(/Observed and expected agree\.\n$/);

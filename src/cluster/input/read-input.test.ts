@@ -183,7 +183,7 @@ endpoints: [{ addresses: [10.244.0.77], nodeName: win-1, targetRef: { kind: Pod,
     [
       "a kind that has no effect",
       "\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: { name: c }\n---",
-      [/^1\.yaml:\d+ kind manifest-kind-unknown$/],
+      [/^1\.yaml:\d+ kind manifest-kind-unused$/],
       [],
     ],
   ])("%s", async (_, bad, reported, services) => {

@@ -201,12 +201,15 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 /** Of notes about objects that were passed by and could change a flow. Policies that are about one are a limit of it. */
 const LEFT_OUT: KnowledgeCode = "manifest-kind-not-carried-out";
 
+/** Of notes about what is taken to be so. */
+const ASSUMED: readonly KnowledgeCode[] = ["cluster-assumed", "manifest-kind-unknown"];
+
 /** What is said of a limit is not said again as a note. */
 export function basisOf(
   { problems, notes, facts = [], contradictions = [] }: InputRemarks,
   notJudged: readonly NotJudged[] = [],
 ): VerifyBasis {
-  const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
+  const isAssumed = ({ code }: SessionProblem): boolean => ASSUMED.includes(code);
   const limits = new Set(notJudged.map(({ code }) => code));
   const said = notes.filter((note) => !isAssumed(note) && !limits.has(note.code));
   const isLeftOut = ({ code }: SessionProblem): boolean => code === LEFT_OUT;

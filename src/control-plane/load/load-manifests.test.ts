@@ -310,13 +310,89 @@ describe("kinds", () => {
         2,
         "objects of kind Ingress (networking.k8s.io/v1) could change a flow, and are left out (2 times)",
       ],
-      ["manifest-kind-unknown", 10, "objects of kind Secret (v1) have no effect here and were skipped"],
+      ["manifest-kind-unused", 10, "objects of kind Secret (v1) have no effect here and were skipped"],
     ]);
   });
 
   it("of somebody else's group are not those of Kubernetes", () => {
     const result = load("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {}\n");
-    expect([names(result), codes(result)]).toEqual([[], ["manifest-kind-unknown"]]);
+    expect([names(result), codes(result)]).toEqual([[], ["manifest-kind-not-carried-out"]]);
+  });
+
+  it("of which nothing is known are named once, together", () => {
+    const kinds = Array.from(
+      { length: 7 },
+      (_, i) => `apiVersion: example.com/v1\nkind: Kind${i}\nmetadata: {name: a}\n`,
+    );
+    const result = load([...kinds, ...kinds].join("---\n"));
+    expect(result.notes.map(({ code, line, message }) => [code, line, message])).toEqual([
+      [
+        "manifest-kind-unknown",
+        2,
+        `of these kinds nothing is known here, and they are taken to change no flow and to make no pods: ${[
+          0, 1, 2, 3, 4,
+        ]
+          .map((i) => `Kind${i} (example.com/v1)`)
+          .join(", ")} and 2 more`,
+      ],
+    ]);
+  });
+
+  describe("from which others are made", () => {
+    const ROLLOUT =
+      "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a, uid: x}\nspec: {}\n";
+    const POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n";
+
+    it.each([
+      [
+        "written by hand, the pods are missing",
+        ROLLOUT.replace(", uid: x", ""),
+        "manifest-kind-not-carried-out",
+      ],
+      [
+        "beside a pod of another, too",
+        `${ROLLOUT.replace(", uid: x", "")}---\n${POD}`,
+        "manifest-kind-not-carried-out",
+      ],
+      ["shown by a server without any pod, too", ROLLOUT, "manifest-kind-not-carried-out"],
+      ["shown by a server with its pods, nothing is", `${ROLLOUT}---\n${POD}`, "manifest-kind-unused"],
+      [
+        "a controller of before ReplicaSets",
+        "apiVersion: v1\nkind: ReplicationController\nmetadata: {name: a}\n",
+        "manifest-kind-not-carried-out",
+      ],
+    ])("%s", (_, text, code) => {
+      expect(codes(load(text))).toEqual([code]);
+    });
+  });
+
+  describe("that change others: a kustomization", () => {
+    const KIND = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+
+    it.each([
+      ["lists files of its folder", `${KIND}resources: [web.yaml, ./policy.yml]\n`, "manifest-kind-unused"],
+      ["lists another folder", `${KIND}resources: [../base]\n`, "manifest-kind-not-carried-out"],
+      [
+        "gives a namespace",
+        `${KIND}namespace: shop\nresources: [web.yaml]\n`,
+        "manifest-kind-not-carried-out",
+      ],
+      ["changes images", `${KIND}images: [{name: a, newTag: b}]\n`, "manifest-kind-not-carried-out"],
+    ])("%s", (_, text, code) => {
+      expect(codes(load(text))).toEqual([code]);
+    });
+
+    it("may leave its kind to the name of its file", () => {
+      const text = "resources: [web.yaml]\nnamePrefix: x-\n";
+      const { notes, problems } = loadManifests([{ name: "deploy/kustomization.yaml", text }]);
+      expect(problems).toEqual([]);
+      expect(notes.map(({ code, message }) => [code, message])).toEqual([
+        [
+          "manifest-kind-not-carried-out",
+          "this kustomization changes the objects of other files, and is not applied here",
+        ],
+      ]);
+    });
   });
 
   it("in a version that never had them are refused, as by kubectl", () => {

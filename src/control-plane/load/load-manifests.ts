@@ -14,7 +14,14 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
-import { type FurtherEffect, effectOfFurther, isConfiguration, specsOfFurther } from "./further-kinds.ts";
+import {
+  type FurtherEffect,
+  effectOfFurther,
+  isConfiguration,
+  onlyListsFiles,
+  specsOfFurther,
+  withKustomizeKind,
+} from "./further-kinds.ts";
 import {
   type FilePlace,
   type LoadedConfiguration,
@@ -108,12 +115,26 @@ function itemKindOf(kind: string): string | undefined {
   return kind.endsWith("List") ? kind.slice(0, -4) : undefined;
 }
 
+/** How many kinds of which nothing is known are named. */
+const UNKNOWN_KINDS_SHOWN = 5;
+
+/** An object that is passed by. */
+interface PassedBy {
+  readonly kind: string;
+  readonly version: string;
+  readonly place: () => FilePlace & { readonly file: string };
+}
+
 class Loader {
   private readonly report = new LoadReport();
   private readonly objects: LoadedObject[] = [];
   /** Keys by `Secret shop/creds`: of kinds of which nothing else is kept. */
   private readonly named = new Map<string, readonly string[]>();
   private readonly policies: PassedPolicy[] = [];
+  /** Of those that an API server has shown. */
+  private readonly shownSources: PassedBy[] = [];
+  /** `Widget (example.com/v1)`, each with its first place. */
+  private readonly unknownKinds = new Map<string, FilePlace & { readonly file: string }>();
   private readonly configurations: LoadedConfiguration[] = [];
   private readonly places = new Map<string, Origin>();
   private readonly reader = new PlainYamlReader();
@@ -255,7 +276,7 @@ class Loader {
       }
       return;
     }
-    this.addCandidate({ file, piece, value: withKind(value, header), root });
+    this.addCandidate({ file, piece, value: withKustomizeKind(file, withKind(value, header)), root });
   }
 
   private addCandidate(candidate: Candidate): void {
@@ -310,18 +331,52 @@ class Loader {
   }
 
   private passBy(candidate: Candidate, version: string, name: string): void {
-    const effect = effectOfFurther(version, name);
+    const known = effectOfFurther(version, name);
+    const effect = known === "overlay" && onlyListsFiles(candidate.value) ? "nothing" : known;
     if (version === "v1" && NAMED_ONLY.includes(name)) this.passNamed(candidate, name);
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
     if (removed !== undefined) this.passOldVersion(candidate, name, version, removed);
-    if (removed !== undefined && effect === undefined) return;
-    const [code, message, advice] = PASSED_BY[effect ?? "nothing"](name, version);
-    this.report.count(`kind ${version} ${name}`, () => {
-      const place = placeOfField(candidate, below(undefined, "kind"));
-      return { problem: { code, file: candidate.file, ...place, path: "kind", message, advice } };
-    });
+    if (removed !== undefined && (effect ?? "nothing") === "nothing") return;
+    const place = (): FilePlace & { readonly file: string } => {
+      return { file: candidate.file, ...placeOfField(candidate, below(undefined, "kind")) };
+    };
+    const passed: PassedBy = { kind: name, version, place };
+    if (effect === "source" && isOfServer(candidate.value)) this.shownSources.push(passed);
+    else if (effect !== undefined) this.tellPassedBy(passed, effect);
+    else if (!this.unknownKinds.has(`${name} (${version})`))
+      this.unknownKinds.set(`${name} (${version})`, place());
+  }
+
+  private tellPassedBy({ kind, version, place }: PassedBy, effect: FurtherEffect): void {
+    const [code, message, advice] = PASSED_BY[effect](kind, version);
+    this.report.count(`kind ${version} ${kind}`, () => ({
+      problem: { code, ...place(), path: "kind", message, advice },
+    }));
+  }
+
+  /** What was made of an object that an API server has shown stands beside it, when pods were asked for. */
+  private tellShownSources(): void {
+    const isShown = this.objects.some(({ object }) => object.kind === "Pod");
+    for (const passed of this.shownSources) this.tellPassedBy(passed, isShown ? "nothing" : "source");
+  }
+
+  private tellUnknownKinds(): void {
+    const [first] = this.unknownKinds.values();
+    if (first === undefined) return;
+    const all = [...this.unknownKinds.keys()];
+    const more = all.length - UNKNOWN_KINDS_SHOWN;
+    const kinds = `${all.slice(0, UNKNOWN_KINDS_SHOWN).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    this.report.count("unknown kinds", () => ({
+      problem: {
+        code: "manifest-kind-unknown",
+        ...first,
+        path: "kind",
+        message: WORDS.kindUnknown({ kinds }),
+        advice: WORDS.adviceKindUnknown,
+      },
+    }));
   }
 
   private passNamed({ value }: Candidate, kind: string): void {
@@ -490,6 +545,8 @@ class Loader {
   }
 
   finish(): Manifests {
+    this.tellShownSources();
+    this.tellUnknownKinds();
     this.noteMissing();
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
@@ -524,7 +581,7 @@ const PASSED_POLICY: Said = (kind, version) => [
   WORDS.advicePolicyKindNotEnforced,
 ];
 /** What is said of objects that are passed by, by what they could do to a flow. */
-const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.freeze({
+const PASSED_BY: Readonly<Record<FurtherEffect, Said>> = Object.freeze({
   policy: PASSED_POLICY,
   "cluster-policy": PASSED_POLICY,
   network: (kind, version) => [
@@ -532,8 +589,18 @@ const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.free
     WORDS.networkKindLeftOut({ kind, version }),
     "Answers are those of the cluster without them: mullion explain manifest-kind-not-carried-out.",
   ],
+  source: (kind, version) => [
+    "manifest-kind-not-carried-out",
+    WORDS.sourceKindLeftOut({ kind, version }),
+    WORDS.adviceSourceKind,
+  ],
+  overlay: (): ReturnType<Said> => [
+    "manifest-kind-not-carried-out",
+    WORDS.kustomizationNotApplied,
+    "Render it first: kubectl kustomize FOLDER > manifests.yaml.",
+  ],
   nothing: (kind, version) => [
-    "manifest-kind-unknown",
+    "manifest-kind-unused",
     WORDS.kindWithoutEffect({ kind, version }),
     "Nothing to do, unless you expected an effect.",
   ],

@@ -344,6 +344,7 @@ export const KNOWLEDGE_CODES = [
   "manifest-invalid-yaml",
   "manifest-kind-not-carried-out",
   "manifest-kind-unknown",
+  "manifest-kind-unused",
   "manifest-missing-field",
   "manifest-old-version",
   "manifest-too-large",
