@@ -8,7 +8,12 @@ import { withoutPrompts } from "#core/base/source-text.ts";
 import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
-import { type LoadedObject, type Manifests, isLong } from "#control-plane/load/manifests.ts";
+import {
+  type LoadedObject,
+  type ManifestFile,
+  type Manifests,
+  isLong,
+} from "#control-plane/load/manifests.ts";
 import type { ClusterFile, NetworkShape } from "../file/cluster-file.ts";
 import { type FileOverrides, parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
@@ -330,12 +335,12 @@ function nodeOnBuild(loaded: LoadedObject, build: WindowsBuild): LoadedObject {
 
 /**
  * Reads everything. A cluster file with a problem stops it, because every default would be a guess then; a broken
- * manifest does not. `overrides` go before what the texts say; `reads` is that of `loadManifests`.
+ * manifest does not. `overrides` go before what the texts say; `load` reads manifests.
  */
 export function readInput(
   texts: readonly InputText[],
   overrides: FileOverrides = {},
-  reads?: (objects: number) => void,
+  load: (files: readonly ManifestFile[]) => Manifests = loadManifests,
 ): ClusterInputResult {
   const { build } = overrides;
   const given = texts.map((each) => ({ ...each, text: withoutPrompts(each.text) }));
@@ -346,11 +351,7 @@ export function readInput(
   const others = rest.flatMap((text) => otherText(text) ?? []);
   const split = rest.filter(({ name }) => !others.some(({ file }) => file === name)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
-  const read = loadManifests(
-    split.flatMap(({ manifests }) => manifests ?? []),
-    undefined,
-    reads,
-  );
+  const read = load(split.flatMap(({ manifests }) => manifests ?? []));
   const loaded =
     build === undefined ? read : { ...read, objects: read.objects.map((each) => nodeOnBuild(each, build)) };
   const isEmpty = loaded.objects.length + loaded.configurations.length + cniFiles.length === 0;

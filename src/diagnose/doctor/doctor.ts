@@ -6,6 +6,7 @@ import { patternOf } from "../catalogue/errors/holes.ts";
 import type { ErrorOrigin } from "../catalogue/errors/known-error.ts";
 import type { LogFinding } from "../catalogue/log/findings.ts";
 import { squeeze } from "../catalogue/log/squeeze.ts";
+import { loaderOf } from "#control-plane/load/known-manifests.ts";
 import { lint } from "../lint/lint.ts";
 import {
   type CheckFinding,
@@ -115,8 +116,7 @@ function codeOf({ check, found }: Claim): KnowledgeCode {
 /** Asks packets of one twin about all claims that can be brought to it; without any there is no twin. */
 async function proofsOf({ manifests }: ReadEvidence, claims: readonly Claim[]): Promise<readonly Proof[]> {
   const changes = claims.flatMap(({ found }) => found.twin ?? []);
-  const texts = manifests.map(({ file, text }) => ({ name: file, text }));
-  const twin = changes.length === 0 ? undefined : await Twin.open(texts, changes);
+  const twin = changes.length === 0 ? undefined : await Twin.open(manifests, changes);
   const proofs: Proof[] = [];
   for (const { node, found } of claims)
     if (found.twin === undefined || twin === undefined) proofs.push(NO_TWIN);
@@ -221,8 +221,11 @@ function withRuledOut(finding: NodeFinding, ruledOut: readonly RuledOut[]): Node
 const OF_FILES_IN_USE = "placeholder-left";
 
 /** Errors of configuration, as lint finds them. */
-function ofLint({ sources }: Evidence, only: NodeEvidence | undefined): readonly Staged[] {
-  const { findings } = lint({ sources });
+function ofLint(
+  { evidence: { sources }, manifests }: ReadEvidence,
+  only: NodeEvidence | undefined,
+): readonly Staged[] {
+  const { findings } = lint({ sources, load: loaderOf(manifests) });
   const isInUse = only !== undefined && only.networks.length > 0;
   return findings
     .filter(
@@ -372,7 +375,7 @@ async function reportOf(read: ReadEvidence): Promise<DoctorReport> {
     ...ofLogs,
   ]);
   const [only] = evidence.nodes.length === 1 ? evidence.nodes : [];
-  findings.push(...ofLint(evidence, only));
+  findings.push(...ofLint(read, only));
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "DoctorReport",

@@ -2,7 +2,8 @@
 import { addToList } from "#core/base/keyed-lists.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { KnownFile } from "#control-plane/load/known-manifests.ts";
+import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { dumpItems } from "#hns/dump/dump-items.ts";
 import type { DumpedObject } from "#hns/dump/dumped-object.ts";
@@ -64,7 +65,7 @@ export interface ScannedLog {
 export interface ReadEvidence {
   readonly evidence: Evidence;
   /** What a twin is made of. */
-  readonly manifests: readonly SourceText[];
+  readonly manifests: readonly KnownFile[];
   readonly files: readonly ReadFile[];
   /** What of a file could not be read, or is cut. */
   readonly problems: readonly Problem[];
@@ -136,6 +137,14 @@ function documentsIn(source: SourceText): readonly Pick<LintDocument, "kind" | "
     .map(({ kind, value, text }) => ({ kind, value, text }));
 }
 
+/** One list as `kubectl get -o yaml` prints it, from the first line to the last. */
+function isListOfYaml(text: string): boolean {
+  return (
+    text.startsWith("apiVersion: v1\nitems:\n") &&
+    /\nkind: List\nmetadata:\n {2}[^\n]*\n*$/u.test(text.slice(-200))
+  );
+}
+
 /** What one file holds. */
 export class FileReading {
   readonly source: SourceText;
@@ -145,6 +154,8 @@ export class FileReading {
   /** Something of it could not be read: there is more in it than was found. */
   isPartial = false;
   readonly objects: readonly LoadedObject[];
+  /** All that was read of objects of Kubernetes, where there are some. */
+  private manifests: Manifests | undefined;
   readonly hns: readonly DumpedObject[];
   readonly listings: readonly RuleListing[];
   /** The listing ends before its end. */
@@ -171,8 +182,9 @@ export class FileReading {
     const cut = cutOf(source.text, this.listings);
     this.isListingCut = cut !== undefined;
     // A document of objects is nothing else; it may be long.
-    const isDocument = /^\s*[[{]/u.test(source.text) && this.objects.length + this.hns.length > 0;
-    this.isDump = isDocument && this.hns.length > 0;
+    const isJson = /^\s*[[{]/u.test(source.text) && this.objects.length + this.hns.length > 0;
+    this.isDump = isJson && this.hns.length > 0;
+    const isDocument = isJson || (this.objects.length > 0 && !this.isPartial && isListOfYaml(source.text));
     if (cut !== undefined)
       this.problems = [...this.problems, { file: source.file, line: linesIn(source.text), message: cut }];
     const lines = isDocument ? [] : short.lines();
@@ -208,6 +220,12 @@ export class FileReading {
     return hasLogLines(text) || (text.includes(":\\") && text.split("\n").some(hasCommand));
   }
 
+  /** Its objects, so that no one reads them again. */
+  known(): readonly KnownFile[] {
+    const { file, text } = this.source;
+    return this.manifests === undefined ? [] : [{ name: file, text, manifests: this.manifests }];
+  }
+
   /** Configurations of programs. */
   configurations(...kinds: readonly LintDocument["kind"][]): readonly ConfigurationRecord[] {
     const { file, text } = this.source;
@@ -232,8 +250,10 @@ export class FileReading {
 
   private readObjects({ file: name, text }: SourceText): readonly LoadedObject[] {
     if (!KUBERNETES.test(text)) return [];
-    const { objects, problems } = loadManifests([{ name, text }]);
+    const manifests = loadManifests([{ name, text }]);
+    const { objects, problems } = manifests;
     if (objects.length === 0) return [];
+    this.manifests = manifests;
     this.tell(
       problems.map(({ file, line, message }) => ({ file, line, message })),
       problems.length > 0,
@@ -469,7 +489,7 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
       nodes: nodes.length === 0 ? nodesWithoutFiles(cluster) : nodes,
       sources: readings.filter(({ isDump }) => !isDump).map(({ source }) => source),
     },
-    manifests: readings.filter((each) => each.objects.length > 0).map(({ source }) => source),
+    manifests: readings.flatMap((each) => each.known()),
     files: Array.from(holds, ([file, each]) => ({ file, holds: each })),
     problems: [...mixed, ...readings.flatMap((each) => each.problems)],
   };

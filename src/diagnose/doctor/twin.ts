@@ -9,7 +9,6 @@ import { type Cluster, type ClusterNode, forkCluster } from "#cluster/cluster.ts
 import { hcnClientOf } from "#cluster/machines/windows-node.ts";
 import { RequestError } from "#cluster/request-error.ts";
 import { openSession } from "#cluster/session/open-session.ts";
-import type { InputText } from "#cluster/session/session.ts";
 import { type TraceRequest, tracePacket } from "#cluster/trace/trace.ts";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -30,6 +29,7 @@ import {
 } from "#contracts/hcn/operations.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { type KnownFile, loaderOf } from "#control-plane/load/known-manifests.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Proof, TwinChange, TwinFrontEnd } from "./check.ts";
 import { isDnsService } from "./checks/front-ends.ts";
@@ -197,6 +197,10 @@ async function applyChange(
 
 /** Clusters with more Services have a twin with some of them: each is programmed on each node. */
 const SERVICES_MAX = 200;
+/** And those with more pods: each is attached to a network by its plugin. */
+const PODS_MAX = 500;
+/** So many pods of each node send and receive what proves a fault. */
+const PODS_OF_NODE = 3;
 
 /** Of many Services those that changes are about; what serves an address does not depend on the others. */
 function concerned(
@@ -248,6 +252,44 @@ function answeredBoth(flow: string, { answer: before }: TraceReport, { answer: a
   return { isProved: true, says: WORDS.twinSeenDifferently({ flow, before, after }) };
 }
 
+function addressesIn(change: TwinChange): readonly Ip[] {
+  const { address, peer, from } = { address: undefined, peer: undefined, from: undefined, ...change };
+  return [address, peer, from].flatMap((each) => each ?? []);
+}
+
+/** What makes pods: those that are left out would be made anew. */
+const MAKERS: readonly string[] = [
+  "CronJob",
+  "DaemonSet",
+  "Deployment",
+  "Job",
+  "ReplicaSet",
+  "ReplicationController",
+  "StatefulSet",
+];
+
+/** Of many pods those that changes and kept slices name, and a few of each node. */
+function withFewPods(
+  objects: readonly LoadedObject[],
+  changes: readonly TwinChange[],
+): readonly LoadedObject[] {
+  if (objects.filter(({ object }) => object.kind === "Pod").length <= PODS_MAX) return objects;
+  const named = new Set(changes.flatMap(addressesIn).map(formatIp));
+  for (const { object } of objects)
+    if (object.kind === "EndpointSlice")
+      for (const { addresses } of object.endpoints ?? []) for (const each of addresses) named.add(each);
+  const kept = new Map<string | undefined, number>();
+  return objects.filter(({ object }) => {
+    if (object.kind !== "Pod") return !MAKERS.includes(object.kind);
+    if (named.has(object.status?.podIP ?? "")) return true;
+    const node = object.spec?.nodeName;
+    const count = kept.get(node) ?? 0;
+    if (count >= PODS_OF_NODE || !isUsable(object, node)) return false;
+    kept.set(node, count + 1);
+    return true;
+  });
+}
+
 export class Twin {
   private readonly cluster: Cluster;
 
@@ -259,14 +301,18 @@ export class Twin {
    * @param changes what will be brought to it
    * @returns the reason, where the objects make no cluster.
    */
-  static async open(texts: readonly InputText[], changes: readonly TwinChange[]): Promise<Twin | string> {
-    if (texts.length === 0) return WORDS.twinWithoutObjects;
-    const read = readInput(texts);
+  static async open(files: readonly KnownFile[], changes: readonly TwinChange[]): Promise<Twin | string> {
+    if (files.length === 0) return WORDS.twinWithoutObjects;
+    const texts = files.map(({ name, text }) => ({ name, text }));
+    const read = readInput(texts, {}, loaderOf(files));
     if (!("input" in read)) return read.problems[0]?.message ?? WORDS.twinWithoutObjects;
     const { file, objects, limits } = read.input;
     if (limits.length > 0) return WORDS.twinNotJudged;
     try {
-      const { session } = await openSession({ file, objects: concerned(objects, changes) });
+      const { session } = await openSession({
+        file,
+        objects: withFewPods(concerned(objects, changes), changes),
+      });
       return new Twin(session.cluster);
     } catch (error) {
       if (!(error instanceof HcnError)) throw error;

@@ -13,6 +13,7 @@ import { type LintPart, type PlacedFinding, concludeLint } from "./shard.ts";
 import { type ShardNumber, WHOLE } from "#cluster/verify/report.ts";
 import { LINT_RULES } from "./rules/all-rules.ts";
 import type { LintRule, RuleFinding } from "./rule.ts";
+import type { ManifestFile, Manifests } from "#control-plane/load/manifests.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 import {
@@ -28,6 +29,8 @@ export interface LintInput {
   readonly configuration?: LintConfiguration;
   /** The files that each cluster file names as its `manifests`; they are among the sources. */
   readonly manifests?: NamedManifests;
+  /** Reads manifests; default: from their texts. */
+  readonly load?: (files: readonly ManifestFile[]) => Manifests;
   /** Files that could not be decoded, for the report. */
   readonly passedBy?: readonly PassedBy[];
   /** Default: all. */
@@ -222,13 +225,14 @@ const RULE_CODES: ReadonlySet<KnowledgeCode> = new Set(
 function contradictionsIn(
   files: readonly ReadFile[],
   sources: ReadonlyMap<string, SourceText>,
+  load: LintInput["load"],
 ): readonly LintFinding[] {
   if (!files.some(hasNodes) || files.some(isClusterFile)) return [];
   const texts = files.flatMap(({ file }) => {
     const source = sources.get(file);
     return source === undefined ? [] : [{ name: file, text: source.text }];
   });
-  const read = readInput(texts);
+  const read = readInput(texts, {}, load);
   // What cannot be read as a cluster is what the rules find.
   if (!("input" in read)) return [];
   return read.input.contradictions.flatMap(({ code, file, line, column, message, advice }) => {
@@ -268,7 +272,7 @@ export function examine(input: LintInput, shard: ShardNumber): LintPart {
     const cluster = new Linting(new LintContext(ofOwn, options), rules, configuration, numbered);
     numbered += ofOwn.length;
     if (isFirst && rules === LINT_RULES)
-      for (const finding of contradictionsIn(own, byName)) cluster.add(finding);
+      for (const finding of contradictionsIn(own, byName, input.load)) cluster.add(finding);
     return cluster;
   });
   const [linting = new Linting(new LintContext([], options), rules, configuration, 0)] = clusters;

@@ -168,7 +168,7 @@ export async function openSession(
   overrides: FileOverrides = {},
   raising: Raising | "by size" = "at the start",
 ): Promise<OpenedCluster> {
-  const read = readInput(inputs, overrides, reads);
+  const read = readInput(inputs, overrides, (files) => loadManifests(files, undefined, reads));
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems, assumed, facts, limits } = read.input;
   const contradictions = read.input.contradictions.map(toSessionProblem);

@@ -409,6 +409,33 @@ describe("a node without any load balancer", () => {
   });
 });
 
+it("proves a fault on a twin that has few of many pods, and makes none of its own", async () => {
+  const documents = healthyNode();
+  remove(documents.loadBalancers, () => true);
+  const pod = documents.kubernetes.find((each) => each["kind"] === "Pod")!;
+  for (let number = 0; number < 600; number++) {
+    const podIP = `10.244.3.${number % 256}`;
+    const copy = structuredClone(pod);
+    copy["status"] = { phase: "Running", podIP, podIPs: [{ ip: podIP }] };
+    Object.assign(copy["metadata"] as Json, { name: `many-${number}`, labels: { app: "many" } });
+    Object.assign(copy["spec"] as Json, { nodeName: "linux-9" });
+    documents.kubernetes.push(copy);
+  }
+  documents.kubernetes.push({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "many", namespace: "shop" },
+    spec: {
+      replicas: 600,
+      selector: { matchLabels: { app: "many" } },
+      template: { metadata: { labels: { app: "many" } }, spec: { containers: [{ name: "a", image: "a" }] } },
+    },
+  });
+  const { findings } = await examine(documents);
+  const missing = findings.find(({ code }) => code === "load-balancer-missing");
+  expect(missing).toMatchObject({ proof: { isProved: true } });
+});
+
 describe("a sound node", () => {
   it("is asked everything, and nothing is wrong", async () => {
     const report = await examine(healthyNode());
