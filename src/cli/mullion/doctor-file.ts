@@ -1,7 +1,8 @@
 /** What one file says to `mullion doctor`: what is recognised in it, the errors of a log, or why it says nothing. */
 import { LIMITS } from "#core/base/limits.ts";
-import { decodeSource } from "#core/base/source-text.ts";
+import { SourceText, decodeSource } from "#core/base/source-text.ts";
 import { errorCode } from "#core/base/thrown.ts";
+import { containerLogsIn, withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
 import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
 import { readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
@@ -104,14 +105,32 @@ export class Collector {
     if (findings.length > 0) this.logs.push({ file: name, findings });
   }
 
+  /** Logs of containers between the lists of a dump; whose they are says the pod. */
+  private async scanContainers(name: string, text: string): Promise<boolean> {
+    const all = containerLogsIn(text);
+    for (const { container, namespace, pod, text: own, line } of all) {
+      const log = await readLog(inPieces(Buffer.from(own)), this.wanted);
+      if ("notALog" in log) continue;
+      const findings = findingsOf(log).map((each) => ({
+        ...each,
+        firstLine: each.firstLine + line - 1,
+        lastLine: each.lastLine + line - 1,
+      }));
+      this.logs.push({ file: name, findings, of: { container, namespace, pod } });
+    }
+    return all.length > 0;
+  }
+
   private async take(name: string, bytes: Uint8Array): Promise<void> {
-    const source = decodeSource(name, bytes);
+    const decoded = decodeSource(name, bytes);
+    const hasContainers = decoded !== undefined && (await this.scanContainers(name, decoded.text));
+    const source = hasContainers ? new SourceText(name, withoutContainerLogs(decoded.text)) : decoded;
     const reading = source === undefined ? undefined : new FileReading(source);
     if (reading !== undefined && reading.holds.length > 0) {
       this.readings.push(reading);
-      if (reading.showsErrors) await this.scanBeside(name, bytes);
+      if (reading.showsErrors && !hasContainers) await this.scanBeside(name, bytes);
     } else if (bytes.length === 0) this.leave(name, "it is empty");
-    else await this.scan(name, inPieces(bytes));
+    else if (!hasContainers) await this.scan(name, inPieces(bytes));
   }
 
   /** The files of an archive stand below its name, as those of a folder do. */

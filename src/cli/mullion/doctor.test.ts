@@ -572,3 +572,51 @@ Address:  10.96.0.10
     expect(terminal.output).toMatch(/^Nothing wrong found/u);
   });
 });
+
+describe("logs of containers in kubectl cluster-info dump", () => {
+  const node = (name: string, os: string): unknown => ({
+    metadata: { name, labels: { "kubernetes.io/os": os } },
+    status: { nodeInfo: { operatingSystem: os } },
+  });
+  const pod = (name: string, nodeName: string): unknown => ({
+    metadata: { name, namespace: "kube-flannel" },
+    spec: { nodeName, containers: [{ name: "kube-flannel", image: "flannel" }] },
+    status: { phase: "Running" },
+  });
+  const list = (kind: string, items: readonly unknown[]): string =>
+    JSON.stringify({ kind, apiVersion: "v1", metadata: {}, items }, undefined, 4);
+  const log = (name: string, line: string): string => {
+    const named = `container kube-flannel of pod kube-flannel/${name} ====`;
+    return `==== START logs for ${named}\nI0102 15:04:05.000007    4120 main.go:517] Determining IP address of default interface\n${line}\n==== END logs for ${named}\n`;
+  };
+  const nodes = list("NodeList", [node("win-1", "windows"), node("linux-1", "linux")]);
+  const pods = list("PodList", [pod("on-windows", "win-1"), pod("on-linux", "linux-1")]);
+  const refused =
+    "E0102 15:04:06.000007    4120 main.go:292] Error registering network: failed to create HNSNetwork cbr0: hnsCall failed in Win32: A network with this name already exists. (0x803b0010)";
+  const unassigned =
+    'E0102 15:04:06.000007    4120 main.go:292] Error registering network: failed to acquire lease: node "win-1" pod cidr not assigned';
+  const logs = [log("on-windows", unassigned), log("on-linux", refused)];
+
+  it.each([
+    ["printed", { "dump.txt": [nodes, pods, ...logs].join("\n") }, "dump.txt"],
+    [
+      "as a folder",
+      {
+        "dump/nodes.json": nodes,
+        "dump/kube-flannel/pods.json": pods,
+        "dump/kube-flannel/on-windows/logs.txt": logs[0]!,
+        "dump/kube-flannel/on-linux/logs.txt": logs[1]!,
+      },
+      "dump/kube-flannel/on-windows/logs.txt",
+    ],
+  ])("%s: those of the Windows node's pods count, with their lines", async (_, files, file) => {
+    const terminal = new MemoryTerminal(files);
+    const argv = ["doctor", file.split("/")[0]!, "-o", "json"];
+    await runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+    const { findings } = JSON.parse(terminal.output) as DoctorReport;
+    const text = Object.entries(files).find(([name]) => name === file)?.[1] ?? "";
+    const line = text.split("\n").indexOf(unassigned) + 1;
+    expect(findings.map(({ code, node: name }) => [code, name])).toEqual([["node-range-exhausted", "win-1"]]);
+    expect(findings[0]?.evidence[0]).toMatchObject({ file, line });
+  });
+});

@@ -1,4 +1,5 @@
 /** From files to evidence: each is recognised by what it holds, whatever it is called. */
+import { plural } from "#core/base/text-layout.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
@@ -60,6 +61,24 @@ export interface ReadFile {
 export interface ScannedLog {
   readonly file: string;
   readonly findings: readonly LogFinding[];
+  /** The container that wrote it, where the file has logs of several. */
+  readonly of?: { readonly container: string; readonly namespace: string; readonly pod: string };
+}
+
+/** The nodes that logs of containers are of; a log of which no object has the pod is not among them. */
+function nodesOfLogs(
+  logs: readonly ScannedLog[],
+  { pods }: ClusterEvidence,
+): ReadonlyMap<ScannedLog, string> {
+  const nodes = new Map(
+    pods.map(({ object: { metadata, spec } }) => [`${metadata.namespace}/${metadata.name}`, spec?.nodeName]),
+  );
+  return new Map(
+    logs.flatMap((log) => {
+      const node = log.of && nodes.get(`${log.of.namespace}/${log.of.pod}`);
+      return node === undefined ? [] : [[log, node] as const];
+    }),
+  );
 }
 
 export interface ReadEvidence {
@@ -454,10 +473,14 @@ function clusterOf(readings: readonly FileReading[]): ClusterEvidence {
 }
 
 /** Without files of a node what the cluster says of each Windows node is checked. */
-function nodesWithoutFiles({ nodes }: ClusterEvidence): readonly NodeEvidence[] {
-  return nodes
-    .filter(isWindowsNode)
-    .map((node) => ({ ...evidenceOf([], { name: node.object.metadata.name, node }), logs: [] }));
+function nodesWithoutFiles(
+  { nodes }: ClusterEvidence,
+  logsOf: (name: string) => readonly ScannedLog[],
+): readonly NodeEvidence[] {
+  return nodes.filter(isWindowsNode).map((node) => {
+    const { name } = node.object.metadata;
+    return { ...evidenceOf([], { name, node }), logs: logsOf(name) };
+  });
 }
 
 function isBelow(file: string, folder: string): boolean {
@@ -467,7 +490,10 @@ function isBelow(file: string, folder: string): boolean {
 /** Puts together what files hold. */
 export function readEvidence(readings: readonly FileReading[], logs: readonly ScannedLog[]): ReadEvidence {
   const cluster = clusterOf(readings);
-  const groups = groupsOf(readings, logs);
+  const nodeOfLog = nodesOfLogs(logs, cluster);
+  const logsOf = (name: string): readonly ScannedLog[] => logs.filter((each) => nodeOfLog.get(each) === name);
+  const unplaced = logs.filter((each) => !nodeOfLog.has(each));
+  const groups = groupsOf(readings, unplaced);
   const mixed: Problem[] = [];
   const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
     const unnamed = evidenceOf(own, { name: folder, node: undefined });
@@ -477,16 +503,24 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
       ...unnamed,
       name: node?.object.metadata.name ?? (folder === "." ? WORDS.unnamedNode : folder),
       node,
-      logs: logs.filter(({ file }) => groups.size === 1 || isBelow(file, folder)),
+      logs: [
+        ...unplaced.filter(({ file }) => groups.size === 1 || isBelow(file, folder)),
+        ...(node === undefined ? [] : logsOf(node.object.metadata.name)),
+      ],
     };
   });
   const holds = new Map(readings.map((each) => [each.source.file, Array.from(each.holds)]));
   // A log may hold more than its lines: a paste of what commands printed below it.
-  for (const { file } of logs) addToList(holds, file, "a log");
+  const containers = Map.groupBy(
+    logs.filter(({ of }) => of !== undefined),
+    ({ file }) => file,
+  );
+  for (const { file, of } of logs) if (of === undefined) addToList(holds, file, "a log");
+  for (const [file, own] of containers) addToList(holds, file, plural(own.length, "container log"));
   return {
     evidence: {
       cluster,
-      nodes: nodes.length === 0 ? nodesWithoutFiles(cluster) : nodes,
+      nodes: nodes.length === 0 ? nodesWithoutFiles(cluster, logsOf) : nodes,
       sources: readings.filter(({ isDump }) => !isDump).map(({ source }) => source),
     },
     manifests: readings.flatMap((each) => each.known()),

@@ -22,6 +22,46 @@ function endOfLog(text: string, start: number): number {
   return end < 0 ? text.length : lineEnd(text, end);
 }
 
+/** The log of a container, between the two lines that name it. */
+export interface ContainerLog {
+  readonly container: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly text: string;
+  /** Of the first line of the log, from 1. */
+  readonly line: number;
+}
+
+/** `web of pod shop/web-0 ====` */
+const NAMED = /^(\S{1,253}) of pod (\S{1,253})\/(\S{1,253}) ====/u;
+
+function countLines(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", from); at >= 0 && at < to; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+/** The logs that stand in a text, in their order; one that is cut ends with the text. */
+export function containerLogsIn(text: string): readonly ContainerLog[] {
+  const logs: ContainerLog[] = [];
+  let done = 0;
+  let line = 1;
+  let counted = 0;
+  for (let at = text.indexOf(START); at >= 0; at = text.indexOf(START, Math.max(at + 1, done))) {
+    if (!isAtLineBegin(text, at)) continue;
+    const begin = Math.min(lineEnd(text, at) + 1, text.length);
+    done = endOfLog(text, at);
+    const last = text.lastIndexOf("\n", done - 1) + 1;
+    const end = text.startsWith(END, last) ? last : done;
+    const [, container = "", namespace = "", pod = ""] =
+      NAMED.exec(text.slice(at + START.length, begin)) ?? [];
+    line += countLines(text, counted, begin);
+    counted = begin;
+    if (container !== "") logs.push({ container, namespace, pod, text: text.slice(begin, end), line });
+  }
+  return logs;
+}
+
 /** The text with an empty line in place of each line of a log, so that what is left stands where it stood. */
 export function withoutContainerLogs(text: string): string {
   const parts: string[] = [];
