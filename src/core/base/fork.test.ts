@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInThisContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { fork } from "./fork.ts";
 
@@ -52,6 +54,26 @@ describe("fork copies a world", () => {
     expect(copy.first).not.toBe(a);
     expect(copy.first.peers[0]?.peers[0]).toBe(copy.first);
     expect(copy.key.get(copy.first)).toBe(copy.first.peers[0]);
+  });
+
+  it("with objects that stay as fast as they were, however many fields they have", () => {
+    setFlagsFromString("--allow-natives-syntax");
+    const isFast = runInThisContext("(object) => %HasFastProperties(object)") as (object: object) => boolean;
+    class Port {
+      readonly isUp = true;
+    }
+    const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);
+    // Written out in the code, as constructors are.
+    const make = runInThisContext(
+      `(Port) => { class Wide extends Port { ${fields.map((name) => `${name} = {};`).join(" ")} }; return new Wide(); }`,
+    ) as (base: typeof Port) => Port;
+    const original = make(Port);
+    expect(isFast(original)).toBe(true);
+    const copy = fork(original);
+    expect(copy).toBeInstanceOf(Port);
+    expect(Object.keys(copy)).toEqual(["isUp", ...fields]);
+    expect(isFast(copy)).toBe(true);
+    expect(isFast(fork(copy))).toBe(true);
   });
 
   it("a chain too long for a recursive copy", () => {

@@ -42,6 +42,15 @@ function builtIn(source: object, copies: Copies): object | undefined {
   return undefined;
 }
 
+/**
+ * An object with the properties of `source`. Node keeps an object fast whose properties it gets at once; of one that gets
+ * them one by one, under names that are not in the code, it makes a table when they are many, as each access is then.
+ */
+function shapedLike(source: object, prototype: object | null): object {
+  const copy = { ...source };
+  return prototype === Object.prototype ? copy : (Object.setPrototypeOf(copy, prototype) as object);
+}
+
 /** What no copy can reach; undefined: nothing of it. */
 function obstacleIn(value: unknown): "a closure" | "something opaque" | undefined {
   if (typeof value === "function") return "a closure";
@@ -92,12 +101,12 @@ class Forking {
     return copy;
   }
 
-  /** Makes the empty copy of `source`; its contents follow in `fill`. */
+  /** Makes the copy of `source` that nothing in it is a copy of yet; that follows in `fill`. */
   private shellOf(source: object): object {
     const prototype = Object.getPrototypeOf(source) as object | null;
     if (OPAQUE.has(prototype)) throw new Unreachable();
     const copy = builtIn(source, this.copies);
-    if (copy === undefined) return Object.create(prototype) as object;
+    if (copy === undefined) return shapedLike(source, prototype);
     if (Object.getPrototypeOf(copy) !== prototype) Object.setPrototypeOf(copy, prototype);
     return copy;
   }
