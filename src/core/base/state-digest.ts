@@ -95,7 +95,7 @@ export interface StateReaders {
 export type FrozenDigests = WeakMap<object, Digest>;
 
 /** Which objects are not walked into, and what stands for each. */
-export type NamedObjects = ReadonlyMap<object, string>;
+export type NamedObjects = Pick<ReadonlyMap<object, string>, "get">;
 
 function isFrozenLeaf(value: object): boolean {
   return ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
@@ -118,12 +118,23 @@ export class StateWalk {
   private readonly special: StateReaders;
   private readonly places = new Map<object, number>();
   private readonly queue: object[] = [];
+  /** Names of classes and fields are few, and come again and again. */
+  private readonly labels = new Map<string, Digest>();
 
   constructor(frozen: FrozenDigests, named: NamedObjects, special: StateReaders) {
     this.frozen = frozen;
     this.named = named;
     this.special = special;
   }
+
+  private readonly sink: PartSink = {
+    field: (name) => {
+      this.digest.addDigest(this.labelOf(name));
+    },
+    part: (part) => {
+      this.add(part);
+    },
+  };
 
   /** Adds a value; what an object holds follows in `finish`. */
   add(value: unknown): void {
@@ -156,10 +167,15 @@ export class StateWalk {
     // A cycle ends here.
     this.frozen.set(value, digest);
     if (!isOpaque(value)) {
-      digest.addText(value.constructor?.name ?? "");
-      eachPart(value, undefined, (part) => {
-        if (typeof part === "object" && part !== null) digest.addDigest(this.ofFrozen(part));
-        else digest.addPlain(part);
+      digest.addDigest(this.labelOf(value.constructor?.name ?? ""));
+      eachPart(value, undefined, {
+        field: (name) => {
+          digest.addDigest(this.labelOf(name));
+        },
+        part: (part) => {
+          if (typeof part === "object" && part !== null) digest.addDigest(this.ofFrozen(part));
+          else digest.addPlain(part);
+        },
       });
     }
     digest.addInteger(TAG.end);
@@ -176,22 +192,36 @@ export class StateWalk {
 
   private enter(value: object): void {
     const prototype = Object.getPrototypeOf(value) as object | null;
-    this.digest.addText(value.constructor?.name ?? "");
+    this.digest.addDigest(this.labelOf(value.constructor?.name ?? ""));
     const reader = this.special.readers.get(prototype);
-    if (reader === undefined)
-      eachPart(value, this.special.leftOut.get(prototype), (part) => {
-        this.add(part);
-      });
+    if (reader === undefined) eachPart(value, this.special.leftOut.get(prototype), this.sink);
     else reader(value, this);
     this.digest.addInteger(TAG.end);
   }
+
+  private labelOf(text: string): Digest {
+    let digest = this.labels.get(text);
+    if (digest === undefined) {
+      digest = new Digest();
+      digest.addInteger(TAG.key);
+      digest.addText(text);
+      this.labels.set(text, digest);
+    }
+    return digest;
+  }
+}
+
+/** Where the parts of an object go. */
+interface PartSink {
+  readonly field: (name: string) => void;
+  readonly part: (part: unknown) => void;
 }
 
 /** Everything that an object holds, in its order: keys as well as values. */
 function eachPart(
   value: object,
   leftOut: ReadonlySet<string> | undefined,
-  add: (part: unknown) => void,
+  { field, part: add }: PartSink,
 ): void {
   const bytes = bytesOf(value);
   if (bytes !== undefined) {
@@ -213,9 +243,10 @@ function eachPart(
     for (const each of value) add(each);
     return;
   }
-  for (const [key, each] of Object.entries(value)) {
-    if (leftOut?.has(key) === true) continue;
-    add(key);
-    add(each);
+  const record = value as Record<string, unknown>;
+  for (const name of Object.keys(record)) {
+    if (leftOut?.has(name) === true) continue;
+    field(name);
+    add(record[name]);
   }
 }

@@ -39,44 +39,64 @@ export interface StateChange {
   readonly labels: ReadonlySet<string>;
 }
 
-/** Objects that each walk stops at: they belong to others. */
-function namesOf(cluster: Cluster, own: string): NamedObjects {
-  const { env, clock, underlay, nodes, outside, apiServers, objects } = cluster;
-  const named = new Map<object, string>([
-    [cluster, "cluster"],
-    [env, "environment"],
-    [clock, "clock"],
-    [objects, "objects"],
-  ]);
-  const isNode = own !== BETWEEN;
-  if (isNode) {
-    named.set(cluster.file, "file");
-    named.set(underlay, "underlay");
-    named.set(underlay.segment, "segment");
-    for (const machine of [...outside, ...apiServers]) named.set(machine, "machine");
-  }
-  for (const { spec, host, uplink, hns } of nodes) {
-    if (spec.name === own) {
+/** Objects that a walk stops at: they belong to others. Gathered once for all machines. */
+class OwnedObjects {
+  /** Of nobody: each walk stops there. */
+  private readonly common: ReadonlyMap<object, string>;
+  /** Of what lies between machines: no walk of a machine goes on there. */
+  private readonly between: ReadonlyMap<object, string>;
+  private readonly ofNodes = new Map<object, { readonly owner: string; readonly text: string }>();
+  /** The other end of each node's cable. */
+  private readonly cables = new Map<string, object>();
+
+  constructor(cluster: Cluster) {
+    const { env, clock, underlay, nodes, outside, apiServers, objects, file } = cluster;
+    this.common = new Map<object, string>([
+      [cluster, "cluster"],
+      [env, "environment"],
+      [clock, "clock"],
+      [objects, "objects"],
+    ]);
+    this.between = new Map<object, string>([
+      [file, "file"],
+      [underlay, "underlay"],
+      [underlay.segment, "segment"],
+      ...[...outside, ...apiServers].map((machine) => [machine, "machine"] as const),
+    ]);
+    for (const { spec, host, uplink, hns } of nodes) {
+      const owner = spec.name;
+      this.ofNodes.set(host, { owner, text: `host ${owner}` });
+      this.ofNodes.set(uplink, { owner, text: `uplink ${owner}` });
+      if (hns !== undefined) this.ofNodes.set(hns, { owner, text: `hns ${owner}` });
+      for (const each of host.listCompartments())
+        this.ofNodes.set(each, { owner, text: `compartment of ${owner}` });
       const peer = uplink["peer"];
-      if (peer !== undefined) named.set(peer, "cable");
-      continue;
+      if (peer !== undefined) this.cables.set(owner, peer);
     }
-    named.set(host, `host ${spec.name}`);
-    named.set(uplink, `uplink ${spec.name}`);
-    if (hns !== undefined) named.set(hns, `hns ${spec.name}`);
-    for (const each of host.listCompartments()) named.set(each, `compartment of ${spec.name}`);
   }
-  return named;
+
+  /** As the walk of one machine, or of what lies between them, meets them. */
+  seenFrom(own: string): NamedObjects {
+    const { common, between, ofNodes } = this;
+    const cable = this.cables.get(own);
+    return {
+      get(value) {
+        if (value === cable) return "cable";
+        const node = ofNodes.get(value);
+        if (node !== undefined && node.owner !== own) return node.text;
+        return common.get(value) ?? (own === BETWEEN ? undefined : between.get(value));
+      },
+    };
+  }
 }
 
 function walkOf(
-  cluster: Cluster,
-  own: string,
+  named: NamedObjects,
   frozen: FrozenState,
   roots: readonly unknown[],
 ): { readonly digest: Digest; readonly found: ServiceParts } {
   const found = new ServiceParts(frozen);
-  const walk = new StateWalk(frozen.digests, namesOf(cluster, own), found.readers());
+  const walk = new StateWalk(frozen.digests, named, found.readers());
   for (const root of roots) walk.add(root);
   return { digest: walk.finish(), found };
 }
@@ -118,15 +138,16 @@ export class ClusterState {
   constructor(cluster: Cluster, frozen: FrozenState) {
     const { nodes, underlay, outside, apiServers, file, clock } = cluster;
     this.nodes = nodes.map(({ spec }) => spec.name);
+    const owned = new OwnedObjects(cluster);
     for (const { spec, host, uplink, hns } of nodes) {
       hns?.settle();
-      this.enter(spec.name, walkOf(cluster, spec.name, frozen, [spec, host, uplink]));
+      this.enter(spec.name, walkOf(owned.seenFrom(spec.name), frozen, [spec, host, uplink]));
       for (const each of host.listCompartments()) this.own(spec.name, each);
     }
     // Work that waits for its time is no machine's; none waits in a cluster that has settled.
     const waits = clock.nextAtMs() === undefined ? undefined : clock.nowMs;
     const roots = [file, underlay, outside, apiServers, waits];
-    this.enter(BETWEEN, walkOf(cluster, BETWEEN, frozen, roots));
+    this.enter(BETWEEN, walkOf(owned.seenFrom(BETWEEN), frozen, roots));
     this.own(BETWEEN, underlay.router.compartment);
     for (const { host } of [...outside, ...apiServers])
       for (const each of host.listCompartments()) this.own(BETWEEN, each);

@@ -78,6 +78,8 @@ class ReachFinder {
   private readonly state: ClusterState;
   private readonly servers = new Map<string, VerifySender>();
   private readonly ports: readonly number[];
+  /** Of senders and servers, most of which are at an end of many cells. */
+  private readonly addresses = new Map<VerifySender, readonly Ip[]>();
 
   constructor({ cluster, model }: VerifyPlan, state: ClusterState) {
     this.cluster = cluster;
@@ -92,11 +94,9 @@ class ReachFinder {
   reachOf({ source, target }: Cell): Reach {
     const sender = defined(source, "a cell that is tried has a sender");
     const { address, answerers, port, name = target.question } = target;
-    const ends = addressesOf(this.cluster, sender);
+    const ends = this.addressesOf(sender);
     const answering = (answerers ?? []).map((each) => this.servers.get(each));
-    const answeringAt = answering.flatMap((each) =>
-      each === undefined ? [] : addressesOf(this.cluster, each),
-    );
+    const answeringAt = answering.flatMap((each) => (each === undefined ? [] : this.addressesOf(each)));
     const asked = name === undefined ? [] : compartmentOf(this.cluster, sender).dns.servers;
     const owners = this.state.ownersOf([...ends, ...answeringAt]);
     const targetOwners = address === undefined ? undefined : this.state.ownersOf([address]);
@@ -113,6 +113,12 @@ class ReachFinder {
       ports: new Set([...this.ports, port]),
       labels: name === undefined ? [] : name.toLowerCase().split("."),
     };
+  }
+
+  private addressesOf(sender: VerifySender): readonly Ip[] {
+    let known = this.addresses.get(sender);
+    if (known === undefined) this.addresses.set(sender, (known = addressesOf(this.cluster, sender)));
+    return known;
   }
 }
 

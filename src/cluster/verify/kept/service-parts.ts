@@ -53,6 +53,15 @@ interface GroupPieces {
 export class FrozenState {
   readonly digests: FrozenDigests = new WeakMap();
   readonly groups: WeakMap<Group, GroupPieces> = new WeakMap();
+  /** Of rules, which a group that takes another one's place has as well; undefined: state like any other. */
+  readonly pieces: WeakMap<Rule | MissNote, { readonly piece: Piece | undefined }> = new WeakMap();
+}
+
+/** The part that a rule belongs to; undefined for one of no Service. */
+function keyOf(rule: Rule | MissNote): string | undefined {
+  if (!("provenance" in rule)) return "notes";
+  const { object, name: frontEnd } = rule.provenance;
+  return object === "HostComputeLoadBalancer" ? `load balancer ${frontEnd}` : undefined;
 }
 
 /** What a rule does, without what it is called: a load balancer that is made anew is called otherwise. */
@@ -170,18 +179,28 @@ export class ServiceParts {
     if (known !== undefined) return known;
     const rest: object[] = [];
     const pieces: Piece[] = [];
-    const take = (each: Rule | MissNote, key: string | undefined): void => {
-      if (key === undefined || !asksForAddresses(each)) rest.push(each);
-      else pieces.push({ key, digest: walk.ofFrozen(effectOf(each)), names: each, ports: portsOf(each) });
-    };
-    for (const rule of group.rules) {
-      const { object, name: frontEnd } = rule.provenance;
-      take(rule, object === "HostComputeLoadBalancer" ? `load balancer ${frontEnd}` : undefined);
+    for (const each of [...group.rules, ...group.missNotes]) {
+      const piece = this.pieceOf(each, walk);
+      if (piece === undefined) rest.push(each);
+      else pieces.push(piece);
     }
-    for (const note of group.missNotes) take(note, "notes");
     const found = { rest, pieces };
     this.frozen.groups.set(group, found);
     return found;
+  }
+
+  /** Undefined for state like any other. */
+  private pieceOf(each: Rule | MissNote, walk: StateWalk): Piece | undefined {
+    const { pieces } = this.frozen;
+    const known = pieces.get(each);
+    if (known !== undefined) return known.piece;
+    const key = keyOf(each);
+    const piece =
+      key === undefined || !asksForAddresses(each)
+        ? undefined
+        : { key, digest: walk.ofFrozen(effectOf(each)), names: each, ports: portsOf(each) };
+    if (Object.isFrozen(each)) pieces.set(each, { piece });
+    return piece;
   }
 
   /** As packets find the rules, and not as their owners have put them. */
