@@ -45,9 +45,18 @@ export interface TcpProfile {
   readonly nagle: Nagle;
   /** What a listener makes of a segment with neither SYN nor ACK, or with SYN and FIN. */
   readonly oddSegments: "reset" | "ignored";
+  /** What a connection makes of late segments where systems differ; see `LateSegments`. */
+  readonly lateSegments: LateSegments;
   readonly timeWaitMs: number;
   readonly keepAlive: KeepAliveProfile;
 }
+
+/**
+ * `rfc`: RFC 9293 §3.10.7.4 and RFC 5961 alone. `linux`: a SYN in SYN-RECEIVED is reset (net/ipv4/tcp_minisocks.c,
+ * tcp_check_req), a RST that bears the number of the FIN before it ends the connection (net/ipv4/tcp_input.c,
+ * tcp_reset_check), and TIME-WAIT acknowledges whatever has a length (tcp_minisocks.c, tcp_timewait_state_process).
+ */
+export type LateSegments = "rfc" | "linux";
 
 /**
  * When a small segment waits: while anything is under way (RFC 9293 §3.7.4), or while another small one is (Minshall's
@@ -145,6 +154,7 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
     // nmap-os-db, tests T2 and T3 of Windows Vista to 11 and their servers: RST and ACK.
     oddSegments: "reset",
     // TcpTimedWaitDelay, 120 s since Windows Server 2003.
+    lateSegments: "rfc",
     timeWaitMs: 120_000,
     // docs: dataplane.md §3.8: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
     keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 1_000, probes: 10 }),
@@ -198,6 +208,7 @@ const LINUX_STACK: StackProfile = Object.freeze({
     nagle: "small",
     // net/ipv4/tcp_input.c, tcp_rcv_state_process; asked of Linux 6.18.
     oddSegments: "ignored",
+    lateSegments: "linux",
     timeWaitMs: 60_000,
     // tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes.
     keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 75_000, probes: 9 }),

@@ -199,6 +199,41 @@ describe.each(["linux", "windows"] as const)("guesses at an open connection of %
   });
 });
 
+/** Of Linux as the live tests ask its kernel; of Windows as RFC 9293 §3.10.7.4 and RFC 5961 have it. */
+describe.each([
+  { os: "linux", syn: ["RST ACK 1"], resets: ["peer finished", "reset"], late: ["ACK 1"], guess: [] },
+  { os: "windows", syn: [], resets: ["peer finished"], late: [], guess: ["ACK 1"] },
+] as const)("late segments at $os", ({ os, syn, resets, late, guess }) => {
+  it("a SYN at a connection that is half open ends it", () => {
+    const target = new Target(os);
+    target.ask({ sequence: START - 1, flags: S });
+    expect(target.ask({ sequence: START, flags: S })).toEqual(syn);
+    expect(target.pair.server.compartment.tcp.listConnections()).toEqual([]);
+  });
+
+  it("a reset with the number of the FIN before it", () => {
+    const target = new Target(os).connect();
+    target.ask({ sequence: START, flags: F | A }, { sequence: START, flags: R });
+    expect(target.sink.ends).toEqual(resets);
+  });
+
+  it.each([
+    {
+      what: "a FIN in the window",
+      segment: { sequence: START + 1, acknowledgment: 1, flags: F | A },
+      answer: late,
+    },
+    { what: "a reset in the window", segment: { sequence: START + 100, flags: R }, answer: guess },
+  ])("$what in TIME-WAIT", ({ segment, answer }) => {
+    const target = new Target(os).connect();
+    target.sink.connection!.close();
+    target.ask({ sequence: START, acknowledgment: 1, flags: F | A });
+    expect(target.sink.connection!.state).toBe("time-wait");
+    expect(target.ask(segment)).toEqual(answer);
+    expect(target.sink.connection!.state).toBe("time-wait");
+  });
+});
+
 describe.each(["linux", "windows"] as const)("what comes out of order, %s (RFC 2018, RFC 2883)", (os) => {
   const piece = (at: number, length: number, flags = 0): Segment => ({
     sequence: START + at,

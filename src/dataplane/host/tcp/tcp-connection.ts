@@ -422,6 +422,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private takeSynchronized(segment: TcpSegment): void {
     if (!this.isAcceptable(segment)) {
       if (!hasFlag(segment, TcpFlag.rst)) this.acknowledgeUnacceptable(segment);
+      else if (this.endsWithFinish(segment)) this.end("reset");
       return;
     }
     if (hasFlag(segment, TcpFlag.rst)) {
@@ -429,14 +430,39 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       return;
     }
     if (hasFlag(segment, TcpFlag.syn)) {
-      // RFC 5961 §4: no host may end a connection with a guess; a real peer answers with a reset.
+      this.takeLateSyn(segment);
+      return;
+    }
+    if (this.currentState === "time-wait" && this.isLinux && segment.length > 0) {
       this.acknowledgeSparingly();
+      if (hasFlag(segment, TcpFlag.ack)) this.startTimeWait();
       return;
     }
     if (!hasFlag(segment, TcpFlag.ack) || !this.takeAcknowledgment(segment)) return;
     this.negotiation.takeSegment(segment, this.receive.next);
     this.takePayload(segment);
     this.afterSegment();
+  }
+
+  private get isLinux(): boolean {
+    return this.profile.lateSegments === "linux";
+  }
+
+  private takeLateSyn(segment: TcpSegment): void {
+    if (this.currentState === "syn-received" && this.listener !== undefined) {
+      // RFC 9293 §3.10.7.4: back to LISTEN.
+      if (this.isLinux) this.tcp.reset(segment);
+      this.end("refused");
+      return;
+    }
+    // RFC 5961 §4: no host may end a connection with a guess; a real peer answers with a reset.
+    this.acknowledgeSparingly();
+  }
+
+  /** Some systems send a FIN and then a reset with the same number. */
+  private endsWithFinish({ sequence }: TcpSegment): boolean {
+    const hasFinished = ["close-wait", "closing", "last-ack"].includes(this.currentState);
+    return this.isLinux && hasFinished && addSequence(sequence, 1) === this.receive.next;
   }
 
   private isAcceptable(segment: TcpSegment): boolean {
@@ -468,7 +494,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private takeReset(segment: TcpSegment): void {
     // RFC 5961 §3: only the exact number ends the connection.
     if (segment.sequence !== this.receive.next) {
-      this.acknowledgeSparingly();
+      if (this.currentState !== "time-wait" || !this.isLinux) this.acknowledgeSparingly();
       return;
     }
     if (this.currentState === "syn-received") this.end("refused");
