@@ -426,6 +426,12 @@ export interface ClusterLife {
   readonly ovnRemoteWithoutOvn: string;
   readonly adviceOvnRemotePlugin: string;
   readonly adviceOvnRemote: string;
+  readonly ovnTlsIncomplete: Template<"remote" | "missing">;
+  readonly ovnTlsNoCertificate: Template<"option" | "path">;
+  readonly ovnTlsNoKey: Template<"option" | "path">;
+  readonly ovnTlsOtherKey: Template<"path" | "certificate">;
+  readonly ovnTlsWithoutSsl: Template<"remote">;
+  readonly adviceOvnTls: string;
   readonly adviceOvnChassis: string;
 }
 export function clusterLife(): ClusterLife;
@@ -497,6 +503,7 @@ export interface CommandLine {
   readonly upLivePod: string;
   readonly upLiveHns: string;
   readonly upOvnRemote: string;
+  readonly upTlsWithoutRemote: string;
   readonly adviceLiveBridgeOrNode: string;
   readonly applyDescription: string;
   readonly manifestFileOption: string;

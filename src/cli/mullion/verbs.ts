@@ -1,4 +1,5 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { OvnRemote } from "#cluster/ovn/remote-southbound.node.ts";
 import type { LiveOptions } from "#cluster/live/live-cluster.node.ts";
 import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
@@ -181,7 +182,7 @@ export interface UpRequest {
   /** The segment between the nodes is real; undefined: it is not. */
   readonly live: LiveOptions | undefined;
   /** The southbound database that the nodes' chassis are in; undefined: one in memory. */
-  readonly ovnRemote: string | undefined;
+  readonly ovnRemote: OvnRemote | undefined;
 }
 
 export interface ShellRequest {

@@ -71,11 +71,29 @@ describe("mullion up --ovn-remote", () => {
 
   it("needs a cluster of ovn-kubernetes, and a database at the place that is named", async () => {
     const other = held(await openSessionWorld(clusterText()));
-    await expect(RemoteSouthbound.join(other, "unix:/nowhere")).rejects.toThrow(
+    await expect(RemoteSouthbound.join(other, { remote: "unix:/nowhere" })).rejects.toThrow(
       /network\.plugin ovn-kubernetes/,
     );
     const ovn = held(await openSessionWorld(EXAMPLE));
-    await expect(RemoteSouthbound.join(ovn, "unix:/nowhere")).rejects.toThrow(/\/nowhere/);
-    await expect(RemoteSouthbound.join(ovn, "10.0.0.1:6642")).rejects.toThrow(/none of unix:PATH/);
+    await expect(RemoteSouthbound.join(ovn, { remote: "unix:/nowhere" })).rejects.toThrow(/\/nowhere/);
+    await expect(RemoteSouthbound.join(ovn, { remote: "10.0.0.1:6642" })).rejects.toThrow(
+      /none of unix:PATH/,
+    );
+  });
+
+  it.each([
+    ["without files", {}, /--private-key, --certificate, --ca-cert is missing/],
+    ["without a CA", { privateKey: "k", certificate: "c" }, /--ca-cert is missing/],
+    [
+      "with files that are not there",
+      { privateKey: "/no/k", certificate: "/no/c", caCertificate: "/no/ca" },
+      /^--private-key: .*\/no\/k/,
+    ],
+  ])("says what ssl: %s needs", async (_title, files, message) => {
+    const ovn = held(await openSessionWorld(EXAMPLE));
+    const joined = RemoteSouthbound.join(ovn, { remote: "ssl:127.0.0.1:1", ...files });
+    await expect(joined).rejects.toThrow(message);
+    const plain = RemoteSouthbound.join(ovn, { remote: "tcp:127.0.0.1:1", caCertificate: "ca" });
+    await expect(plain).rejects.toThrow(/reached without TLS/);
   });
 });

@@ -39,6 +39,13 @@ export function splitRemotes(text: string): readonly string[] {
   return text.split(",").map((each) => each.trim());
 }
 
+/** What of an error is for people: OpenSSL writes its alerts between places in its source (RFC 8446, section 6). */
+export function reasonOf(error: unknown): string {
+  const parts = messageOf(error).split(":");
+  const at = parts.indexOf("SSL routines");
+  return (at < 0 ? undefined : parts[at + 2]) ?? messageOf(error);
+}
+
 /** Names of hosts are not looked at: Open vSwitch's clients believe whom their CA has signed, too. */
 function begin(
   address: Address,
@@ -83,7 +90,7 @@ export async function openRemote(remote: string, tls: OvsdbTls | undefined): Pro
     const late = setTimeout(() => fail("no answer"), CONNECT_MS);
     socket.once("error", (error) => {
       clearTimeout(late);
-      fail(error.message);
+      fail(reasonOf(error));
     });
     socket.once(ready, () => {
       clearTimeout(late);

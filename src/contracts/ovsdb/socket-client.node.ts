@@ -20,7 +20,7 @@ import type {
   OvsdbUpdates,
 } from "./client.ts";
 import { JsonMessages } from "./json-messages.ts";
-import { OvsdbConnectionError, type OvsdbTls, openRemote, splitRemotes } from "./remotes.node.ts";
+import { OvsdbConnectionError, reasonOf, type OvsdbTls, openRemote, splitRemotes } from "./remotes.node.ts";
 import { type KnownRows, RowDifferences, type SchemaShapes, shapesOf } from "./row-differences.ts";
 
 /** Between attempts to find a server again, as Open vSwitch's own clients wait: twice as long each time (ovsdb(7)). */
@@ -305,7 +305,7 @@ export class OvsdbSocketClient implements OvsdbClient {
       }
     });
     let reason: string | undefined;
-    socket.on("error", (error) => (reason = messageOf(error)));
+    socket.on("error", (error) => (reason = reasonOf(error)));
     socket.on("close", () => this.lost(socket, reason));
   }
 

@@ -19,7 +19,7 @@ function run(program: string, ...options: readonly string[]): string {
 }
 
 /** A port of 127.0.0.1 that nobody has now. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve) => {
     server.listen(0, "127.0.0.1", () => {
@@ -30,7 +30,7 @@ async function freePort(): Promise<number> {
 }
 
 /** A key and a certificate that a CA has signed; the CA itself without `signer`. */
-function certify(folder: string, name: string, signer?: string): void {
+export function certify(folder: string, name: string, signer?: string): void {
   const path = (end: string): string => join(folder, `${name}.${end}`);
   const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", path("key"), "-subj", `/CN=${name}`];
   if (signer === undefined) {

@@ -3,6 +3,7 @@
  * terminal. Inputs go to its standard input; progress and faults come back over a channel. As long as it is not up,
  * either of the two ends when the other does; one that is held for its parent alone (`startBeside`) always does.
  */
+import type { OvnRemote } from "#cluster/ovn/remote-southbound.node.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
@@ -29,7 +30,7 @@ import type { Terminal } from "../terminal.ts";
 interface Held {
   readonly place: ClusterPlace;
   readonly live: LiveOptions | undefined;
-  readonly ovnRemote: string | undefined;
+  readonly ovnRemote: OvnRemote | undefined;
 }
 
 /** What the holding process gets on its standard input. */
@@ -73,8 +74,15 @@ function liveWords(live: LiveOptions | undefined): readonly string[] {
   ];
 }
 
-function ovnWords(remote: string | undefined): readonly string[] {
-  return remote === undefined ? [] : ["--ovn-remote", remote];
+function ovnWords(given: OvnRemote | undefined): readonly string[] {
+  if (given === undefined) return [];
+  const words = {
+    "--ovn-remote": given.remote,
+    "--private-key": given.privateKey,
+    "--certificate": given.certificate,
+    "--ca-cert": given.caCertificate,
+  };
+  return Object.entries(words).flatMap(([word, value]) => (value === undefined ? [] : [word, value]));
 }
 
 function spawnHolder({ place, live, ovnRemote }: Held, log: string): ChildProcess {

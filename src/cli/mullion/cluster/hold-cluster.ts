@@ -12,7 +12,7 @@ import { LiveCluster, type LiveOptions } from "#cluster/live/live-cluster.node.t
 import type { LivePlaces } from "#cluster/live/live-places.ts";
 import type { BuiltInServer } from "#cluster/live/workloads.node.ts";
 import { LiveRuntimes } from "./live-runtimes.ts";
-import { RemoteSouthbound } from "#cluster/ovn/remote-southbound.node.ts";
+import { type OvnRemote, RemoteSouthbound } from "#cluster/ovn/remote-southbound.node.ts";
 import { checkRoom } from "./memory-check.ts";
 import { type ClusterSize, type ReportProgress, openSession } from "./open-session.ts";
 import { packageRoot, packageVersion } from "../../installation.ts";
@@ -58,7 +58,7 @@ export interface HoldOptions {
   /** The segment between the nodes is to be real. */
   readonly live?: LiveOptions | undefined;
   /** The southbound database that the nodes' chassis join; undefined: they have one in memory. */
-  readonly ovnRemote?: string | undefined;
+  readonly ovnRemote?: OvnRemote | undefined;
 }
 
 /**

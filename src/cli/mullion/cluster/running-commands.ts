@@ -1,4 +1,5 @@
 /** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
+import type { OvnRemote } from "#cluster/ovn/remote-southbound.node.ts";
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import type { LiveOptions, LiveRuntime } from "#cluster/live/live-cluster.node.ts";
@@ -31,6 +32,9 @@ interface UpOptions extends TargetOptions {
   readonly livePod?: readonly string[];
   readonly liveHns?: readonly string[];
   readonly ovnRemote?: string;
+  readonly privateKey?: string;
+  readonly certificate?: string;
+  readonly caCert?: string;
 }
 
 /** What is asked of the segment between the nodes; undefined: nothing, it is simulated. */
@@ -61,6 +65,21 @@ function absoluteRemote(remote: string): string {
   return each.map((text) => (text.startsWith("unix:") ? `unix:${resolve(text.slice(5))}` : text)).join(",");
 }
 
+/** The southbound database that was named, with the files for TLS; undefined: none. */
+function ovnRemote(options: UpOptions): OvnRemote | undefined {
+  const { ovnRemote: remote, privateKey, certificate, caCert } = options;
+  if (remote === undefined && [privateKey, certificate, caCert].some((path) => path !== undefined))
+    throw usage(WORDS.upTlsWithoutRemote, "For example: --ovn-remote ssl:10.0.0.1:6642");
+  if (remote === undefined) return undefined;
+  const absolute = (path: string | undefined): string | undefined => path && resolve(path);
+  return {
+    remote: absoluteRemote(remote),
+    privateKey: absolute(privateKey),
+    certificate: absolute(certificate),
+    caCertificate: absolute(caCert),
+  };
+}
+
 export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
   const command = program
     .command("up")
@@ -77,6 +96,9 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
     .addOption(new Option("--live-hns <node=socket>", WORDS.upLiveHns).argParser(collect))
     .option("--ovn-remote <remote>", WORDS.upOvnRemote)
+    .option("-p, --private-key <file>", "with ssl: this program's private key, in PEM")
+    .option("-c, --certificate <file>", "with ssl: the certificate of that key, in PEM")
+    .option("-C, --ca-cert <file>", "with ssl: the certificate of the database's CA, in PEM")
     .addOption(new Option("--held").hideHelp())
     .addHelpText(
       "after",
@@ -99,7 +121,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
             isForeground: options.foreground === true,
             isHeld,
             live: liveOptions(options),
-            ovnRemote: options.ovnRemote === undefined ? undefined : absoluteRemote(options.ovnRemote),
+            ovnRemote: ovnRemote(options),
           },
           terminal,
         );
