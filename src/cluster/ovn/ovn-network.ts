@@ -13,6 +13,7 @@ import { FollowedNetwork } from "#dataplane/ovs/followed-network.ts";
 import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
 import type { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
 import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
+import { ChassisReporter } from "#programs/ovn/chassis-reports.ts";
 import { OvnController } from "#programs/ovn/controller.ts";
 import type { OvnInput, OvnNode, OvnPod } from "#programs/ovn/kube/input.ts";
 import { NetworkController } from "#programs/ovn/kube/network-controller.ts";
@@ -79,6 +80,7 @@ export class OvnNetwork {
   private controller: NetworkController | undefined;
   private northd: Northd | undefined;
   private readonly chassis = new Map<string, OvnController>();
+  private readonly reporters = new Map<string, ChassisReporter>();
   /** Nodes without a chassis: no packet of their pods leaves the node. */
   refused: readonly RefusedChassis[] = [];
   private followed: { readonly nb: FollowedDatabase; readonly sb: FollowedDatabase } | undefined;
@@ -131,12 +133,19 @@ export class OvnNetwork {
   async leaveSouthbound(): Promise<void> {
     for (const chassis of this.chassis.values()) await chassis.unregister();
     this.chassis.clear();
+    this.forgetReporters();
+  }
+
+  private forgetReporters(): void {
+    for (const reporter of this.reporters.values()) reporter.close();
+    this.reporters.clear();
   }
 
   private async register(): Promise<void> {
     const southbound = this.sb.client();
     const refused: RefusedChassis[] = [];
     this.chassis.clear();
+    this.forgetReporters();
     for (const { spec } of this.cluster.nodes) {
       const chassis = await OvnController.start(southbound, {
         name: spec.name,
@@ -146,8 +155,10 @@ export class OvnNetwork {
         bridgeMappings: "physnet:br-ex",
       });
       const reason = await chassis.register();
-      if (reason === undefined) this.chassis.set(spec.name, chassis);
-      else refused.push({ node: spec.name, reason });
+      if (reason === undefined) {
+        this.chassis.set(spec.name, chassis);
+        this.reporters.set(spec.name, await ChassisReporter.start(southbound, spec.name));
+      } else refused.push({ node: spec.name, reason });
     }
     this.refused = refused;
   }
@@ -229,12 +240,32 @@ export class OvnNetwork {
   /** Brings switches to what the databases say, whoever has written them. */
   async follow(): Promise<void> {
     const { northd } = this;
+    await this.report();
     await northd?.sync();
     const claimed = new Map<string, ReadonlySet<string>>();
     for (const [name, chassis] of this.chassis) claimed.set(name, await chassis.sync(this.bridgePorts(name)));
     await northd?.sync();
     this.install(claimed);
     this.cluster.enforcement = this.enforcement();
+  }
+
+  private extensionOf(name: string): LogicalFlowExtension | undefined {
+    const node = this.cluster.nodes.find(({ spec }) => spec.name === name);
+    const extension = node === undefined ? undefined : switchOf(node)?.extension;
+    return extension instanceof LogicalFlowExtension ? extension : undefined;
+  }
+
+  /** Whether packets may have taught a chassis what `report` writes. */
+  hasReports(): boolean {
+    return [...this.reporters.keys()].some((name) => this.extensionOf(name)?.hasReports() === true);
+  }
+
+  /** Writes what packets have taught the chassis: virtual ports, events of empty load balancers, members of multicast groups. */
+  async report(): Promise<void> {
+    for (const [name, reporter] of this.reporters) {
+      const reports = this.extensionOf(name)?.takeReports();
+      if (reports !== undefined) await reporter.report(reports);
+    }
   }
 
   /** OVN carries NetworkPolicies out on every node. */

@@ -112,6 +112,12 @@ export class Chassis {
     this.events.set(key, Object.freeze({ ...event }));
   }
 
+  /** Something may be to be reported; memberships of groups end with time, too. */
+  hasReports(): boolean {
+    const isNew = [...this.virtuals.keys()].some((port) => !this.reported.has(port));
+    return isNew || this.events.size > 0 || this.multicast.hasAny;
+  }
+
   /** What is to be reported now; events and virtual ports are given once. */
   takeReports(snooped: Parameters<MulticastSnooping["list"]>[0]): ChassisReports {
     const events = [...this.events.values()];

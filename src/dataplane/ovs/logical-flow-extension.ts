@@ -84,6 +84,11 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.gateway?.serve(services);
   }
 
+  /** Whether `takeReports` may have something. */
+  hasReports(): boolean {
+    return this.chassis.hasReports();
+  }
+
   /** What the chassis has met since it was asked last that belongs into the southbound database. */
   takeReports(): ChassisReports {
     return this.chassis.takeReports(this.network.multicast);

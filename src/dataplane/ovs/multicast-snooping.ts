@@ -153,6 +153,11 @@ export class MulticastSnooping {
     return said.isQuery ? "_MC_flood_l2" : "_MC_mrouter_flood";
   }
 
+  /** Something is known, which may go with time. */
+  get hasAny(): boolean {
+    return this.datapaths.size > 0;
+  }
+
   private datapathOf({ datapath, flushes }: MulticastSettings): SnoopedDatapath {
     let known = this.datapaths.get(datapath);
     if (known === undefined || known.flushes !== flushes) {

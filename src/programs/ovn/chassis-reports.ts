@@ -18,6 +18,8 @@ import { Replica } from "./replica.ts";
 import { reference } from "./wanted-rows.ts";
 
 const TABLES = ["Chassis", "Port_Binding", "Datapath_Binding", "Controller_Event", "IGMP_Group"];
+/** Events that wait; further ones are not kept (controller/pinctrl.c, `event_table`). */
+const EVENTS_MAX = 1_000;
 const EVENT_TYPE = "empty_lb_backends";
 
 /** What the data plane of a chassis has met. */
@@ -47,6 +49,8 @@ export class ChassisReporter {
   private readonly sb: Replica;
   private readonly name: string;
   private lastEvent = 0;
+  /** What the database has refused, or did not hear. */
+  private unheard: Pick<MetPackets, "virtualPorts" | "events"> = { virtualPorts: new Map(), events: [] };
 
   private constructor(southbound: OvsdbClient, sb: Replica, name: string) {
     this.southbound = southbound;
@@ -63,8 +67,16 @@ export class ChassisReporter {
     this.sb.close();
   }
 
-  /** Writes what is not there yet. @returns what the database refused; undefined: nothing. Without a registered chassis nothing is written */
-  async report(met: MetPackets): Promise<string | undefined> {
+  /**
+   * Writes what is not there yet. What the database refuses is written with the next report. Without a registered chassis nothing is.
+   * @returns what the database refused; undefined: nothing
+   */
+  async report(given: MetPackets): Promise<string | undefined> {
+    const met = {
+      virtualPorts: new Map([...this.unheard.virtualPorts, ...given.virtualPorts]),
+      events: [...this.unheard.events, ...given.events].slice(0, EVENTS_MAX),
+      groups: given.groups,
+    };
     const [chassis] = [...this.sb.rows("Chassis")].find(([, row]) => row["name"] === this.name) ?? [];
     if (chassis === undefined) return undefined;
     const ports = new Map(
@@ -79,8 +91,8 @@ export class ChassisReporter {
       ...met.events.flatMap((event) => this.eventOf(event, chassis)),
       ...this.groupsOf(met.groups, chassis, new Map([...ports].map(([name, { id }]) => [name, id]))),
     ];
-    if (operations.length === 0) return undefined;
-    const failed = errorOf(await this.southbound.transact(operations));
+    const failed = operations.length === 0 ? undefined : errorOf(await this.southbound.transact(operations));
+    this.unheard = failed === undefined ? { virtualPorts: new Map(), events: [] } : met;
     return failed === undefined ? undefined : `${failed.error ?? ""}: ${failed.details ?? ""}`;
   }
 

@@ -154,10 +154,16 @@ export class OvnController {
     return named === undefined || requested === this.chassisId;
   }
 
+  private isOurs(row: OvsdbRow): boolean {
+    return referencesOf(row["chassis"])[0] === this.chassisId;
+  }
+
   private claims(row: OvsdbRow, interfaces: ReadonlyMap<string, BoundInterface>): boolean {
     const type = textOf(row, "type");
     if (type === "") return this.claimsInterface(row, interfaces);
     if (type === "l3gateway") return textsOf(row["options"]).get("l3gateway-chassis") === this.settings.name;
+    // Packets have claimed it (`chassis-reports.ts`); it stays while the port behind it does (controller/binding.c, LP_VIRTUAL).
+    if (type === "virtual") return this.isOurs(row) && interfaces.has(textOf(row, "virtual_parent"));
     return type === "chassisredirect" && this.isHighest(row);
   }
 
@@ -185,7 +191,7 @@ export class OvnController {
     const operations: OvsdbOperation[] = [];
     const claimed = new Set<string>();
     for (const [id, row] of this.sb.rows("Port_Binding")) {
-      const isOurs = referencesOf(row["chassis"])[0] === this.chassisId;
+      const isOurs = this.isOurs(row);
       const where = [["_uuid", "==", ["uuid", id]]] as const;
       if (this.claims(row, bound)) {
         claimed.add(textOf(row, "logical_port"));
@@ -202,7 +208,7 @@ export class OvnController {
           op: "update",
           table: "Port_Binding",
           where,
-          row: { chassis: ["set", []], up: false },
+          row: { chassis: ["set", []], up: false, virtual_parent: ["set", []] },
         });
     }
     operations.push(...this.progress());

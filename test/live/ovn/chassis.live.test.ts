@@ -261,6 +261,20 @@ describe("simulated Windows nodes and a real chassis", () => {
     60_000,
   );
 
+  it("write down that a pod met a Service without back ends", async () => {
+    const balancer = ["lb-add", "lb-empty", "10.96.9.9:80", "", "tcp"];
+    central.ask("nb", ...balancer, "--", "set", "load_balancer", "lb-empty", "options:event=true");
+    central.ask("nb", "--wait=sb", "ls-lb-add", "win-2", "lb-empty");
+    const event = (): string =>
+      central.ask("sb", "--bare", "--columns=event_info", "list", "controller_event");
+    const meets = async (): Promise<string> => {
+      await inside(POD, "curl", "-s", "-m", "1", "http://10.96.9.9/");
+      return event();
+    };
+    await expect.poll(meets, { timeout: 20_000 }).toContain("10.96.9.9:80");
+    central.ask("nb", "lb-del", "lb-empty");
+  });
+
   it("leave the database when the cluster goes down", () => {
     expect(mullion("down").code).toBe(0);
     const known = central.ask("sb", "show");
