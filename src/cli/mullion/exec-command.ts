@@ -39,7 +39,7 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
     .command("exec")
     .summary(WORDS.execSummary)
     .description(WORDS.execDescription)
-    .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, node/NAME"))
+    .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME"))
     .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
   addTargetOptions(command)
     .addOption(new Option("--list", "say which commands there are"))

@@ -126,7 +126,10 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     .summary("follow one packet and its answer, step by step")
     .description(WORDS.traceDescription)
     .addArgument(
-      new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
+      new Argument(
+        "<from>",
+        "who sends: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME, external, an address",
+      ),
     )
     .addArgument(new Argument("<to>", WORDS.traceTo));
   addTargetOptions(command)

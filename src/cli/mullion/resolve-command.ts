@@ -63,7 +63,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
     .addArgument(
       new Argument(
         "<pod>",
-        "who asks: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external; several with commas",
+        "who asks: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME, external; several with commas",
       ),
     )
     .addArgument(new Argument("<name>", "what is looked up, as a program would give it"));

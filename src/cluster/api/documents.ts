@@ -387,7 +387,7 @@ export type ControlPlaneAnswer = ValueOf<typeof CONTROL_PLANE_ANSWER>;
 export const TRACE_REQUEST = {
   text: "A packet to be followed.",
   fields: {
-    from: { is: "text", text: "pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address." },
+    from: { is: "text", text: "pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME, external, an address." },
     to: { is: "text", text: (): string => WORDS.traceRequestTo },
   },
   optional: {
@@ -428,7 +428,7 @@ export const RESOLVE_REQUEST = {
     from: {
       list: "text",
       min: 1,
-      text: "Who asks, each for itself: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address.",
+      text: "Who asks, each for itself: pod/NAME, deploy/NAME, node/NAME, external, an address.",
     },
     name: { is: "text", text: "As a program would give it: web, web.shop, kubernetes.default." },
   },
@@ -454,7 +454,7 @@ export type ResolveQuestion = ValueOf<typeof RESOLVE_REQUEST>;
 export const EXEC_REQUEST = {
   text: "A command to be run.",
   fields: {
-    from: { is: "text", text: "Where: pod/NAMESPACE/NAME, pod/NAME, node/NAME." },
+    from: { is: "text", text: "Where: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME." },
     command: { list: "text", min: 1, text: "The program and its arguments: ipconfig, /all." },
   },
   optional: { trace: { is: [true], text: "The walks of the packets that it sends are wanted, too." } },

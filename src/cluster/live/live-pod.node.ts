@@ -8,6 +8,7 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
+import { podOfWorkload } from "../trace/workload-pods.ts";
 import { portBefore } from "../views/vfp-ports.ts";
 import { LiveMachine, namespaceOf } from "./live-machine.node.ts";
 import { clusterLife } from "#data/words.js";
@@ -34,9 +35,10 @@ export function findLivePod(cluster: Cluster, wanted: string): ClusterPod {
   throw new ApiError(REFUSED, "live-not-possible", message, WORDS.adviceLivePods);
 }
 
-function findPod({ pods }: Cluster, wanted: string): ClusterPod {
+function findPod(cluster: Cluster, wanted: string): ClusterPod {
+  const { pods } = cluster;
   const name = wanted.replace(/^(?:pods?\/)?(?:default\/)?/, "");
-  const found = pods.find((pod) => nameOfPod(pod) === name);
+  const found = pods.find((pod) => nameOfPod(pod) === name) ?? podOfWorkload(cluster, wanted);
   if (found !== undefined) return found;
   const [near] = nearestNames(name, pods.map(nameOfPod), 1);
   const advice = near === undefined ? WORDS.adviceLivePods : `Did you mean ${JSON.stringify(near)}?`;

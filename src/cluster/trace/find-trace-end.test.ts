@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import {
   type SessionWorld,
   clusterText,
+  deployment,
   openSessionWorld,
   service,
 } from "#test/support/cluster/session-world.ts";
@@ -27,6 +28,8 @@ beforeAll(async () => {
       pod("default", "web"),
       pod("shop", "web"),
       pod("shop", "cart"),
+      deployment("front", "windows", 2),
+      deployment("back", "linux", 1).replace("name: back", "name: back, namespace: shop"),
       service("web", "clusterIP: 10.96.1.1, ports: [{ port: 80 }]"),
       service("web", "clusterIP: 10.96.1.2, ports: [{ port: 80 }]").replace("name: web", shop),
       service("pods", "clusterIP: None, ports: [{ port: 80 }]"),
@@ -45,6 +48,7 @@ describe("a party", () => {
     ["cart", "pod/shop/cart"],
     ["node/win-2", "node/win-2"],
     ["external", "external"],
+    ["outside", "external"],
     ["203.0.113.10", "external"],
     ["10.0.0.12", "node/win-2"],
     ["service/web", "service/default/web"],
@@ -57,11 +61,23 @@ describe("a party", () => {
   });
 
   it.each([
+    ["deployment/front", /^pod\/default\/front-/],
+    ["deploy/default/front", /^pod\/default\/front-/],
+    ["deployments/back", /^pod\/shop\/back-/],
+  ])("%s is the first pod of a workload", (text, reference) => {
+    expect(findTraceEnd(world.session.cluster, text).description.reference).toMatch(reference);
+  });
+
+  it.each([
     ["service/pods", "service/default/pods has no address of its own: it is headless"],
     ["service/alias", "service/default/alias has no address of its own: it is an ExternalName"],
     ["service/wbe", 'Did you mean "service/web"?'],
     ["svc/shop/wbe", 'Did you mean "service/shop/web"?'],
     ["pod/shop/wbe", 'Did you mean "pod/shop/web"?'],
+    ["front", 'Did you mean "front-'],
+    ["pod/front", 'Did you mean "pod/front-'],
+    ["deploy/shop/front", "nothing in cluster"],
+    ["daemonset/front", "nothing in cluster"],
     ["node/win-3", 'Did you mean "node/win-'],
   ])("%s is nobody: %s", (text, words) => {
     const find = (): unknown => findTraceEnd(world.session.cluster, text);

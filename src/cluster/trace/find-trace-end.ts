@@ -7,6 +7,7 @@ import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { type Cluster, type ClusterPod, podAt } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import type { TraceEndDescription } from "./trace-report.ts";
+import { podOfWorkload } from "./workload-pods.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -91,7 +92,7 @@ function namedTraceEnds(cluster: Cluster): readonly NamedTraceEnd[] {
         ip: outside.ip,
         ip6: outside.ip6,
       },
-      names: index === 0 ? [outside.name, "external"] : [outside.name],
+      names: index === 0 ? [outside.name, "external", "outside"] : [outside.name],
     })),
     ...cluster.apiServers.map(({ name, ip, compartment }) => ({
       traceEnd: { description: { reference: name, address: formatIp(ip) }, compartment, ip, ip6: undefined },
@@ -139,11 +140,12 @@ function serviceTraceEnd(service: Service): TraceEnd {
   );
 }
 
-/** A pod named without its namespace, when only one pod has the name. */
-function findBarePod(text: string, cluster: Cluster): TraceEnd | undefined {
+/** A pod named without its namespace, when only one pod has the name; or by what made it. */
+function findPod(text: string, cluster: Cluster): TraceEnd | undefined {
   const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
   const named = cluster.pods.filter((pod) => pod.spec.name === name);
-  return named.length === 1 && named[0] !== undefined ? podTraceEnd(named[0]) : undefined;
+  const found = named.length === 1 ? named[0] : podOfWorkload(cluster, text);
+  return found === undefined ? undefined : podTraceEnd(found);
 }
 
 /** A pod that there is, and that has no network; named as pods with one are. */
@@ -193,7 +195,9 @@ function namesOfService(service: Service): readonly string[] {
 function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly NamedTraceEnd[]): RequestError {
   const services = cluster.objects.Service;
   const names = [...traceEnds.flatMap((each) => each.names), ...services.flatMap(namesOfService)];
-  const [near] = nearestNames(text.replace(SERVICE_PREFIX, "service/"), names, 1);
+  // Pods of a workload have names that begin with its own.
+  const begun = names.find((name) => name.startsWith(`${text}-`));
+  const near = begun ?? nearestNames(text.replace(SERVICE_PREFIX, "service/"), names, 1)[0];
   const references = [
     ...traceEnds.map(({ traceEnd }) => traceEnd.description.reference),
     ...services.map(serviceReference),
@@ -223,7 +227,7 @@ export function findTraceEnd(cluster: Cluster, text: string, asker?: TraceEnd): 
   const service = findService(text, cluster);
   if (service !== undefined) return serviceTraceEnd(service);
   const named = traceEnds.find(({ names }) => names.includes(text));
-  const found = named?.traceEnd ?? findBarePod(text, cluster);
+  const found = named?.traceEnd ?? findPod(text, cluster);
   const waiting = found === undefined ? findPodWithoutNetwork(text, cluster) : undefined;
   if (waiting !== undefined)
     throw new RequestError("unknown-object", describeWaiting(waiting), WORDS.advicePodNotRunning);
@@ -235,8 +239,7 @@ export function findTraceEnd(cluster: Cluster, text: string, asker?: TraceEnd): 
 export function isKnownEnd(cluster: Cluster, text: string): boolean {
   if (parseIp(text) !== undefined || findService(text, cluster) !== undefined) return true;
   return (
-    namedTraceEnds(cluster).some(({ names }) => names.includes(text)) ||
-    findBarePod(text, cluster) !== undefined
+    namedTraceEnds(cluster).some(({ names }) => names.includes(text)) || findPod(text, cluster) !== undefined
   );
 }
 
