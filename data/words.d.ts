@@ -860,6 +860,7 @@ export interface Doctor {
   readonly leadsToStale: Template<"at" | "address" | "service">;
   readonly refersToUnknown: Template<"id" | "endpoint">;
   readonly ruleWithoutLoadBalancer: Template<"at" | "rule">;
+  readonly whyIsInLogs: string;
   readonly aclNotProgrammed: Template<"address" | "acl">;
   readonly aclRulesWithout: Template<"count">;
   readonly aclRuleWider: Template<"acl" | "address">;

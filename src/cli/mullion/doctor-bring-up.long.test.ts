@@ -29,9 +29,12 @@ interface Seen {
 
 /** Why no file shows it: a real reason, for a row without one is a gap of doctor. */
 type Hidden =
-  /** The kubelet takes the address of its default route where it is told none: nothing is wrong with the node. */
+  /**
+   * The kubelet takes the address of its default route where it is told none: nothing is wrong with the node. Where that is
+   * another adapter's, missing is a file with the address that was meant; beside networks of HNS management-address-differs has it.
+   */
   | "harmless"
-  /** The first failure ends the script, and its own row has it. */
+  /** The first failure ends the script, and its own row has it. Missing is a transcript in which the step fails by itself. */
   | "never alone";
 
 const MENDED = ["copy-net-conf"] as const;

@@ -361,6 +361,16 @@ describe("a log of a broken node, and nothing else", () => {
       "F0329 23:35:27.090421    3936 main.go:58] Error running agent: error initializing agent: failed during hnsCallRawResponse: hnsCall failed in Win32: The parameter is incorrect. (0x57)",
       "error-invalid-parameter",
     ],
+    // antrea-io/antrea#2213: the same, copied without its time beside what ipconfig printed.
+    [
+      "Error running agent: error initializing agent: failed during hnsCallRawResponse: hnsCall failed in Win32: The parameter is incorrect. (0x57)\n\nEthernet adapter Ethernet0 2:\n\n   Connection-specific DNS Suffix  . : corp.example\n   IPv4 Address. . . . . . . . . . . : 10.176.25.12\n",
+      "error-invalid-parameter",
+    ],
+    // Azure/azure-container-networking#306: the plugin's file was full of NUL characters.
+    [
+      String.raw`Failed to allocate pool: Failed to delegate: netplugin failed but error parsing its diagnostic message "Failed to start IPAM plugin, err:invalid character '\x00' looking for beginning of value.\n"`,
+      "azure-state-empty",
+    ],
   ])("%s", async (line, code) => {
     const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
     expect(findings[0]?.code).toBe(code);

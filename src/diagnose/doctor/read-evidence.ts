@@ -111,6 +111,9 @@ function hasCommand(line: string): boolean {
 /** What collectors call what Get-HnsLoadBalancer or Get-HnsPolicyList printed. */
 const LIST_OF_LOAD_BALANCERS = /(?:^|[\\/])(?:policy|policylist|loadbalancers?)\.(?:txt|json)$/iu;
 
+/** What hcsshim says of a call that HNS refused, in a line that somebody copied without its time. */
+const HNS_ERROR = /\b(?:hnsCall|hcn[A-Z][A-Za-z]{1,40}) failed in Win32:/u;
+
 const INDENT_MAX = 16;
 
 /** Lines as they were before somebody quoted them (`> Networks:`), or moved them to the right as code is. */
@@ -236,7 +239,9 @@ export class FileReading {
     if (this.host.clocks.some(({ kind }) => kind === "early" || kind === "late")) return true;
     if (this.objects.length > 0 || this.isDump) return false;
     const { text } = this.source;
-    return hasLogLines(text) || (text.includes(":\\") && text.split("\n").some(hasCommand));
+    return (
+      hasLogLines(text) || HNS_ERROR.test(text) || (text.includes(":\\") && text.split("\n").some(hasCommand))
+    );
   }
 
   /** Its objects, so that no one reads them again. */

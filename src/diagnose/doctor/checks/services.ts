@@ -42,7 +42,7 @@ const MISSING: NodeCheck = {
   asks: "each Service with ready endpoints has a load balancer",
   needs: ["services", "endpoint slices", "load balancers"],
   wholly: ["load balancers"],
-  find({ loadBalancers, none, networks }, cluster) {
+  find({ loadBalancers, none, networks, logs }, cluster) {
     // Where no network is one that kube-proxy programs, none runs.
     const isProgrammed =
       networks.length === 0 || networks.some((each) => !/^(?:nat|transparent)$/iu.test(typeOfNetwork(each)));
@@ -76,6 +76,8 @@ const MISSING: NodeCheck = {
               ...(place === undefined
                 ? []
                 : [{ ...place, says: WORDS.loadBalancersWithout({ count: loadBalancers.length, at }) }]),
+              // Whether HNS lost it, refused it or was never asked is in logs alone.
+              ...(place === undefined || logs.length > 0 ? [] : [{ ...place, says: WORDS.whyIsInLogs }]),
             ],
             breaks: `pods of this node that ask ${at}`,
             twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
