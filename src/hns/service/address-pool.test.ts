@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { HostComputeNetwork, IpSubnet } from "#contracts/hcn/documents/network.ts";
 import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
-import type { AllocationOrder } from "./address-pool.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type AllocationOrder, chooseMac, chooseMacRange } from "./address-pool.ts";
 
 interface Fields {
   readonly type?: HostComputeNetwork["Type"];
@@ -150,4 +151,19 @@ it("an L2Bridge network without a subnet has no addresses to give", async () => 
   await expect(createEndpoint(client, ID, { Name: "e" })).rejects.toMatchObject({
     code: "HCN_E_SUBNET_NOT_FOUND",
   });
+});
+
+describe("MAC addresses that HNS chooses", () => {
+  // Each 256th number of chance is one: a router with the MAC of another machine's adapter gets that machine's frames.
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))(
+    "are never those of machines' adapters, seed %i",
+    (seed) => {
+      const prng = new Prng(seed);
+      const macs = Array.from({ length: 1_000 }, () => [
+        chooseMac(prng),
+        chooseMacRange([], prng).first,
+      ]).flat();
+      expect(macs.filter((mac) => mac < 0x0015_5d01_0000 || mac > 0x0015_5dff_ffff)).toEqual([]);
+    },
+  );
 });

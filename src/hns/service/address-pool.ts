@@ -196,21 +196,31 @@ function blockEdgeOf(subnet: SubnetRecord, { prefix, flags }: IpSubnetRecord, ip
 const HYPER_V_BASE = 0x00155d000000;
 const RANGE_SIZE = 0x1000;
 const RANGE_COUNT = 0x1000;
+/** The first ones are those of machines: their adapters count up from 00-15-5D-00-00-11, and HNS does not see others'. */
+const MACHINE_RANGES = 0x10;
 
 /** A range that no network of the node has yet. */
 export function chooseMacRange(taken: readonly MacRange[], prng: Prng): MacRange {
   const start = prng.below(RANGE_COUNT);
   for (let tried = 0; tried < RANGE_COUNT; tried++) {
-    const first = HYPER_V_BASE + ((start + tried) % RANGE_COUNT) * RANGE_SIZE;
-    if (taken.some((range) => range.first < first + RANGE_SIZE && range.last >= first)) continue;
+    const index = (start + tried) % RANGE_COUNT;
+    const first = HYPER_V_BASE + index * RANGE_SIZE;
+    if (
+      index < MACHINE_RANGES ||
+      taken.some((range) => range.first < first + RANGE_SIZE && range.last >= first)
+    )
+      continue;
     return Object.freeze({ first: first as Mac, last: (first + RANGE_SIZE - 1) as Mac });
   }
-  throw new HcnError("HCN_E_INVALID_NETWORK", { detail: "All 4096 MAC ranges of the node are in use" });
+  throw new HcnError("HCN_E_INVALID_NETWORK", { detail: "All MAC ranges of the node are in use" });
 }
 
-/** A MAC address outside the ranges of the node's networks, for vNICs of the service itself. */
+/** A MAC address that no machine has, for vNICs of the service itself. */
 export function chooseMac(prng: Prng): Mac {
-  return (HYPER_V_BASE + prng.below(RANGE_COUNT * RANGE_SIZE)) as Mac;
+  for (;;) {
+    const offset = prng.below(RANGE_COUNT * RANGE_SIZE);
+    if (offset >= MACHINE_RANGES * RANGE_SIZE) return (HYPER_V_BASE + offset) as Mac;
+  }
 }
 
 /** The MAC addresses of one network's local endpoints. */
