@@ -259,9 +259,10 @@ export class LogicalNetwork {
     const gone = new Map<string, Map<string, CompiledFlow | undefined>>();
     const added = new Map<string, CompiledFlow[]>();
     for (const { before, after } of changes) {
-      if (before !== undefined) this.unread.delete(before.id);
+      // One that could not be read stands in no table.
+      const wasRead = before !== undefined && !this.unread.delete(before.id);
       const flow = after && this.read(after);
-      const isInPlace = before !== undefined && flow !== undefined && isSamePlace(before, flow.row);
+      const isInPlace = wasRead && flow !== undefined && isSamePlace(before, flow.row);
       if (before !== undefined)
         for (const key of tableKeys(before)) {
           const ids = gone.get(key) ?? new Map<string, CompiledFlow | undefined>();
