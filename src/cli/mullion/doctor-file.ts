@@ -3,6 +3,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { SourceText, decodeSource } from "#core/base/source-text.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { containerLogsIn, withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
+import { BrokenJson, endOfValue, skipBlanks } from "#hns/dump/json-extent.ts";
 import { findingsOf } from "#diagnose/catalogue/log/findings.ts";
 import { readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
@@ -37,6 +38,19 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const TIME_OUT = "dns-request-timed-out";
 
 const SCRIPT = /\.(?:ps1|psm1|psd1|cmd|bat|sh)$/iu;
+
+/** Why a text that begins as JSON is none: its first bracket is never closed. */
+function faultOfJson(text: string): string | undefined {
+  const start = skipBlanks(text, 0);
+  if (!/[[{]/u.test(text.charAt(start))) return undefined;
+  try {
+    endOfValue(text, start);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BrokenJson)) throw error;
+    return error.message;
+  }
+}
 
 /** Told of a file that is longer than the memory how many bytes of it were read. */
 export type OnBytes = (path: string, bytes: number) => void;
@@ -86,8 +100,11 @@ export class Collector {
     return this.signatures;
   }
 
-  /** What is no log either is named. A script names files and errors that nobody had. */
-  private async scan(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  /**
+   * What is no log either is named. A script names files and errors that nobody had.
+   * @param fault why nothing else is recognised in it, where that is known
+   */
+  private async scan(name: string, chunks: AsyncIterable<Uint8Array>, fault?: string): Promise<void> {
     if (SCRIPT.test(name)) {
       this.leave(name, "it is a script, and says nothing of what has happened");
       return;
@@ -95,6 +112,7 @@ export class Collector {
     const log = await readLog(chunks, this.wanted);
     if ("notALog" in log) this.leave(name, `it is ${log.notALog}. ${log.advice}`);
     else if (log.isBinary && log.errors.length === 0) this.leave(name, "it is not text");
+    else if (fault !== undefined && log.errors.length === 0) this.leave(name, fault);
     else this.logs.push({ file: name, findings: findingsOf(log) });
   }
 
@@ -130,7 +148,7 @@ export class Collector {
       this.readings.push(reading);
       if (reading.showsErrors && !hasContainers) await this.scanBeside(name, bytes);
     } else if (bytes.length === 0) this.leave(name, "it is empty");
-    else if (!hasContainers) await this.scan(name, inPieces(bytes));
+    else if (!hasContainers) await this.scan(name, inPieces(bytes), source && faultOfJson(source.text));
   }
 
   /** The files of an archive stand below its name, as those of a folder do. */

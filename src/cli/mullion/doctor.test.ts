@@ -180,6 +180,11 @@ describe("what is no evidence, and half of it", () => {
       { ...node, "node/vfpOutput.txt": node["node/vfpOutput.txt"]!.split("SNAT_TCP")[0]! },
       /without all rules: vfpctrl/u,
     ],
+    [
+      "JSON that ends within its first object",
+      { ...node, "node/endpoint.txt": node["node/endpoint.txt"]!.slice(0, 600) },
+      /Not read:\n {2}node\/endpoint\.txt:\d+: /u,
+    ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
     ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 100 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
@@ -303,6 +308,19 @@ describe("what is no evidence, and half of it", () => {
     const { code, terminal } = await run({ "a/picture.png": "\u0000\u0001" }, "a");
     expect(code).toBe(2);
     expect(terminal.errors).toContain("kubectl get nodes,pods,services,endpointslices -A -o yaml");
+    expect(terminal.errors).toContain("recognised: a/picture.png: it is not text");
+  });
+
+  it("an event log alone ends with 2 and says which command makes text of it", async () => {
+    const files = { "home/jane/a.evtx": EVTX, "home/jane/b.evtx": EVTX } as unknown as Readonly<
+      Record<string, string>
+    >;
+    const { code, terminal } = await run(files, "home");
+    expect(code).toBe(2);
+    expect(terminal.errors).toMatch(
+      /home\/jane\/a\.evtx: it is a Windows event log .*Get-WinEvent.* \(and 1 more\)/u,
+    );
+    expect((await run(files, "home", "--redact")).terminal.errors).not.toContain("jane");
   });
 });
 
@@ -491,6 +509,13 @@ describe("--redact", () => {
   const files = Object.fromEntries(
     Object.entries(filesOf(documents)).map(([name, text]) => [`home/jane/${name}`, text]),
   );
+
+  it("names files that were not read without their folders", async () => {
+    const more = { ...files, "home/jane/System.evtx": EVTX } as unknown as Readonly<Record<string, string>>;
+    const { terminal } = await run(more, "home", "--redact");
+    expect(terminal.output).toContain("  System.evtx:1: it is a Windows event log");
+    expect(terminal.output).not.toContain("jane");
+  });
 
   it("leaves nothing of the cluster, and lines that still belong together", async () => {
     const { terminal } = await run(files, "home", "--redact");

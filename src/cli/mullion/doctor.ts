@@ -38,6 +38,14 @@ function checkWatch({ output, paths, isRedacted, collect: how }: DoctorRequest):
   if (isRedacted) throw usage(WORDS.watchIsNotRedacted, "Leave out --redact, or --watch.");
 }
 
+function nothingRecognised({ notRead }: DoctorReport): Failure {
+  const [first] = notRead;
+  const others = notRead.length > 1 ? ` (and ${notRead.length - 1} more)` : "";
+  const why = first === undefined ? "" : `: ${first.file}: ${first.reason}${others}`;
+  const message = `nothing in these files is recognised${why}`;
+  return new Failure("input-without-documents", message, WORDS.adviceNothingRecognised);
+}
+
 /** Examines what the request names. The exit code is 1 when something is wrong. */
 export async function doctor(request: DoctorRequest, terminal: Terminal): Promise<ExitCode> {
   const { paths, output, isLong, kubeconfig, isHns, watchEveryMs } = request;
@@ -48,16 +56,11 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
     return watchNodes({ ...request, watchEveryMs }, terminal);
   }
   const { readings, logs, left } = await collect(request, terminal);
-  const report = await examineNodes(readings, { logs, isRedacted: request.isRedacted, node: request.node });
-  if (report.files.length === 0)
-    throw new Failure(
-      "input-without-documents",
-      "nothing in these files is recognised",
-      WORDS.adviceNothingRecognised,
-    );
-  const whole = { ...report, notRead: [...report.notRead, ...left] };
-  terminal.stdout(await formatAs(output, whole, terminal, isLong));
-  if (whole.findings.length > 0) return 1;
+  const { isRedacted, node } = request;
+  const report = await examineNodes(readings, { logs, left, isRedacted, node });
+  if (report.files.length === 0) throw nothingRecognised(report);
+  terminal.stdout(await formatAs(output, report, terminal, isLong));
+  if (report.findings.length > 0) return 1;
   // Without a single check nobody knows that nothing is wrong.
-  return whole.checksMade > 0 ? 0 : 2;
+  return report.checksMade > 0 ? 0 : 2;
 }

@@ -280,6 +280,8 @@ function withoutDoubles(findings: readonly Staged[]): readonly Staged[] {
 
 export interface ExamineOptions {
   readonly logs?: readonly ScannedLog[];
+  /** Files that were not read, or parts of them. */
+  readonly left?: DoctorReport["notRead"];
   /** Addresses and names of the cluster are replaced, the same by the same. */
   readonly isRedacted?: boolean;
   /** The only node that is examined; default: all. */
@@ -289,12 +291,13 @@ export interface ExamineOptions {
 /** Examines what files show. */
 export async function examineNodes(
   readings: readonly FileReading[],
-  { logs = [], isRedacted = false, node }: ExamineOptions = {},
+  { logs = [], left = [], isRedacted = false, node }: ExamineOptions = {},
 ): Promise<DoctorReport> {
   const whole = readEvidence(readings, logs);
   const nodes = whole.evidence.nodes.filter(({ name }) => node === undefined || name === node);
   const read = { ...whole, evidence: { ...whole.evidence, nodes } };
-  const report = await reportOf(read);
+  const examined = await reportOf(read);
+  const report = { ...examined, notRead: [...examined.notRead, ...left] };
   return isRedacted ? redact(report, read.evidence.cluster) : report;
 }
 

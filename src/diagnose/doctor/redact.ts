@@ -37,6 +37,15 @@ const KEPT: ReadonlySet<string> = new Set([
 /** What may be a name, with the dots of a domain in it. */
 const TOKEN = /[\w-]+(?:\.[\w-]+)*/gu;
 
+const OF_DOCUMENTATION = 254;
+
+/** The address with this number: of documentation (RFC 5737), and as these are few, of tests (RFC 2544). */
+function standIn(number: number): string {
+  if (number <= OF_DOCUMENTATION) return `192.0.2.${number}`;
+  const further = number - OF_DOCUMENTATION;
+  return `198.${18 + (further >> 16)}.${(further >> 8) & 255}.${further & 255}`;
+}
+
 class Redactor {
   private readonly addresses = new Map<string, string>();
   private readonly names = new Map<string, string>();
@@ -72,10 +81,7 @@ class Redactor {
     const known = this.addresses.get(text);
     if (known !== undefined) return known;
     const number = this.addresses.size + 1;
-    // Those of documentation (RFC 5737, RFC 3849); of the first there are few.
-    const given = text.includes(":")
-      ? `2001:db8::${number.toString(16)}`
-      : `${number < 255 ? "192.0.2" : "198.51.100"}.${number % 255}`;
+    const given = text.includes(":") ? `2001:db8::${number.toString(16)}` : standIn(number);
     this.addresses.set(text, given);
     return given;
   }
