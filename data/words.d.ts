@@ -31,6 +31,9 @@ export interface ClusterFields {
   readonly cniConflist: string;
   readonly cniPolicies: string;
   readonly networkVxlanPort: string;
+  readonly networkNorthbound: string;
+  readonly northboundRecord: string;
+  readonly northboundSet: string;
   readonly networkPlugin: string;
   readonly networkName: string;
   readonly networkNameDefault: string;
@@ -322,6 +325,10 @@ export interface ClusterLife {
   readonly remarkBackEndInOtherNetwork: Template<"namespace" | "pod" | "podNetwork" | "servedNetwork">;
   readonly remarkMacSpoofing: Template<"guard">;
   readonly remarkPortSecurity: Template<"port" | "allowed" | "mac">;
+  readonly remarkPortUnbound: Template<"port">;
+  readonly northboundForeign: Template<"table" | "record">;
+  readonly northboundNoRow: Template<"table" | "record">;
+  readonly northboundManyRows: Template<"table" | "record">;
   readonly adviceEnableIpv6: string;
   readonly adviceAskPodOrDns: string;
   readonly advicePodNotRunning: string;

@@ -104,12 +104,19 @@ function checkAcs({ driver, shape }: LocatedFields<NetworkFields>, reading: Read
 }
 
 /** OVN's flows are in the switch of a Transparent network, and every node has a subnet of its own (control-planes.md §4.5). */
-function checkOvn({ plugin, driver, encapsulation }: LocatedFields<NetworkFields>, reading: Reading): void {
+function checkOvn(raw: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { plugin, driver, encapsulation, northbound } = raw;
   const isOvn = plugin.value === "ovn-kubernetes";
   if (!isOvn && encapsulation.value !== undefined)
     reading.reportValue(
       encapsulation.place,
       "an encapsulation belongs to the plugin ovn-kubernetes",
+      "Remove it, or write plugin: ovn-kubernetes.",
+    );
+  if (!isOvn && northbound.value.length > 0)
+    reading.reportValue(
+      northbound.place,
+      "a northbound database belongs to the plugin ovn-kubernetes",
       "Remove it, or write plugin: ovn-kubernetes.",
     );
   if (isOvn && driver.value !== undefined && driver.value !== "Transparent") {

@@ -150,6 +150,14 @@ export interface PodNetworkSpec {
   readonly ranges: Readonly<Record<string, Prefix>>;
 }
 
+/** Columns of a row that are set as `ovn-nbctl set` does; of maps the keys that are there. */
+export interface NorthboundChange {
+  readonly table: string;
+  /** A name, or `.` for the only row. */
+  readonly record: string;
+  readonly set: JsonObject;
+}
+
 /** The network that pods have who ask for no other; also that of Linux nodes. */
 export interface NetworkSpec extends PodNetworkSpec {
   readonly plugin: PodNetworkPlugin;
@@ -157,6 +165,8 @@ export interface NetworkSpec extends PodNetworkSpec {
   readonly backend: FlannelBackend | undefined;
   /** Of plugin ovn-kubernetes; undefined with the others. */
   readonly encapsulation: OvnEncapsulation | undefined;
+  /** Of plugin ovn-kubernetes: what is written to the northbound database behind its controller. */
+  readonly northbound: readonly NorthboundChange[];
   readonly serviceCIDR: Prefix;
   readonly cni: CniSpec;
   readonly docker: DockerSpec;

@@ -132,6 +132,11 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
     plugin,
     backend,
     encapsulation: plugin === "ovn-kubernetes" ? (raw.encapsulation.value ?? "geneve") : undefined,
+    northbound: raw.northbound.value.map(({ value: { table, record, set } }) => ({
+      table: table.value,
+      record: record.value,
+      set: set.value,
+    })),
     name: nameOf(raw),
     driver,
     shape,

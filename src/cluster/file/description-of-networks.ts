@@ -13,7 +13,18 @@ import type {
 } from "./cluster-file.ts";
 import { type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
-import { BOOLEAN, IPV4, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
+import {
+  BOOLEAN,
+  IPV4,
+  NAME,
+  NETWORK_NAME,
+  OVSDB_NAME,
+  PORT,
+  PREFIX,
+  integer,
+  jsonObject,
+  oneOf,
+} from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
 import { clusterFields } from "#data/words.js";
 
@@ -22,6 +33,7 @@ const WORDS = clusterFields();
 const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
 const DNS_SERVERS_MAX = 20;
+const NORTHBOUND_MAX = 256;
 const SERVICE_CIDR: Prefix = Object.freeze(defined(parsePrefix("10.96.0.0/12"), "a default range is one"));
 
 export interface OutboundNatFields {
@@ -44,6 +56,11 @@ interface DockerFields {
   dnsSuffix: string | undefined;
   gatewayDns: boolean;
 }
+interface NorthboundFields {
+  table: string;
+  record: string;
+  set: JsonObject;
+}
 export interface NetworkFields extends DriverFields {
   plugin: PodNetworkPlugin | undefined;
   name: string | undefined;
@@ -52,6 +69,7 @@ export interface NetworkFields extends DriverFields {
   routes: "static" | "fabric" | "cloud" | "none" | undefined;
   backend: FlannelBackend | undefined;
   encapsulation: OvnEncapsulation | undefined;
+  northbound: readonly Located<LocatedFields<NorthboundFields>>[];
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
   serviceCIDR: Prefix;
@@ -94,6 +112,12 @@ const DOCKER = mapping<DockerFields>("a mapping", {
   dnsServers: withDefault(list(IPV4, { countMax: DNS_SERVERS_MAX }), [], [], WORDS.dockerDnsServers),
   dnsSuffix: optional(NAME, WORDS.dockerDnsSuffix, "none"),
   gatewayDns: withDefault(BOOLEAN, true, true, WORDS.dockerGatewayDns),
+});
+
+const NORTHBOUND = mapping<NorthboundFields>("a row of the northbound database", {
+  table: required(OVSDB_NAME, "A table of ovn-nb(5), such as `Logical_Switch_Port`."),
+  record: required(OVSDB_NAME, WORDS.northboundRecord),
+  set: required(jsonObject("columns and their values"), WORDS.northboundSet),
 });
 
 const DRIVER = oneOf<NetworkDriver>(["L2Bridge", "L2Tunnel", "Overlay", "Transparent", "NAT"]);
@@ -151,6 +175,7 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
     "Only with plugin `ovn-kubernetes`: how nodes carry frames to one another.",
     "geneve",
   ),
+  northbound: withDefault(list(NORTHBOUND, { countMax: NORTHBOUND_MAX }), [], [], WORDS.networkNorthbound),
   clusterCIDR: optional(PREFIX, WORDS.networkClusterCIDR, WORDS.networkClusterCIDRDefault),
   nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, WORDS.networkNodeCIDRMaskSize),
   serviceCIDR: withDefault(

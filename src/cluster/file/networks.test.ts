@@ -101,6 +101,14 @@ pods:
 });
 
 describe("is refused, with its place", () => {
+  it("rows of a northbound database that the plugin does not have", () => {
+    const rows = "northbound: [{table: Logical_Router, record: GR_win-1, set: {options: {chassis: win-9}}}]";
+    expect(problemsOf(`${HEAD}network: {plugin: ovn-kubernetes, ${rows}}\n`)).toEqual([]);
+    expect(problemsOf(`${HEAD}network: {${rows}}\n`).join()).toMatch(
+      /network\.northbound: .*belongs to the plugin ovn-kubernetes/,
+    );
+  });
+
   it("DT-049 a VNI that does not fit the 16 bits of RemoteSubnetRoute", () => {
     expect(problemsOf(`${HEAD}network: {driver: Overlay, vni: 65535}\n`)).toEqual([]);
     expect(problemsOf(`${HEAD}network: {driver: Overlay, vni: 65536}\n`)).toEqual([

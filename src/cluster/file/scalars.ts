@@ -248,6 +248,15 @@ export const WORD: ValueShape<string> = textOf({
   advise: () => "Write one argument, at most 8192 characters long, without a zero byte.",
 });
 
+/** The name of a table or a row of OVSDB. */
+export const OVSDB_NAME: ValueShape<string> = textOf({
+  noun: "a name of the database",
+  pattern: "^[!-~]+$",
+  lengthMax: 256,
+  parse: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
+  advise: () => "Write it as mullion ovn nb list shows it.",
+});
+
 /** A code of the catalogue. */
 export const CODE: ValueShape<KnowledgeCode> = textOf({
   noun: "a code of the catalogue",

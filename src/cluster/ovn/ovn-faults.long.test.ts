@@ -77,7 +77,7 @@ describe("the example", () => {
       ],
       "pod/api",
       8080,
-      "ovn-packet-dropped",
+      "ovn-port-unbound",
     ],
     [
       "port security with another MAC",

@@ -28,7 +28,11 @@ import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import type { Enforcement, NodeEnforcement } from "../policies/enforcement.ts";
 import { FollowedDatabase, type OvnDatabase } from "./followed-database.ts";
+import { writeNorthbound } from "./northbound-changes.ts";
 import { versionOf } from "./ovn-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Ids of nodes begin here (control-planes.md §4.2, `node-id`). */
 const FIRST_NODE_ID = 2;
@@ -83,6 +87,8 @@ export class OvnNetwork {
   private readonly reporters = new Map<string, ChassisReporter>();
   /** Nodes without a chassis: no packet of their pods leaves the node. */
   refused: readonly RefusedChassis[] = [];
+  /** Why columns that the cluster file sets are not as it says. */
+  refusedRows: readonly string[] = [];
   private followed: { readonly nb: FollowedDatabase; readonly sb: FollowedDatabase } | undefined;
   /** What the flows in the switches come from. */
   private network = followedNetwork();
@@ -234,6 +240,11 @@ export class OvnNetwork {
   /** Brings databases and switches to what the objects say. */
   async sync(objects: ClusterObjects): Promise<void> {
     await this.controller?.sync(this.input(objects));
+    const { northbound } = this.cluster.file.network;
+    this.refusedRows =
+      this.controller === undefined
+        ? northbound.map(({ table, record }) => WORDS.northboundForeign({ table, record }))
+        : writeNorthbound(this.nb, northbound);
     await this.follow();
   }
 

@@ -33,6 +33,8 @@ export interface TroubleSources {
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
   readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
+  /** Why rows of OVN's northbound database are not as the cluster file has them. */
+  readonly northbound: readonly string[];
 }
 
 /**
@@ -47,6 +49,7 @@ export function clusterTroubles({
   services,
   pods,
   withoutNode,
+  northbound,
 }: TroubleSources): readonly ClusterTrouble[] {
   const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
     reference: `node/${node}`,
@@ -75,6 +78,12 @@ export function clusterTroubles({
       node: "",
       code: "pod-unschedulable" as const,
       text: reason,
+    })),
+    ...northbound.map((text) => ({
+      reference: "network",
+      node: "",
+      code: "ovn-row-refused" as const,
+      text,
     })),
   ];
 }

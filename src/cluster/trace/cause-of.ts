@@ -173,12 +173,15 @@ function nodeWithMacGuard(cluster: Cluster, { from, to }: FollowedAttempt): stri
   return guarded?.node.spec.name;
 }
 
-/** The logical port that lets nothing out of the pod, whose MAC is not that of the port (control-planes.md §4.5). */
+/** The logical port that lets nothing out of the pod: no chassis has bound it, or the pod's MAC is not that of the port (control-planes.md §4.5). */
 function portSecurityAgainst({ ovn }: Cluster, sender: ClusterPod | undefined): Cause | undefined {
   const found = sender?.compartment.interfaceOf(sender.address);
   if (ovn === undefined || sender === undefined || found === undefined) return undefined;
   const port = `${sender.spec.namespace}_${sender.spec.name}`;
   const row = ovn.southbound.get("Port_Binding")?.find((each) => each.get("logical_port") === port);
+  // An empty set, as columns without a value are.
+  if (row !== undefined && typeof row.get("chassis") !== "string")
+    return { code: "ovn-port-unbound", remark: WORDS.remarkPortUnbound({ port }) };
   const allowed = [row?.get("port_security") ?? []].flat().map(String);
   const mac = formatMac(found.mac).replaceAll("-", ":").toLowerCase();
   if (allowed.length === 0 || allowed.some((each) => each.startsWith(mac))) return undefined;

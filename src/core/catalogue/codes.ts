@@ -482,6 +482,8 @@ export const KNOWLEDGE_CODES = [
   "ovn-mtu-invalid",
   "ovn-mtu-too-large",
   "ovn-packet-dropped",
+  "ovn-port-unbound",
+  "ovn-row-refused",
   // Broken nodes.
   "default-routes-doubled",
   "endpoint-compartment-differs",

@@ -23,6 +23,9 @@ import { tellPassage } from "./passage-text.ts";
 import type { WireGateway } from "./wire-gateway.ts";
 import { type Ending, type Passage, receiveFromTunnel, runLogicalFlows } from "./logical-pipeline.ts";
 
+/** Options of Port_Binding by which a chassis is told whether to bind it (ovn-sb(5)). */
+const BINDING_OPTIONS = ["requested-chassis", "iface-id-ver", "l3gateway-chassis"] as const;
+
 const CODES = {
   drop: "ovn-packet-dropped",
   refused: "ovn-flow-refused",
@@ -273,8 +276,7 @@ export class LogicalFlowExtension implements SwitchExtension {
     const reason = `logical flows: output to ${[...new Set(out.map(({ name }) => name))].join(", ")}`;
     const ports = tables.ports.filter((port) => out.some(({ switchPort }) => switchPort === port.name));
     const [only] = ports;
-    if (only === undefined)
-      return drop("ovn-packet-dropped", `${reason}: no port of this switch is bound to it`);
+    if (only === undefined) return drop("ovn-port-unbound", `${reason}: ${this.unbound(first.name)}`);
     const isOneFrame = out.every((other) => isSameFrame(other.packet, first.packet));
     if (!isOneFrame) {
       const [delivery, ...further] = out.flatMap(({ switchPort, name, packet }) =>
@@ -287,6 +289,15 @@ export class LogicalFlowExtension implements SwitchExtension {
     if (ports.length > 1) return { kind: "to", ports, reason, frame: first.packet };
     if (only === source) return { kind: "reply", frame: first.packet, reason, isFromPort: false };
     return toPortAs(only, first.packet, reason);
+  }
+
+  /** Which row says that nothing is bound to a port, with what decides who may bind it. */
+  private unbound(name: string): string {
+    const options = this.network.ports.get(name)?.options ?? new Map<string, string>();
+    const deciding = BINDING_OPTIONS.filter((option) => options.has(option)).map(
+      (option) => `${option}=${options.get(option) ?? ""}`,
+    );
+    return `no port of this switch is bound to it (${[`Port_Binding ${name}`, ...deciding].join(", ")})`;
   }
 
   /** The port of the switch that an ending leads to, with the frames as they leave there. */

@@ -18,6 +18,7 @@ import { matches } from "./match-packet.ts";
 import type { Microflow } from "./microflow.ts";
 import { PacketState } from "./packet-state.ts";
 import { PassageConditions } from "./passage-conditions.ts";
+import type { PortBinding } from "./southbound.ts";
 import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
 /** Flows that one packet may match, copies included: more is a loop. */
@@ -352,11 +353,17 @@ class LogicalRun {
     return port.options.get("distributed-port") ?? name;
   }
 
+  /** A gateway router is on the chassis that has its ports; elsewhere nothing leads into it (controller/physical.c of OVN). */
+  private leadsOn({ type, name }: PortBinding): boolean {
+    if (type === "patch") return true;
+    return type === "l3gateway" && (this.chassis.name === undefined || this.chassis.residents.has(name));
+  }
+
   private leave(state: PacketState, { depth }: Run): void {
     const port = this.network.ports.get(state.outport);
     const peer = this.network.ports.get(port?.options.get("peer") ?? "");
     this.steps.push({ kind: "output", port: state.outport, type: port?.type ?? "" });
-    if (port === undefined || (port.type !== "patch" && port.type !== "l3gateway") || peer === undefined) {
+    if (port === undefined || peer === undefined || !this.leadsOn(port)) {
       this.endings.push({ kind: "output", port: state.outport, packet: state.fields.packet });
       return;
     }

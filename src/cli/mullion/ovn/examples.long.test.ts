@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 interface Answer {
   readonly code: number | null;
   readonly codes: readonly string[];
+  readonly observed: readonly string[];
 }
 
 let folder: string;
@@ -34,8 +35,14 @@ function verify(example: string, { file = (text) => text, manifest }: Change = {
   const words = ["bin/mullion.js", "verify", "-f", path, "-o", "json"];
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
   if (stdout === "") throw new Error(stderr);
-  const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly code?: string }[] };
-  return { code: status, codes: findings.flatMap(({ code }) => code ?? []) };
+  const { findings } = JSON.parse(stdout) as {
+    readonly findings: readonly { readonly code?: string; readonly observed: string }[];
+  };
+  return {
+    code: status,
+    codes: findings.flatMap(({ code }) => code ?? []),
+    observed: findings.map(({ observed }) => observed),
+  };
 }
 
 /** Adds a flow that has to be answered, whatever rules there are. */
@@ -46,7 +53,7 @@ function expecting(from: string, to: string, port: number) {
 
 describe.each(["ovn-transparent", "ovn-hybrid-overlay"])("examples/%s", (example) => {
   it("is green as it is", () => {
-    expect(verify(example)).toEqual({ code: 0, codes: [] });
+    expect(verify(example)).toMatchObject({ code: 0, codes: [] });
   });
 });
 
@@ -62,6 +69,44 @@ spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Ingress] }
       file: expecting("pod/client", "pod/api", 8080),
     });
     expect([code, codes]).toEqual([1, expect.arrayContaining(["ovn-packet-dropped"])]);
+  });
+
+  /** Writes to the northbound database, as `ovn-nbctl set TABLE RECORD COLUMN=VALUE` does. */
+  const set = (table: string, record: string, columns: string) => (text: string) =>
+    text.replace(
+      "  plugin: ovn-kubernetes\n",
+      (plugin) => `${plugin}  northbound: [{ table: ${table}, record: ${record}, set: ${columns} }]\n`,
+    );
+
+  // ovn-nb(5): requested-chassis names the chassis that may bind the port; ovn-controller(8): iface-id-ver has to be the interface's.
+  it.each([
+    ["another chassis", "{ options: { requested-chassis: win-9 } }", "requested-chassis=win-9"],
+    ["another version", "{ options: { iface-id-ver: other } }", "iface-id-ver=other"],
+  ])("with a port that is bound nowhere: it is for %s", (_title, columns, option) => {
+    const { code, codes, observed } = verify("ovn-transparent", {
+      file: set("Logical_Switch_Port", "default_api", columns),
+    });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["ovn-port-unbound"])]);
+    expect(observed.join("\n")).toContain("Port_Binding default_api");
+    expect(observed.join("\n")).toContain(option);
+  });
+
+  // ovn-nb(5), Logical_Router options:chassis: the chassis that the gateway router is on.
+  it("with an option: a gateway router that is on no chassis", () => {
+    const { code, codes, observed } = verify("ovn-transparent", {
+      file: set("Logical_Router", "GR_win-1", "{ options: { chassis: win-9 } }"),
+    });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["ovn-port-unbound"])]);
+    expect(observed.join("\n")).toContain("Port_Binding jtor-GR_win-1, l3gateway-chassis=win-9");
+  });
+
+  it.each([
+    ["a row that is not there", set("Logical_Switch_Port", "default_nobody", "{ type: localnet }")],
+    ["a column that is not there", set("Logical_Switch_Port", "default_api", "{ colour: red }")],
+    ["a table that is not there", set("Switch", "win-1", "{ name: x }")],
+  ])("with %s, and says so", (_title, file) => {
+    const { code, codes } = verify("ovn-transparent", { file });
+    expect([code, codes]).toEqual([1, ["ovn-row-refused"]]);
   });
 });
 
