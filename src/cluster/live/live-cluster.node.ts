@@ -126,6 +126,8 @@ export class LiveCluster implements LiveView, TapReader {
   private readonly memory = new FrameMemory();
   private readonly taps: Map<number, TapDevice>;
   private readonly runtimes: RuntimeNamespaces[] = [];
+  /** Of TAPs in namespaces of container runtimes: where they are. */
+  private readonly runtimePaths = new Map<number, string>();
   private readonly readiness: Readiness;
   private readonly time: RealTime;
   private readonly carrying: Promise<void>;
@@ -207,13 +209,15 @@ export class LiveCluster implements LiveView, TapReader {
     return runtime;
   }
 
-  addTap({ tap }: RuntimeTap): void {
+  addTap({ tap, path }: RuntimeTap): void {
     tap.memory = this.memory;
+    this.runtimePaths.set(tap.fd, path);
     this.taps.set(tap.fd, tap);
     this.readiness.add(tap.fd);
   }
 
   removeTap(tap: TapDevice): void {
+    this.runtimePaths.delete(tap.fd);
     // One that failed is not waited for any more.
     if (this.taps.delete(tap.fd) && !this.gone.delete(tap.fd)) this.readiness.remove(tap.fd);
   }
@@ -276,7 +280,8 @@ export class LiveCluster implements LiveView, TapReader {
       this.readiness.remove(fd);
       this.gone.add(fd);
       const pod = this.opened.pods.find(({ machine }) => machine.tap.fd === fd)?.pod;
-      const name = pod === undefined ? this.opened.segment.tap.name : `pod ${nameOfPod(pod)}`;
+      const place = this.runtimePaths.get(fd) ?? this.opened.segment.tap.name;
+      const name = pod === undefined ? place : `pod ${nameOfPod(pod)}`;
       throw new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });
     }
   }

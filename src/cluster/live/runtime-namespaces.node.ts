@@ -37,10 +37,10 @@ function digest(text: string): string {
 }
 
 /** The namespace of this machine that a namespace of HNS stands for; undefined: it stands for none. */
-function pathOf(namespace: Guid): string | undefined {
-  const paths = FOLDERS.filter((folder) => existsSync(folder)).flatMap((folder) =>
-    readdirSync(folder).map((name) => join(folder, name)),
-  );
+function pathOf(namespace: Guid, folders: readonly string[]): string | undefined {
+  const paths = folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
   return paths.find((path) => equalGuids(guidOfPath(path, digest), namespace));
 }
 
@@ -67,6 +67,8 @@ export interface RuntimeNamespacesOptions {
   readonly node: ClusterNode;
   readonly client: HcnClient;
   readonly reader: TapReader;
+  /** Where namespaces have their names; default: where runtimes put them. */
+  readonly folders?: readonly string[];
 }
 
 /** HNS of a node for a container runtime. A call takes its turn, and returns when the namespaces have what it asked for. */
@@ -75,6 +77,8 @@ export class RuntimeNamespaces extends ForwardingHcnClient {
   private readonly cluster: Cluster;
   /** By the GUID of the endpoint. */
   private readonly attached = new Map<Guid, Attached>();
+  /** Namespaces that endpoints could not be attached to: told to the call that asked for it, and not tried again by others. */
+  private readonly failed = new Map<Guid, Guid>();
 
   constructor(options: RuntimeNamespacesOptions) {
     super(options.client);
@@ -120,15 +124,28 @@ export class RuntimeNamespaces extends ForwardingHcnClient {
       const now = endpoints.get(id);
       if (now === undefined || !equalGuids(namespaceOf(now), namespace)) this.detach(id);
     }
+    for (const [id, namespace] of this.failed) {
+      const now = endpoints.get(id);
+      if (now === undefined || !equalGuids(namespaceOf(now), namespace)) this.failed.delete(id);
+    }
     const others = [...endpoints.values()].filter(
-      (each) => namespaceOf(each) !== undefined && !this.attached.has(each.ID),
+      (each) => namespaceOf(each) !== undefined && !this.attached.has(each.ID) && !this.failed.has(each.ID),
     );
     if (others.length === 0) return;
     const namespaces = await listNamespaces(this.inner);
     for (const endpoint of others) {
       const namespace = namespaces.find(({ ID }) => equalGuids(ID, namespaceOf(endpoint)));
-      const path = namespace && pathOf(namespace.ID);
-      if (namespace !== undefined && path !== undefined) this.attach(endpoint, namespace, path);
+      const path = namespace && pathOf(namespace.ID, this.options.folders ?? FOLDERS);
+      if (namespace !== undefined && path !== undefined) this.tryAttach(endpoint, namespace, path);
+    }
+  }
+
+  private tryAttach(endpoint: StoredEndpoint, namespace: StoredNamespace, path: string): void {
+    try {
+      this.attach(endpoint, namespace, path);
+    } catch (error) {
+      this.failed.set(endpoint.ID, namespace.ID);
+      throw error;
     }
   }
 

@@ -139,8 +139,9 @@ export function removeLeftName(calls: SystemCalls, name: string, device: string)
  * @throws SystemCallError EINVAL for a file that is no namespace.
  */
 export function inNamespace<T>(calls: SystemCalls, path: string, build: () => T): T {
-  const before = openSync(HERE, "r");
+  // The file may be gone by now: nothing else is open then.
   const there = openSync(path, "r");
+  const before = openSync(HERE, "r");
   try {
     calls.call("setns", path, there, NEW_NETWORK);
     return build();
