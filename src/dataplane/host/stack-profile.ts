@@ -153,8 +153,9 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
     nagle: "any",
     // nmap-os-db, tests T2 and T3 of Windows Vista to 11 and their servers: RST and ACK.
     oddSegments: "reset",
-    // TcpTimedWaitDelay, 120 s since Windows Server 2003.
+    // Inferred: Windows takes late segments as the RFCs say.
     lateSegments: "rfc",
+    // TcpTimedWaitDelay, 120 s since Windows Server 2003.
     timeWaitMs: 120_000,
     // docs: dataplane.md §3.8: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
     keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 1_000, probes: 10 }),
