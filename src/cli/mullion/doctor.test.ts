@@ -267,6 +267,16 @@ describe("what is no evidence, and half of it", () => {
     expect(findings.filter(({ certainty }) => certainty !== "possible")).toEqual([]);
   });
 
+  it("a network of another machine, with its range of pods, accuses no node", async () => {
+    const documents = healthyNode();
+    const ID = "8e68213e-9443-4395-a50c-3977cb7bdbff";
+    const Subnets = [{ AddressPrefix: "10.244.3.0/24", GatewayAddress: "10.244.3.1" }];
+    documents.networks.push({ ...documents.networks[0]!, ID, ManagementIP: "10.0.0.12", Subnets });
+    const { terminal } = await run(filesOf(documents), "node", "-o", "json");
+    const { findings } = JSON.parse(terminal.output) as DoctorReport;
+    expect(findings.filter(({ certainty }) => certainty !== "possible")).toEqual([]);
+  });
+
   it("each folder is a node of its own", async () => {
     const second = healthyNode();
     second.networks[0]!["ManagementIP"] = "10.0.0.12";

@@ -13,11 +13,12 @@ import {
   fieldsOf,
   isCut,
   listOf,
+  managementAddressOf,
   networkOf,
+  networksOfType,
   policiesOf,
   subnetsOf,
   textOf,
-  networksOfType,
 } from "../evidence.ts";
 import { EXTERNAL } from "./networks.ts";
 import { doctor } from "#data/words.js";
@@ -286,6 +287,13 @@ const OWN_MAC: NodeCheck = {
     }),
 };
 
+/** HNS has one network of a name: of two, the one that was made on another address is another machine's. */
+function isOfOther(network: HnsRecord, { node, networks }: NodeEvidence): boolean {
+  const own = node === undefined ? [] : addressesOfNode(node);
+  const isOwn = (each: HnsRecord): boolean => own.some((address) => address === managementAddressOf(each));
+  return !isOwn(network) && networks.some((each) => each.name === network.name && isOwn(each));
+}
+
 const RANGE: NodeCheck = {
   id: "networks-have-the-nodes-range",
   code: "network-range-differs",
@@ -297,7 +305,7 @@ const RANGE: NodeCheck = {
     if (lease === undefined || range === undefined) return [];
     return together(
       networksOfType(node, "overlay", "l2bridge")
-        .filter(({ name }) => /^(?:flannel|vxlan|cbr)/iu.test(name))
+        .filter((each) => /^(?:flannel|vxlan|cbr)/iu.test(each.name) && !isOfOther(each, node))
         .flatMap((network): readonly Found[] => {
           const texts = subnetsOf(network);
           const known = texts.flatMap((text) => parsePrefix(text) ?? []);
