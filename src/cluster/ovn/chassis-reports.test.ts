@@ -1,6 +1,10 @@
 // From a packet of a pod to a row that its chassis writes (ovn-controller(8); ovn-sb(5), Controller_Event, Port_Binding, IGMP_Group).
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
+import { annotatedHex } from "#core/base/encodings.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { buildIpFrame } from "#core/wire/build-frame.ts";
 import { type OvsdbOperation, type OvsdbRow, errorOf, mapOf, textsOf } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
@@ -13,6 +17,7 @@ const COPIED = [
   "Port_Binding",
   "Logical_Flow",
   "Multicast_Group",
+  "IP_Multicast",
   "Address_Set",
   "Port_Group",
 ];
@@ -29,6 +34,10 @@ function flow(datapath: string, match: string, actions: string): OvsdbOperation 
     actions,
   };
   return { op: "insert", table: "Logical_Flow", row };
+}
+
+function isSwitch([, row]: readonly [string, OvsdbRow]): boolean {
+  return JSON.stringify(row["external_ids"]).includes('"name","win-1"');
 }
 
 /** A cluster whose chassis are in a database that nobody else writes, with these flows more on the switch of win-1. */
@@ -48,8 +57,6 @@ async function world(
       return { op: "insert", table, uuid, row: { ...rest, ...free } };
     }),
   );
-  const isSwitch = ([, row]: readonly [string, OvsdbRow]): boolean =>
-    JSON.stringify(row["external_ids"]).includes('"name","win-1"');
   const [datapath] = defined([...ovn.sb.rowsOf("Datapath_Binding")].find(isSwitch), "the switch of win-1");
   const virtual = ports.map((name, index): OvsdbOperation => {
     const row: OvsdbRow = {
@@ -68,6 +75,32 @@ async function world(
 
 function send({ session }: SessionWorld, to: string): void {
   tracePacket(session.cluster, { from: "pod/client", to, protocol: "tcp", port: 80, isInjected: true });
+}
+
+/** The pod sends a message of IGMP to a group, whose MAC follows from it (RFC 1112, 6.4). */
+function tell({ session }: SessionWorld, group: string, message: string): void {
+  const client = defined(
+    session.cluster.pods.find(({ spec }) => spec.name === "client"),
+    "the pod",
+  );
+  const [destination, own] = [
+    defined(parseIp(group), "a group"),
+    client.compartment.interfaceOf(client.address),
+  ];
+  const low = Number(destination) & 0x7f_ffff;
+  const octets = [low >> 16, (low >> 8) & 0xff, low & 0xff].map((each) => each.toString(16).padStart(2, "0"));
+  const frame = buildIpFrame({
+    link: {
+      sourceMac: defined(own, "its interface").mac,
+      destinationMac: defined(parseMac(`01:00:5e:${octets.join(":")}`), "a MAC"),
+    },
+    ip: { source: client.address, destination, ttl: 1, identification: 0, isDontFragment: false },
+    protocol: 2,
+    payload: annotatedHex(message),
+  });
+  own?.transmitFrame(frame);
+  const { clock } = session.cluster;
+  clock.runUntil(clock.nowMs + 1);
 }
 
 function rowsOf(sb: MemoryDatabase, table: string): readonly OvsdbRow[] {
@@ -107,5 +140,45 @@ describe("what a packet teaches a chassis", () => {
     }
     await remove(opened, "Pod/client");
     expect(vip()).toMatchObject({ chassis: ["set", []], virtual_parent: ["set", []] });
+  });
+
+  // RFC 2236, 2: a report (0x16) for 239.1.1.1 and a leave (0x17), which goes to all routers.
+  it("is who wants a group: a row of IGMP_Group with the port of the pod, until the pod leaves it", async () => {
+    const opened = await world([["igmp", "igmp;"]]);
+    const ovn = defined(opened.session.ovn, "OVN");
+    const datapath = defined(
+      [...opened.sb.rowsOf("Datapath_Binding")].find(isSwitch)?.[0],
+      "the switch of win-1",
+    );
+    const snooping = {
+      datapath: ["uuid", datapath],
+      enabled: true,
+      table_size: 2048,
+      idle_timeout: 300,
+    } as const;
+    expect(
+      errorOf(opened.sb.transact([{ op: "insert", table: "IP_Multicast", row: snooping }])),
+    ).toBeUndefined();
+    await ovn.follow();
+    const chassis = [...opened.sb.rowsOf("Chassis")].find(([, row]) => row["name"] === "win-1")?.[0];
+    const port = [...opened.sb.rowsOf("Port_Binding")].find(
+      ([, row]) => row["logical_port"] === "default_client",
+    );
+
+    tell(opened, "239.1.1.1", "1600f9fcef010101");
+    expect(ovn.hasReports()).toBe(true);
+    await ovn.follow();
+    expect(rowsOf(opened.sb, "IGMP_Group")).toMatchObject([
+      {
+        address: "239.1.1.1",
+        chassis: ["uuid", chassis],
+        datapath: ["uuid", datapath],
+        ports: ["uuid", port?.[0]],
+      },
+    ]);
+
+    tell(opened, "224.0.0.2", "1700f8fcef010101");
+    await ovn.follow();
+    expect(rowsOf(opened.sb, "IGMP_Group")).toEqual([]);
   });
 });
