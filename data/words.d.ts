@@ -1413,6 +1413,7 @@ export interface LintRules {
   readonly aclPriorityIneffective: Template<"number">;
   readonly aclPortsWithoutProtocol: Template<"protocols">;
   readonly aclBlocksAll: Template<"direction">;
+  readonly aclAllowsNothing: Template<"direction">;
   readonly dnsServerListNotText: string;
   readonly kernelspaceOnLinux: string;
   readonly kubeProxyNetworkNameMissing: string;

@@ -167,12 +167,6 @@ const DEFECTS: Readonly<Record<QuirkName, Seen | Unseen>> = {
     open: () => soundWorld(DSR, "ws2025"),
     says: /has the ACL Block Out 200 \(to \S+\), and its port no rule of it/u,
   },
-  "acl-blocks-all": {
-    code: "hns-rules-differ",
-    course: "acl blocks",
-    open: () => soundWorld(DSR, "ws2025"),
-    says: /the ACL Block Out 200 \(to \S+\) of \S+ is a rule for all packets/u,
-  },
   "client-policies-not-applied": {
     code: "hns-rules-differ",
     course: "acl blocks",
@@ -339,8 +333,8 @@ const SOUND: readonly Sound[] = [
   withFields("network: { plugin: flannel, backend: host-gw }\n", true),
   withPolicies(CALICO),
   withPolicies(NPM),
-  ofExample("azure-vnet", false),
-  ofExample("azure-l2tunnel", false),
+  ofExample("azure-vnet", true),
+  ofExample("azure-l2tunnel", true),
   ofExample("ovn-hybrid-overlay", true),
   ofExample("docker-nat", true),
 ];

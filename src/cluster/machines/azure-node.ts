@@ -251,6 +251,25 @@ function secondPolicies({ network, ipv6 }: ClusterFile): readonly JsonObject[] {
   return [...(network.outboundNAT.enabled ? [nat] : []), { Type: "SDNRoute", Settings: services }];
 }
 
+/**
+ * ACLs that AKS gives every endpoint: pods do not reach the wire server, and all else passes, which an ACL alone would shut
+ * (cni.md §5.5; Azure/aks-engine#3833, Azure/azure-container-networking#1752).
+ */
+const BASE_ACLS: readonly JsonObject[] = [
+  {
+    Type: "ACL",
+    Protocols: "6",
+    Action: "Block",
+    Direction: "Out",
+    RemoteAddresses: "168.63.129.16/32",
+    RemotePorts: "80",
+    Priority: 200,
+    RuleType: "Switch",
+  },
+  { Type: "ACL", Action: "Allow", Direction: "In", Priority: 65_500 },
+  { Type: "ACL", Action: "Allow", Direction: "Out", Priority: 65_500 },
+];
+
 /** The configuration as Azure writes it on its nodes (cni.md §7.E, E1). */
 export function azureConfigurationList(
   file: ClusterFile,
@@ -272,7 +291,7 @@ export function azureConfigurationList(
           ...(file.ipv6 === undefined ? IPAM[network.shape] : DUAL_STACK_IPAM),
           ...(!hasCns && pod.address !== undefined && { ipAddress: formatIp(pod.address) }),
         },
-        AdditionalArgs: [...policies, ...secondPolicies(file), ...pod.policies]
+        AdditionalArgs: [...policies, ...secondPolicies(file), ...BASE_ACLS, ...pod.policies]
           .map(azureEndpointPolicy)
           .concat(network.cni.policies),
       },

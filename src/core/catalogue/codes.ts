@@ -574,7 +574,6 @@ export const QUIRK_NAMES = [
   "network-space-removed-late",
   "session-affinity-not-kept",
   "acl-without-effect",
-  "acl-blocks-all",
   "client-policies-not-applied",
   "proxy-policy-limit",
   "ipv6-port-mapping-from-node",

@@ -52,7 +52,7 @@ describe("the known faults (dataplane.md §9)", () => {
   });
 
   it("a defect knows its numbers", () => {
-    expect(faultsOf("acl-blocks-all")).toEqual(["F-29"]);
+    expect(faultsOf("acl-without-effect")).toEqual(["F-29"]);
     expect(faultsOf("service-deadlock")).toEqual(["F-38"]);
     expect(faultsOf("reattach-refused")).toEqual([]);
   });

@@ -46,13 +46,19 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
     expect(compile()[0]?.rules[0]).not.toHaveProperty("inferred");
   });
 
-  it("that the pair stays beside other rules of its direction is marked as inferred", () => {
-    const groups = compile({ Priority: 200 });
-    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_IN").rules[1]).toHaveProperty(
-      "inferred",
-      "dataplane.md §4.2",
-    );
-    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_OUT").rules[0]).not.toHaveProperty("inferred");
+  it("the first ACL takes the allow rule of its direction away, for both families, and leaves the other one", () => {
+    const groups = compile({
+      Direction: "Out",
+      Action: "Block",
+      RemoteAddresses: "10.0.0.25/32",
+      Priority: 200,
+    });
+    expect(groups.map(({ name, rules }) => [name, rules.map(show)])).toEqual([
+      ["ACL_ENDPOINT_GROUP_IPV4_OUT", ["200 block * *→10.0.0.25/32 *→*"]],
+      ["ACL_ENDPOINT_GROUP_IPV4_IN", [DEFAULT]],
+      ["ACL_ENDPOINT_GROUP_IPV6_OUT", []],
+      ["ACL_ENDPOINT_GROUP_IPV6_IN", [DEFAULT]],
+    ]);
   });
 
   it.each<[string, object, string]>([
@@ -78,7 +84,7 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
     ["remote ports are source ports on the way in", { RemotePorts: "53" }, "0 allow * *→* 53-53→*"],
     ["block", { Action: "Block", Priority: 3000 }, "3000 block * *→* *→*"],
   ])("%s", (_name, settings, rule) => {
-    expect(group(compile(settings), "ACL_ENDPOINT_GROUP_IPV4_IN").rules.map(show)).toEqual([rule, DEFAULT]);
+    expect(group(compile(settings), "ACL_ENDPOINT_GROUP_IPV4_IN").rules.map(show)).toEqual([rule]);
   });
 
   it("local is the endpoint on the way out, too", () => {
@@ -90,11 +96,10 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
     };
     expect(group(compile(settings), "ACL_ENDPOINT_GROUP_IPV4_OUT").rules.map(show)).toEqual([
       "0 allow * 10.244.1.10/32→8.8.8.8/32 *→53-53",
-      DEFAULT,
     ]);
   });
 
-  it("the lowest number comes first; DT-146 at equal priority Block before Allow; DT-143 Block at 65500 beats the pair", () => {
+  it("the lowest number comes first; DT-146 at equal priority Block before Allow; DT-143 Block at 65500 stands last", () => {
     const groups = compile(
       { Priority: 1000, RemoteAddresses: "10.0.0.1" },
       { Priority: 200, RemoteAddresses: "10.0.0.2" },
@@ -106,28 +111,30 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
       "1000 block * 10.0.0.3/32→* *→*",
       "1000 allow * 10.0.0.1/32→* *→*",
       "65500 block * *→* *→*",
-      DEFAULT,
     ]);
   });
 
-  it("a rule above 65500 stands behind the pair and never takes effect (hcn.md §3.5)", () => {
+  it("a rule above 65500 never takes effect (hcn.md §3.5)", () => {
     const rules = group(compile({ Priority: 65501, Action: "Block" }), "ACL_ENDPOINT_GROUP_IPV4_IN").rules;
-    expect(rules.map(show)).toEqual([DEFAULT, "65501 block * *→* *→*"]);
+    expect(rules.map(show)).toEqual([DEFAULT]);
   });
 
   it("an address of one family makes no rule for the other; none makes one for both", () => {
     const groups = compile({ RemoteAddresses: "10.0.0.1,fd00::/64" }, { RemoteAddresses: "10.0.0.2" }, {});
-    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_IN").rules).toHaveLength(4);
+    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_IN").rules).toHaveLength(3);
     expect(group(groups, "ACL_ENDPOINT_GROUP_IPV6_IN").rules.map(show)).toEqual([
       "0 allow * fd00::/64→* *→*",
       "0 allow * *→* *→*",
-      DEFAULT,
     ]);
   });
 
-  it("DT-149 Host rules, Pass and rules with sets are not put into VFP", () => {
-    const groups = compile({ RuleType: "Host" }, { Action: "Pass" }, { RemoteAddresses: "ns-prod" });
+  it("DT-149 Host rules and Pass are not put into VFP, and change nothing there", () => {
+    const groups = compile({ RuleType: "Host" }, { Action: "Pass" });
     for (const each of groups) expect(each.rules.map(show)).toEqual([DEFAULT]);
+  });
+
+  it("an ACL of a set that there is not makes no rule, and takes the allow rule away all the same", () => {
+    expect(group(compile({ RemoteAddresses: "ns-prod" }), "ACL_ENDPOINT_GROUP_IPV4_IN").rules).toEqual([]);
   });
 
   it("rules end the layer, keep flows, and say which policy of which object they come from", () => {

@@ -28,7 +28,7 @@ import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "
 const GROUP_PRIORITY = 1;
 /** A bit of all ACL rules that were seen, beside `terminating` and `stateful`: 8195 (dataplane.md §1.5). */
 const LISTED_FLAGS = 8_192;
-/** The built-in allow rules (hcn.md §3.5): rules with a higher number never take effect, because these match all. */
+/** Of the built-in allow rules; ACLs with a higher number never take effect (hcn.md §3.5). */
 export const DEFAULT_ALLOW_PRIORITY = 65_500;
 
 /** An ACL with the object that it stands in. */
@@ -51,7 +51,9 @@ export function setsOf(setting: AclTuple): readonly string[] {
 
 /** True when the rule can be put into VFP as it stands. */
 function isEnforcedAcl(setting: AclPolicySetting): boolean {
-  return isSwitchAcl(setting) && setting.Action !== "Pass";
+  return (
+    isSwitchAcl(setting) && setting.Action !== "Pass" && (setting.Priority ?? 0) <= DEFAULT_ALLOW_PRIORITY
+  );
 }
 
 /**
@@ -161,10 +163,10 @@ function groupName(direction: VfpDirection, family: 4 | 6): string {
   return `ACL_ENDPOINT_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
 }
 
-/** `isAlone`: no other rule of the direction; that everything passes then is documented (dataplane.md §4.2). */
-function defaultAllow(direction: VfpDirection, isAlone: boolean): Rule {
+/** That everything passes where there is no ACL is documented (dataplane.md §4.2). */
+export function defaultAllow(direction: VfpDirection): Rule {
   const name = direction === "out" ? "Allow Out" : "Allow In";
-  const rule: Rule = {
+  return Object.freeze<Rule>({
     id: name,
     name,
     priority: DEFAULT_ALLOW_PRIORITY,
@@ -174,9 +176,7 @@ function defaultAllow(direction: VfpDirection, isAlone: boolean): Rule {
     isStateful: true,
     listedFlags: LISTED_FLAGS,
     provenance: HNS_DEFAULT,
-    ...(!isAlone && { inferred: "dataplane.md §4.2" }),
-  };
-  return Object.freeze(rule);
+  });
 }
 
 /** There is a group per direction and family. */
@@ -194,9 +194,11 @@ function compileGroup(
   sets: AddressSets,
 ): Group {
   const rules: Rule[] = [];
+  let isOpen = true;
   for (const [index, source] of sources.entries()) {
     const wanted = source.setting.Direction === "Out" ? "out" : "in";
     if (wanted !== direction || !isEnforcedAcl(source.setting)) continue;
+    isOpen = false;
     const condition = compileAclCondition(source.setting, direction, family, sets);
     if (condition !== undefined) rules.push(compileRule(source, index, condition));
   }
@@ -206,16 +208,16 @@ function compileGroup(
     family,
     priority: GROUP_PRIORITY,
     match: "priority",
-    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareAclRules),
+    rules: isOpen ? [defaultAllow(direction)] : rules.sort(compareAclRules),
   });
 }
 
 /**
  * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.
  *
- * The allow pair at 65500 is always there. That it stays beside explicit rules is inferred from three facts: the pair
- * is listed as a resource of endpoints (hcn.md §2.9), a Block at 65500 wins over it (dataplane.md §10), and rules
- * above 65500 have no effect (hcn.md §3.5).
+ * A direction without ACLs has the allow rule at 65500; the first ACL takes it away, so that what no ACL allows is dropped
+ * (dataplane.md §4.2; https://github.com/microsoft/Windows-Containers/issues/616, hcsshim#1059, Azure/azure-container-networking#2617).
+ * Inferred: each direction for itself, since the remedy that Microsoft gives for an ACL on the way out is an ACL on the way out.
  */
 export function compileAcls(sources: readonly AclSource[], sets: AddressSets = NO_SETS): readonly Group[] {
   return Object.freeze(

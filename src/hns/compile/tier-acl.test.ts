@@ -96,7 +96,7 @@ describe("TierAcl → ACL_ENDPOINT_LAYER", () => {
     ["Block ends the matter", 2, ["first-block block"]],
     ["no tier has a rule: the plain ACLs decide", 3, ["plain block"]],
     ["Allow ends it, too", 4, ["second-allow allow"]],
-    ["nothing has a rule: the built-in pair", 5, ["Allow In allow"]],
+    ["nothing has a rule: the ACLs of the direction allow nothing else", 5, []],
   ])("%s", (_case, from, expected) => {
     expect(met(groups, from)).toEqual(expected);
   });

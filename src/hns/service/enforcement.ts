@@ -65,7 +65,7 @@ function missingSet(ids: readonly string[], network: NetworkRecord | undefined):
 function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
   if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
   if (isSwitchAcl(settings) && (settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
-    return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
+    return `Priority ${settings.Priority ?? 0} is above ${DEFAULT_ALLOW_PRIORITY}, the last that counts`;
   return missingSet(setsOf(settings), network);
 }
 

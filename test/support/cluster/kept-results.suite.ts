@@ -48,7 +48,7 @@ const QUIRKS: readonly QuirkName[] = [
   "large-udp-dropped",
   "load-balancer-rules-missing",
   "outbound-nat-rules-missing",
-  "acl-blocks-all",
+  "acl-without-effect",
   "management-address-flips",
 ];
 

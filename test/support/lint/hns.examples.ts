@@ -172,7 +172,7 @@ export const HNS_EXAMPLES: ExampleTable = {
     ),
     good: request(
       endpoint(
-        '{ "Type": "ACL", "Settings": { "Action": "Block", "Direction": "In", "Protocols": "6", "LocalPorts": "80", "Priority": 1000 } }',
+        '{ "Type": "ACL", "Settings": { "Action": "Allow", "Direction": "In", "Protocols": "6", "LocalPorts": "80", "Priority": 1000 } }',
       ),
     ),
   },
@@ -180,12 +180,14 @@ export const HNS_EXAMPLES: ExampleTable = {
     bad: oneFile(
       "policies.json",
       `[{ "Type": "PA", "PA": "10.1.0.5" },
- { "Type": "ACL", "Action": "Block", "Direction": «"In", "Priority": 65500, "Protocols": "256", "RuleType": "Switch", "Scope": 0 }]
+ { "Type": "ACL", "Action": "Block", "Direction": «"In", "Priority": 65500, "Protocols": "256", "RuleType": "Switch", "Scope": 0 },
+ { "Type": "ACL", "Action": "Block", "Direction": «"Out", "Priority": 200, "RemoteAddresses": "10.0.0.25/32", "RuleType": "Switch" }]
 `,
     ),
     good: oneFile(
       "policies.json",
-      `[{ "Type": "ACL", "Action": "Allow", "Direction": "In", "Priority": 1000, "Protocols": "6", "LocalPorts": "80" },
+      `[{ "Type": "ACL", "Action": "Allow", "Direction": "Out", "Priority": 65500 },
+ { "Type": "ACL", "Action": "Allow", "Direction": "In", "Priority": 1000, "Protocols": "6", "LocalPorts": "80" },
  { "Type": "ACL", "Action": "Block", "Direction": "Out", "Priority": 200, "Protocols": "6", "RemoteAddresses": "168.63.129.16/32" },
  { "Type": "ACL", "Action": "Block", "Direction": "In", "Priority": 65500, "Protocols": "256" }]
 `,

@@ -96,9 +96,9 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
     .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
     .addOption(new Option("--live-hns <node=socket>", WORDS.upLiveHns).argParser(collect))
     .option("--ovn-remote <remote>", WORDS.upOvnRemote)
-    .option("-p, --private-key <file>", "with ssl: this program's private key, in PEM")
-    .option("-c, --certificate <file>", "with ssl: the certificate of that key, in PEM")
-    .option("-C, --ca-cert <file>", "with ssl: the certificate of the database's CA, in PEM")
+    .option("--private-key <file>", "with ssl: this program's private key, in PEM")
+    .option("--certificate <file>", "with ssl: the certificate of that key, in PEM")
+    .option("--ca-cert <file>", "with ssl: the certificate of the database's CA, in PEM")
     .addOption(new Option("--held").hideHelp())
     .addHelpText(
       "after",

@@ -196,13 +196,14 @@ const BLOCKED: LintRule = {
     for (const direction of DIRECTIONS) {
       const own = acls.filter(({ value }) => hnsText(value, "Direction").toLowerCase() === direction);
       const isOpen = own.some(({ value }) => hnsText(value, "Action").toLowerCase() !== "block");
-      const blocking = own.find(({ value }) => isWithoutLimit(value));
+      // What none allows is dropped, so an ACL for one address does what one for all does (dataplane.md §4.2).
+      const blocking = own.find(({ value }) => isWithoutLimit(value)) ?? own[0];
       const field = blocking && fieldOf(blocking.value, blocking.path, "Direction");
       if (isOpen || field === undefined) continue;
-      yield {
-        at: { path: field.path, part: "value" },
-        message: WORDS.aclBlocksAll({ direction }),
-      };
+      const message = isWithoutLimit(blocking?.value)
+        ? WORDS.aclBlocksAll({ direction })
+        : WORDS.aclAllowsNothing({ direction });
+      yield { at: { path: field.path, part: "value" }, message };
     }
   },
 };

@@ -7,6 +7,7 @@ import { type Ip, type Prefix, hostPrefix, prefixContains, prefixFamily } from "
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkName } from "#core/catalogue/quirks.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import { defaultAllow } from "../../compile/acl.ts";
 import type { CompileCache } from "../../compile/compile-cache.ts";
 import type { HostLayerName, LayerName } from "../../compile/layers.ts";
 import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/network-view.ts";
@@ -143,21 +144,21 @@ export const doubled: GroupChange = remembered((group) =>
 export const withoutTunnels: GroupChange = without(({ action }) => action.type === "routeencap");
 export const withoutDecap: GroupChange = without(({ action }) => action.type === "decap");
 export const withoutSourceNat: GroupChange = without(({ action }) => action.type === "dynnat");
-export const withoutBlocks: GroupChange = without(({ action }) => action.type === "block");
+/** What blocks does not, and what nobody allows is not dropped. */
+export const withoutBlocks: GroupChange = remembered((group) => {
+  const { rules, direction } = group;
+  const kept = rules.filter(
+    ({ action, provenance }) => action.type !== "block" && provenance !== HNS_DEFAULT,
+  );
+  return group.replaceRules(rules, [...kept, defaultAllow(direction)]);
+});
 /** As health checks look for them: `RULE.*53_53_17` (dataplane.md §9, F-19). */
 export const withoutNames: GroupChange = without(({ name }) => name.endsWith("_53_53_17"));
-/** What HNS programs without anybody's policy. */
-export const withoutPolicies: GroupChange = without(({ provenance }) => provenance !== HNS_DEFAULT);
+/** As without ACLs. */
+export const withoutPolicies: GroupChange = remembered((group) =>
+  group.replaceRules(group.rules, [defaultAllow(group.direction)]),
+);
 export const emptied: GroupChange = without(() => true);
-
-/** A rule that blocks blocks all there is; groups without one stay. */
-export const blockingAll: GroupChange = remembered((group) => {
-  const { rules } = group;
-  const first = rules.find(({ action }) => action.type === "block");
-  if (first === undefined) return group;
-  const all: Rule = Object.freeze({ ...first, condition: Object.freeze({}) });
-  return group.replaceRules(rules, [all]);
-});
 
 /** Of all rules of a layer, the first so many. */
 export function limited(groups: readonly Group[], rulesMax: number): readonly Group[] {
@@ -182,7 +183,6 @@ const LAYER_DEFECTS: readonly LayerDefect[] = [
   { quirk: "client-policies-not-applied", layer: "ACL_ENDPOINT_LAYER", change: withoutPolicies },
   { quirk: "client-policies-not-applied", layer: "SLB_NAT_LAYER", change: emptied },
   { quirk: "acl-without-effect", layer: "ACL_ENDPOINT_LAYER", change: withoutBlocks },
-  { quirk: "acl-blocks-all", layer: "ACL_ENDPOINT_LAYER", change: blockingAll },
   { quirk: "load-balancer-rules-missing", layer: "LB_DSR", change: withoutNames },
   { quirk: "load-balancer-rules-doubled", layer: "LB_DSR", change: doubled },
   { quirk: "l2-rewrite-rules-doubled", layer: "EXTERNAL_L2_REWRITE_LAYER", change: doubled },

@@ -64,7 +64,8 @@ describe("ACL with RuleType Host", () => {
       Type: "ACL",
       Settings: { Action: "Block", Direction: "Out", RuleType: "Switch", RemotePorts: "81", Protocols: "6" },
     };
-    const { world, a, b } = await pods([host, onSwitch]);
+    const others = { Type: "ACL", Settings: { Action: "Allow", Direction: "Out", Priority: 65_500 } };
+    const { world, a, b } = await pods([host, onSwitch, others]);
     for (const port of [80, 81, 82]) world.serve(b.compartment, "tcp", port);
     expect(world.follow(a.compartment, "tcp", "10.0.0.51", 80).codes).toEqual(["host-acl-blocked"]);
     expect(world.follow(a.compartment, "tcp", "10.0.0.51", 81).codes).toEqual(["acl-rule-blocked"]);

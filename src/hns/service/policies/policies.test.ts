@@ -420,7 +420,7 @@ describe("what the service enters (hcn.md §2.3, §3.3)", () => {
 describe("what is stored without an effect is said in the health data", () => {
   it.each<[string, PolicyDocument, string | undefined]>([
     ["HCN-086: the default priority", acl({ Priority: 65_500 }), undefined],
-    ["HCN-086: behind it", acl({ Priority: 65_501 }), "decide before Priority 65501"],
+    ["HCN-086: behind it", acl({ Priority: 65_501 }), "Priority 65501 is above 65500"],
     ["HCN-087: a Host rule", acl({ Protocols: "256", RuleType: "Host", Priority: 0 }), undefined],
     ["Pass outside a tier", acl({ Action: "Pass" }), "Pass has a meaning in tiers only"],
   ])("%s", async (_case, wanted, reason) => {
