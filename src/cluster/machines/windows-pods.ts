@@ -241,6 +241,7 @@ export class WindowsKubelet implements Kubelet {
     const { address, address6 } = await this.attach(pod, namespaceId, { dns, containers });
     const compartment = await this.compartmentOf(namespaceId);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
+    this.ovn?.limitMtu(compartment);
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
   }

@@ -1,5 +1,8 @@
 // OVN-Kubernetes on Windows nodes without OVN on the machine: what packets of pods meet (control-planes.md §4.2, §4.4, §4.5).
 import { describe, expect, it } from "vitest";
+import { defined } from "#core/base/assert.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { execute } from "#cluster/exec/exec.ts";
 import { formatTrace } from "#cluster/trace/format-trace.ts";
 import { policy } from "#test/support/policy/policy-cluster.ts";
 import {
@@ -16,6 +19,20 @@ import { tracePacket } from "#cluster/trace/trace.ts";
 import { type SessionWorld, apply, openSessionWorld, remove } from "#test/support/cluster/session-world.ts";
 
 describe("between nodes", () => {
+  // go-controller, pkg/config: mtu 1400; GENEVE takes 58 bytes of the wire's 1500.
+  it("pods have an MTU that leaves room for the tunnel, and datagrams that are longer arrive in fragments", async () => {
+    const world = await openSessionWorld(EXAMPLE);
+    const { cluster } = world.session;
+    const run = (line: string): string =>
+      execute(cluster, { from: "pod/client", command: line.split(" ") }).stdout;
+    expect(run("netsh interface ipv4 show interfaces")).toMatch(/ 1400 .*vEthernet/);
+    const api = cluster.pods.find(({ spec }) => spec.name === "api");
+    const address = formatIp(defined(api, "the example has the pod").address);
+    expect(run(`ping -n 1 -f -l 1372 ${address}`)).toContain("bytes=1372");
+    expect(run(`ping -n 1 -f -l 1373 ${address}`)).toContain("Packet needs to be fragmented but DF set.");
+    expect(run(`ping -n 1 -l 3000 ${address}`)).toContain("bytes=3000");
+  });
+
   it("CP-O26: with a chassis for the node's router port, the router's key and that of cr-rtos go through the tunnel", async () => {
     const world = await openSessionWorld(EXAMPLE);
     const rows = world.session["ovn"]!.sb;

@@ -6,6 +6,7 @@ import { OvnK8sCniOverlay } from "#programs/ovn/node/cni-plugin.ts";
 import { type AnnotatedPod, type BridgePort, OvnCniServer } from "#programs/ovn/node/cni-server.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { FilePodSpec } from "../file/cluster-file.ts";
 
@@ -13,6 +14,9 @@ import type { FilePodSpec } from "../file/cluster-file.ts";
 export function versionOf({ namespace, name }: Pick<FilePodSpec, "namespace" | "name">): string {
   return `${namespace}/${name}`;
 }
+
+/** The default of ovn-kubernetes (go-controller, pkg/config): room for GENEVE's headers on a wire of 1500 bytes. */
+const POD_MTU_BYTES = 1_400;
 
 export class OvnNodeParts {
   readonly plugin: OvnK8sCniOverlay;
@@ -40,6 +44,11 @@ export class OvnNodeParts {
       const knowledge = error.isExhausted ? "ipam-range-exhausted" : "pod-address-outside-range";
       throw new CniError(CNI_CODES.internal, error.message, { knowledge });
     }
+  }
+
+  /** What the plugin does in the sandbox at last: Set-NetIPInterface with NlMtuBytes (go-controller, pkg/cni, helper_windows.go). */
+  limitMtu(compartment: Compartment): void {
+    for (const each of compartment.listInterfaces()) each.mtuBytes = Math.min(each.mtuBytes, POD_MTU_BYTES);
   }
 
   release(pod: FilePodSpec): void {

@@ -15,6 +15,7 @@ import type { SwitchPort } from "../switch/switch-port.ts";
 import type { SwitchTables } from "../switch/switch-tables.ts";
 import { Chassis, type ChassisReports } from "./chassis.ts";
 import { ChassisTunnels, type TunnelPort } from "./chassis-tunnels.ts";
+import { type Arrival, Datagrams, cutTo } from "./datagrams.ts";
 import { type CachedFlow, type CachedOutcome, FlowCache } from "./flow-cache.ts";
 import type { FlowOrigin } from "./frame-key.ts";
 import type { LogicalNetwork } from "./logical-network.ts";
@@ -45,6 +46,8 @@ export class LogicalFlowExtension implements SwitchExtension {
   private readonly gateway: WireGateway | undefined;
   private readonly cache: FlowCache;
   private readonly innerHeaders = new Headers();
+  private readonly wholeHeaders = new Headers();
+  private readonly datagrams: Datagrams;
   private readonly arrival = new TunnelArrival();
 
   /** `claimed`: ports that this chassis has besides those that are bound, such as `cr-…`. Without `tunnels` it has every port. */
@@ -64,6 +67,7 @@ export class LogicalFlowExtension implements SwitchExtension {
     this.switchPorts = logicalPorts(bindings);
     this.chassis = new Chassis(new Set([...bindings.values(), ...claimed]), clock, tunnels?.chassis);
     this.tunnels = tunnels;
+    this.datagrams = new Datagrams(clock);
   }
 
   /**
@@ -174,10 +178,31 @@ export class LogicalFlowExtension implements SwitchExtension {
     headers: Headers,
     witness: PipelineWitness | undefined,
   ): Decision {
+    const arrival = this.datagrams.take(packet, headers);
+    if (arrival !== undefined)
+      return this.carryWhole(tables, source, arrival, witness, (whole) =>
+        runLogicalFlows(this.network, this.chassis, inport, whole),
+      );
     const passage = runLogicalFlows(this.network, this.chassis, inport, packet);
     const decision = this.carryOut(tables, source, passage, witness);
     this.keep(tables, origin, packet, headers, passage, decision);
     return decision;
+  }
+
+  /** A datagram that came in fragments: nothing until it is whole, then what the tables say of it, in fragments again. */
+  private carryWhole(
+    tables: SwitchTables,
+    source: SwitchPort,
+    arrival: Arrival,
+    witness: PipelineWitness | undefined,
+    run: (whole: Packet) => Passage,
+  ): Decision {
+    if (arrival.kind === "waits") return CONSUMED;
+    if (arrival.kind === "failed") return drop("reassembly-failed", arrival.text);
+    const { packet, longestBytes } = arrival;
+    if (this.wholeHeaders.parse(packet) !== undefined)
+      return drop("reassembly-failed", "what the fragments make up is no packet");
+    return this.carryOut(tables, source, run(packet), witness, longestBytes);
   }
 
   /** The packet is our own: it was taken out of its outer headers. */
@@ -194,6 +219,11 @@ export class LogicalFlowExtension implements SwitchExtension {
       const decision = this.follow(flow, tables, source, packet, headers);
       return decision.kind === "to" ? { ...decision, frame: decision.frame ?? packet } : decision;
     }
+    const datagram = isReadable ? this.datagrams.take(packet, headers) : undefined;
+    if (datagram !== undefined)
+      return this.carryWhole(tables, source, datagram, witness, (whole) =>
+        receiveFromTunnel(this.network, this.chassis, keys, whole),
+      );
     const passage = receiveFromTunnel(this.network, this.chassis, keys, packet);
     const decision = this.carryOut(tables, source, passage, witness);
     if (isReadable) this.keep(tables, keys, packet, headers, passage, decision);
@@ -262,15 +292,24 @@ export class LogicalFlowExtension implements SwitchExtension {
     source: SwitchPort,
     { steps, endings }: Passage,
     witness: PipelineWitness | undefined,
+    longestBytes?: number,
   ): Decision {
     if (witness !== undefined)
       for (const { title, frame, steps: logical } of tellPassage(this.network, steps))
         witness({ text: title, logical }, frame);
-    return this.decideOf(tables, source, endings);
+    return this.decideOf(tables, source, endings, longestBytes);
   }
 
-  private decideOf(tables: SwitchTables, source: SwitchPort, endings: readonly Ending[]): Decision {
-    const out = endings.flatMap((ending) => this.leaving(ending));
+  /** `longestBytes`: of what leaves, from the IP header on; undefined where nothing was put together. */
+  private decideOf(
+    tables: SwitchTables,
+    source: SwitchPort,
+    endings: readonly Ending[],
+    longestBytes?: number,
+  ): Decision {
+    const out = endings
+      .flatMap((ending): readonly Ending[] => cutEnding(ending, longestBytes))
+      .flatMap((ending) => this.leaving(ending));
     const [first] = out;
     if (first === undefined) return this.fault(endings);
     const reason = `logical flows: output to ${[...new Set(out.map(({ name }) => name))].join(", ")}`;
@@ -390,4 +429,10 @@ function logicalPorts(bindings: ReadonlyMap<string, string>): ReadonlyMap<string
 function isSameFrame(a: Packet, b: Packet): boolean {
   const [left, right] = [a.frame, b.frame];
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}
+
+/** An ending for each fragment that its packet leaves in. */
+function cutEnding(ending: Ending, longestBytes: number | undefined): readonly Ending[] {
+  if (!("packet" in ending)) return [ending];
+  return cutTo(ending.packet, longestBytes).map((packet) => ({ ...ending, packet }));
 }

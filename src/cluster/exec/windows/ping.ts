@@ -4,7 +4,7 @@
  * Azure/acs-engine#558 (an unknown name), and apache/artemis#4051 (its exit code).
  */
 import { type Ip, formatIp } from "#core/net/ip.ts";
-import type { FailureReason } from "#dataplane/host/delivery-failure.ts";
+import type { FailureReason, SocketFailure } from "#dataplane/host/delivery-failure.ts";
 import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import { RequestError } from "../../request-error.ts";
@@ -82,6 +82,12 @@ const FAILURES: Readonly<Partial<Record<FailureReason, string>>> = {
   "ttl-expired": "TTL expired in transit.",
 };
 
+/** Of echo requests that its own stack does not send. */
+const UNSENT: Readonly<Partial<Record<SocketFailure, string>>> = {
+  "no-route": "PING: transmit failed. General failure. ",
+  "message-too-long": "Packet needs to be fragmented but DF set.",
+};
+
 function outcomeLine(outcome: PingOutcome | undefined, own: Ip): string {
   if (outcome?.kind === "reply") {
     const { source, rttMs, payloadBytes, ttl } = outcome.reply;
@@ -95,7 +101,7 @@ function outcomeLine(outcome: PingOutcome | undefined, own: Ip): string {
     return `Reply from ${formatIp(outcome.failure.reporter ?? own)}: ${text}`;
   }
   if (outcome?.kind !== "not-sent") return "Request timed out.";
-  return outcome.failure === "no-route" ? "PING: transmit failed. General failure. " : "General failure.";
+  return UNSENT[outcome.failure] ?? "General failure.";
 }
 
 function statistics(target: Ip, outcomes: readonly (PingOutcome | undefined)[]): readonly string[] {

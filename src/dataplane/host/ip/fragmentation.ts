@@ -155,16 +155,25 @@ class Train implements Task {
   }
 }
 
+/** Whose fragments they are: a stack, or a switch that tracks connections. */
+export interface FragmentOwner {
+  readonly env: Pick<Stack["env"], "clock">;
+  readonly profile: Pick<Stack["profile"], "reassemblyTimeoutMs">;
+  readonly drops: Pick<Stack["drops"], "add">;
+  readonly icmp: Pick<Stack["icmp"], "sendError">;
+  drop(packet: Packet, code: "reassembly-failed", text: string): void;
+}
+
 /** Puts fragments of IP datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2; RFC 8200 §4.5 for IPv6). */
 export class Reassembly {
-  private readonly compartment: Stack;
+  private readonly compartment: FragmentOwner;
   private readonly isSilent: boolean;
   private readonly trains = new Map<string, Train>();
   /** What all pieces take. */
   private bytes = 0;
 
   /** `silent`: no ICMP error says what did not come; Linux defragments for connection tracking so. */
-  constructor(compartment: Stack, manner: "reporting" | "silent" = "reporting") {
+  constructor(compartment: FragmentOwner, manner: "reporting" | "silent" = "reporting") {
     this.compartment = compartment;
     this.isSilent = manner === "silent";
   }
