@@ -181,6 +181,13 @@ describe("objects that contradict each other", () => {
     expect(service.enumerate("Endpoint")).toEqual([]);
   });
 
+  it("are no contradiction where Windows takes them: two endpoints of Server 2019 with one address", () => {
+    const { service } = hnsNode({ profile: "ws2019" });
+    const both = [addressed(IDS.first, "10.244.2.7", MAC_1), addressed(IDS.second, "10.244.2.7", MAC_2)];
+    expect(service.restore([NETWORK, ...both])).toEqual([]);
+    for (const { id } of both) expect(service.query("Endpoint", id, V2)).toMatchObject({ State: 1 });
+  });
+
   it("leave a degraded endpoint where nobody can attach it", () => {
     const { service } = hnsNode();
     service.restore([addressed(IDS.first, "10.244.2.7", MAC_1)]);

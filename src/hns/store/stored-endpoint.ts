@@ -19,7 +19,7 @@ import type {
   IpConfigRecord,
   VirtualMachinePort,
 } from "../service/endpoint/endpoint-record.ts";
-import { ownerOfMac } from "../service/endpoint/endpoint-document.ts";
+import { isOfHost, ownerOfMac } from "../service/endpoint/endpoint-document.ts";
 import { isGuest } from "../service/namespace/namespaces.ts";
 import { RemoteEndpointRecord } from "../service/endpoint/remote-endpoint.ts";
 import { compartmentOf } from "../service/compute-systems/compartments.ts";
@@ -155,7 +155,9 @@ function faultOf(context: ServiceContext, endpoint: EndpointRecord): string | un
   if ((endpoint.flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0) return undefined;
   for (const { ip } of endpoint.ipConfigs) {
     const owner = state.poolOf(endpoint.networkId).ownerOf(ip);
-    if (owner !== undefined) return `endpoint ${owner} has the address ${formatIp(ip)} already`;
+    // Where two may have one address when they are made, they may have it here.
+    const isAllowed = context.hasQuirk("duplicate-local-address") && !isOfHost(context, owner);
+    if (owner !== undefined && !isAllowed) return `endpoint ${owner} has the address ${formatIp(ip)} already`;
   }
   const owner = ownerOfMac(context, network, endpoint.mac);
   return owner === undefined ? undefined : `${owner} has the MAC address ${endpoint.macText} already`;

@@ -120,7 +120,7 @@ function checkNamedBlock(network: NetworkRecord, config: IpConfig, place: Addres
  * True for an endpoint of the host itself. Windows Server 2019, too, refuses the address of the bridge endpoint, which
  * host-local hands out first (microsoft/SDN#333, on 1809).
  */
-function isOfHost({ state }: ServiceContext, owner: Guid | undefined): boolean {
+export function isOfHost({ state }: ServiceContext, owner: Guid | undefined): boolean {
   const endpoint = owner === undefined ? undefined : state.endpoints.get(owner);
   return endpoint?.attachment?.kind === "host";
 }
