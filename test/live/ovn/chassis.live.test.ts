@@ -228,33 +228,34 @@ describe("simulated Windows nodes and a real chassis", () => {
     expect(verdicts.size).toBeGreaterThan(4);
   }, 60_000);
 
-  it.each<[what: string, change: string, back: string]>([
+  it.each<[what: string, code: RegExp, change: string, back: string]>([
     [
       "an ACL that drops",
+      /^1 ovn-packet-dropped/,
       "nb acl-add win-1 to-lport 2000 'outport == \"default_web\" && ip4' drop",
       "nb acl-del win-1 to-lport 2000 'outport == \"default_web\" && ip4'",
     ],
     [
       "a port that is to be on another chassis",
+      /^1 ovn-port-unbound/,
       "nb lsp-set-options default_web requested-chassis=lin-1",
       "nb lsp-set-options default_web",
     ],
     [
       "an option of the port that disables it",
+      /^1 ovn-packet-dropped|^1 neighbor-unresolved/,
       "nb lsp-set-enabled default_web disabled",
       "nb lsp-set-enabled default_web enabled",
     ],
   ])(
     "say in mullion trace what ends a packet: %s",
-    async (_what, change, back) => {
+    async (_what, expected, change, back) => {
       const codes = (): string => {
         const { code, text } = mullion("trace", "pod/client", "pod/web", "--port", "8080");
-        return `${code} ${/ovn-packet-dropped|neighbor-unresolved/.exec(text)?.[0] ?? ""}`;
+        return `${code} ${/ovn-packet-dropped|ovn-port-unbound|neighbor-unresolved/.exec(text)?.[0] ?? ""}`;
       };
       central.script(change);
-      await expect
-        .poll(codes, { timeout: 20_000, interval: 200 })
-        .toMatch(/^1 ovn-packet-dropped|^1 neighbor-unresolved/);
+      await expect.poll(codes, { timeout: 20_000, interval: 200 }).toMatch(expected);
       central.script(back);
       await expect.poll(codes, { timeout: 20_000, interval: 200 }).toMatch(/^0/);
     },
