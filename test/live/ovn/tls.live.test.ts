@@ -66,30 +66,30 @@ describe("mullion up --ovn-remote ssl:HOST:PORT", () => {
   it.each([
     [
       "a database whom the CA has not signed",
-      { "-p": "client.key", "-c": "client.pem", "-C": "other.pem" },
+      { "--private-key": "client.key", "--certificate": "client.pem", "--ca-cert": "other.pem" },
       /self.signed|unable to/,
     ],
     [
       "whom the database does not believe",
-      { "-p": "stranger.key", "-c": "stranger.pem", "-C": "ca.pem" },
+      { "--private-key": "stranger.key", "--certificate": "stranger.pem", "--ca-cert": "ca.pem" },
       /ssl:127\.0\.0\.1:\d+ has gone before it answered: tlsv1 alert unknown ca \[bad-usage\]/,
     ],
     [
       "a file that is not there",
-      { "-p": "none.key", "-c": "client.pem", "-C": "ca.pem" },
+      { "--private-key": "none.key", "--certificate": "client.pem", "--ca-cert": "ca.pem" },
       /--private-key: ENOENT: .*none\.key/,
     ],
     [
       "a file that is no certificate",
-      { "-p": "client.key", "-c": "broken.pem", "-C": "ca.pem" },
+      { "--private-key": "client.key", "--certificate": "broken.pem", "--ca-cert": "ca.pem" },
       /--certificate: .*broken\.pem is not a certificate in PEM/,
     ],
     [
       "a key of another certificate",
-      { "-p": "stranger.key", "-c": "client.pem", "-C": "ca.pem" },
+      { "--private-key": "stranger.key", "--certificate": "client.pem", "--ca-cert": "ca.pem" },
       /--private-key: .*stranger\.key does not belong to .*client\.pem/,
     ],
-    ["no CA", { "-p": "client.key", "-c": "client.pem" }, /--ca-cert is missing/],
+    ["no CA", { "--private-key": "client.key", "--certificate": "client.pem" }, /--ca-cert is missing/],
   ])(
     "refuses %s in plain words",
     (_title, files, message) => {
