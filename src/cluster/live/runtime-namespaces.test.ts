@@ -5,13 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import { SILENT_LOG } from "#core/base/log.ts";
 import { addNamespaceEndpoint, createEndpoint, listNetworks } from "#contracts/hcn/operations.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { SystemCallError, SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
 import { guidOfPath } from "#programs/plugins/mullion-netns/plugin.ts";
+import { heldSession } from "#test/support/cluster/held-session.ts";
 import { openSessionWorld } from "#test/support/cluster/session-world.ts";
-import { HeldCluster } from "../api/held-cluster.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { RuntimeNamespaces } from "./runtime-namespaces.node.ts";
 
@@ -42,17 +41,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 async function open(): Promise<RuntimeNamespaces> {
   const { session } = await openSessionWorld(CLUSTER);
-  const held = new HeldCluster({
-    session,
-    readManifests: () => ({ objects: [], problems: [], notes: [] }),
-    verify: () => {
-      throw new Error("nobody verifies");
-    },
-    identity: { name: "test", version: "0", pid: 1 },
-    input: { problems: [], notes: [] },
-    log: SILENT_LOG,
-    onShutdown: () => undefined,
-  });
+  const held = heldSession(session);
   const node = defined(session.cluster.nodes[0], "the cluster has a node");
   const reader = { addTap: () => undefined, removeTap: () => undefined };
   const calls = new ClosedNamespaces();

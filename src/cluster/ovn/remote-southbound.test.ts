@@ -1,14 +1,13 @@
 // Chassis in a southbound database that is not the cluster's own. With real programs: test/live/ovn/chassis.live.test.ts.
 import { describe, expect, it } from "vitest";
-import { HeldCluster } from "../api/held-cluster.ts";
 import { RemoteSouthbound } from "./remote-southbound.node.ts";
 import { type OvsdbOperation, errorOf } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
 import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
-import { SILENT_LOG } from "#core/base/log.ts";
 import { defined } from "#core/base/assert.ts";
+import { heldSession } from "#test/support/cluster/held-session.ts";
 import { EXAMPLE } from "#test/support/cluster/ovn-world.ts";
-import { type SessionWorld, clusterText, openSessionWorld } from "#test/support/cluster/session-world.ts";
+import { clusterText, openSessionWorld } from "#test/support/cluster/session-world.ts";
 
 function southbound(...operations: readonly OvsdbOperation[]): MemoryDatabase {
   const database = new MemoryDatabase(OVN_SOUTHBOUND, "other");
@@ -56,25 +55,12 @@ describe("a southbound database of others", () => {
 });
 
 describe("mullion up --ovn-remote", () => {
-  const held = ({ session }: SessionWorld): HeldCluster =>
-    new HeldCluster({
-      session,
-      readManifests: () => ({ objects: [], problems: [], notes: [] }),
-      verify: () => {
-        throw new Error("nobody verifies");
-      },
-      identity: { name: "test", version: "0", pid: 1 },
-      input: { problems: [], notes: [] },
-      log: SILENT_LOG,
-      onShutdown: () => undefined,
-    });
-
   it("needs a cluster of ovn-kubernetes, and a database at the place that is named", async () => {
-    const other = held(await openSessionWorld(clusterText()));
+    const other = heldSession((await openSessionWorld(clusterText())).session);
     await expect(RemoteSouthbound.join(other, { remote: "unix:/nowhere" })).rejects.toThrow(
       /network\.plugin ovn-kubernetes/,
     );
-    const ovn = held(await openSessionWorld(EXAMPLE));
+    const ovn = heldSession((await openSessionWorld(EXAMPLE)).session);
     await expect(RemoteSouthbound.join(ovn, { remote: "unix:/nowhere" })).rejects.toThrow(/\/nowhere/);
     await expect(RemoteSouthbound.join(ovn, { remote: "10.0.0.1:6642" })).rejects.toThrow(
       /none of unix:PATH/,
@@ -90,7 +76,7 @@ describe("mullion up --ovn-remote", () => {
       /^--private-key: .*\/no\/k/,
     ],
   ])("says what ssl: %s needs", async (_title, files, message) => {
-    const ovn = held(await openSessionWorld(EXAMPLE));
+    const ovn = heldSession((await openSessionWorld(EXAMPLE)).session);
     const joined = RemoteSouthbound.join(ovn, { remote: "ssl:127.0.0.1:1", ...files });
     await expect(joined).rejects.toThrow(message);
     const plain = RemoteSouthbound.join(ovn, { remote: "tcp:127.0.0.1:1", caCertificate: "ca" });

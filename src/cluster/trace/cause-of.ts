@@ -174,7 +174,7 @@ function nodeWithMacGuard(cluster: Cluster, { from, to }: FollowedAttempt): stri
 }
 
 /** The logical port that lets nothing out of the pod: no chassis has bound it, or the pod's MAC is not that of the port (control-planes.md §4.5). */
-function portSecurityAgainst({ ovn }: Cluster, sender: ClusterPod | undefined): Cause | undefined {
+function logicalPortAgainst({ ovn }: Cluster, sender: ClusterPod | undefined): Cause | undefined {
   const found = sender?.compartment.interfaceOf(sender.address);
   if (ovn === undefined || sender === undefined || found === undefined) return undefined;
   const port = `${sender.spec.namespace}_${sender.spec.name}`;
@@ -211,7 +211,7 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
   }
   const code = codeOf(seen, codeOfService(cluster, attempt));
   if (code === "neighbor-unresolved") {
-    const cut = portSecurityAgainst(cluster, podAt(cluster, attempt.from.compartment));
+    const cut = logicalPortAgainst(cluster, podAt(cluster, attempt.from.compartment));
     if (cut !== undefined) return cut;
   }
   const guard = code === "neighbor-unresolved" ? nodeWithMacGuard(cluster, attempt) : undefined;

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
 import type { ReadCapture } from "#test/support/wire/pcapng-reader.ts";
+import { heldSession } from "#test/support/cluster/held-session.ts";
 import { FixedSession } from "#test/support/cluster/fixed-session.ts";
-import { SILENT_LOG } from "#core/base/log.ts";
 import type { Hono } from "hono";
 import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import type { Cluster } from "#cluster/cluster.ts";
@@ -11,7 +11,7 @@ import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import { openCluster } from "#cluster/session/open-cluster.ts";
 import { createApp } from "#cluster/api/app.ts";
 import type { ErrorAnswer } from "#cluster/api/documents.ts";
-import { HeldCluster } from "#cluster/api/held-cluster.ts";
+import type { HeldCluster } from "#cluster/api/held-cluster.ts";
 import { BlockReader } from "./capture.ts";
 
 const FILE = `apiVersion: mullion/v1alpha1
@@ -34,15 +34,7 @@ beforeEach(async () => {
   const parsed = parseClusterFile(FILE, "seen.yaml");
   if ("problems" in parsed) throw new Error(JSON.stringify(parsed.problems));
   cluster = await openCluster(parsed.cluster);
-  held = new HeldCluster({
-    session: new FixedSession(cluster),
-    readManifests: () => ({ objects: [], problems: [], notes: [] }),
-    verify: () => Promise.reject(new Error("nothing is verified here")),
-    identity: { name: "seen", version: "0", pid: 1 },
-    input: { problems: [], notes: [] },
-    log: SILENT_LOG,
-    onShutdown: () => undefined,
-  });
+  held = heldSession(new FixedSession(cluster));
   app = createApp(held);
 });
 
