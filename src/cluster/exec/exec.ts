@@ -16,7 +16,7 @@ import { LINUX_COMMANDS } from "./linux/commands.ts";
 import { CAT, GET_CONTENT, HOSTNAMES, TYPE } from "./machine-files.ts";
 import { machineOf } from "./machine.ts";
 import { type ShellLine, printLine } from "./shell-line.ts";
-import { unknownCommand, withoutShell } from "./shells.ts";
+import { SHELL_USAGES, unknownCommand, withoutShell } from "./shells.ts";
 import { FILTER_USAGES, isKnownBehindPipe } from "./text-filters.ts";
 import { ARP } from "./windows/arp.ts";
 import { DOCKER } from "./windows/docker.ts";
@@ -59,10 +59,10 @@ export const COMMANDS: readonly ListedCommand[] = [
   CAT,
 ];
 
-/** What may stand behind a command. */
+/** What may stand around a command. */
 export const STAGE_USAGES: Readonly<Record<OperatingSystem, readonly string[]>> = {
-  windows: [...FILTER_USAGES.windows, ...PIPELINE_USAGES],
-  linux: FILTER_USAGES.linux,
+  windows: [...SHELL_USAGES.windows, ...FILTER_USAGES.windows, ...PIPELINE_USAGES],
+  linux: [...SHELL_USAGES.linux, ...FILTER_USAGES.linux],
 };
 
 export interface ExecRequest {

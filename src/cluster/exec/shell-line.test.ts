@@ -85,9 +85,48 @@ describe("on Windows", () => {
     ["ipconfig | findstr [a-z]", "findstr [a-z]"],
     ["ipconfig | findstr /s IPv4", "findstr /s IPv4"],
     ["ipconfig | more", "more"],
+    // What PowerShell reads as an expression or a keyword is no name of a command that it does not find.
+    ["powershell 1..3 | % { Resolve-DnsName web }", "1..3"],
+    ["powershell while($true){ping web}", "while"],
+    ["powershell foreach ($i in 1..3) { ping web }", "foreach"],
+    ["powershell [System.Net.Dns]::GetHostAddresses('web')", "[System.Net.Dns]"],
+    ["powershell $a = Get-NetAdapter", "$a"],
+    ["powershell -Command & { Get-NetAdapter } -Name x", "&"],
   ])("refuses %s by name", (line, named) => {
     expect(() => world.report(line)).toThrow(named);
     expect(() => world.report(line)).toThrow("is not one of the commands that Mullion has");
+  });
+
+  it.each([
+    "powershell -NoProfile -Command ipconfig",
+    "powershell.exe -NoLogo -NonInteractive -ExecutionPolicy Bypass -c ipconfig",
+    "powershell -nop -noni -ep bypass ipconfig",
+    "powershell /NoProfile /Command ipconfig",
+    "pwsh -nologo -NoProfileLoadTime -c ipconfig",
+    "powershell -WindowStyle Hidden -OutputFormat Text ipconfig",
+    "powershell -Command & ipconfig",
+    'powershell -NoProfile -Command "& {ipconfig}"',
+    "cmd /s /c ipconfig",
+    'cmd.exe /D /S /C "ipconfig"',
+    "cmd /q /v:on /c ipconfig",
+  ])("%s: a shell takes its own options first", (line) => {
+    expect(world.report(line)).toMatchObject({ stderr: "", exitCode: 0 });
+    const inWords = line.includes('"') ? line : line.split(" ");
+    expect(world.report(inWords).stdout).toBe(world.report("ipconfig").stdout);
+    expect(world.lines(line)).toEqual(world.lines("ipconfig"));
+  });
+
+  it.each([
+    ["powershell", "powershell without a command"],
+    ["pwsh.exe", "pwsh.exe without a command"],
+    ["cmd", "cmd without a command"],
+    ["cmd /k ipconfig", "cmd /k"],
+    ["powershell -NoExit", "powershell -NoExit"],
+    ["powershell -NoProfile", "powershell without a command"],
+    ["powershell -File C:\\test.ps1", "powershell -File"],
+    ["powershell -EncodedCommand aQBwAA==", "powershell -EncodedCommand"],
+  ])("%s is refused: a shell is there, and nobody types into it", (line, named) => {
+    expect(() => world.report(line)).toThrow(`${named} is not one of the commands that Mullion has`);
   });
 
   it("as words of their own, without a shell, they are the program's", () => {
@@ -103,9 +142,21 @@ describe("on Linux", () => {
     ["cat /etc/resolv.conf | grep -v search", /^(?!search)/, "cat /etc/resolv.conf"],
     ["cat /etc/resolv.conf 2>&1 | grep ^nameserver", /^nameserver/, "cat /etc/resolv.conf"],
     ["ip r | grep -E 'default|link'", /default|link/, "ip r"],
+    ["bash -lc 'ip addr | grep inet'", /inet/, "ip addr"],
+    ["sh -e -c 'ip addr | grep inet'", /inet/, "ip addr"],
+    ["ash -c 'ip addr | grep inet'", /inet/, "ip addr"],
   ])("%s", (line, text, plain) => {
     expect(linesWith(plain, text, TUX).length).toBeGreaterThan(0);
     expect(world.lines(line, TUX)).toEqual(linesWith(plain, text, TUX));
+  });
+
+  it.each([
+    ["sh", "sh without a command"],
+    ["/bin/bash", "/bin/bash without a command"],
+    ["sh /tmp/run.sh", "sh /tmp/run.sh"],
+    ["bash -i", "bash -i"],
+  ])("%s is refused: a shell is there, and nobody types into it", (line, named) => {
+    expect(() => world.report(line, TUX)).toThrow(`${named} is not one of the commands that Mullion has`);
   });
 
   it("head, tail and wc count lines", () => {
