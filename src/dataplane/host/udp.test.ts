@@ -1,7 +1,13 @@
 /** UDP between whole stacks. */
 import { describe, expect, it } from "vitest";
-import { type RoutedPair, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
-import { findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
+import {
+  type RoutedPair,
+  SERVER_MAC,
+  listPorts,
+  makeRoutedPair,
+} from "#test/support/dataplane/routed-pair.ts";
+import { findWrongFrames, ip, mac } from "#test/support/dataplane/stack-world.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
@@ -54,6 +60,25 @@ describe("UDP", () => {
     ]);
     expect(client.got[0]!.bytes).toEqual(bytes);
     expect(listPorts(pair).flatMap((port) => findWrongFrames(port.capture.frames))).toEqual([]);
+  });
+
+  // UDP_SEGMENT of Linux: one long datagram, which a device is to cut (virtio: VIRTIO_NET_HDR_GSO_UDP_L4).
+  it("a super frame arrives as the datagrams that its sender meant", () => {
+    const pair = makeRoutedPair();
+    const server = new Box();
+    bind(pair, "server", server, 53);
+    const payload = Uint8Array.from({ length: 25 }, (_value, index) => index);
+    const packet = buildUdpFrame({
+      link: { sourceMac: mac("52-54-00-00-00-02"), destinationMac: mac(SERVER_MAC) },
+      ip: { source: ip("10.0.1.10"), destination: SERVER, ttl: 63, identification: 9, isDontFragment: true },
+      udp: { sourcePort: 4_000, destinationPort: 53 },
+      payload,
+    });
+    packet.segmentBytes = 10;
+    pair.server.netInterface.receive(packet);
+    expect(server.got.map(({ sourcePort, bytes }) => [sourcePort, ...bytes])).toEqual(
+      [0, 10, 20].map((from) => [4_000, ...payload.subarray(from, from + 10)]),
+    );
   });
 
   it("takes no more than 65507 bytes", () => {

@@ -76,7 +76,7 @@ describe("a header of a TAP", () => {
 
   it.each([
     ["a checksum behind the frame", (header: DataView) => header.setUint16(6, 2_000, true)],
-    ["datagrams of UDP, which nobody asked for", (header: DataView) => header.setUint8(1, 5)],
+    ["fragments of UDP, which nobody asked for", (header: DataView) => header.setUint8(1, 3)],
     ["segments of no bytes", (header: DataView) => header.setUint8(1, 1)],
   ])("is refused with %s", (_, damage) => {
     const { header, packet } = unfinished(tcpFrame(4), 16);
@@ -84,18 +84,28 @@ describe("a header of a TAP", () => {
     expect(takeVirtio(header, packet, new Headers())).toBe(false);
   });
 
-  it.each([4, 6] as const)(
-    "a super frame of IPv%i goes out with what its device has to do, and comes back whole",
-    (family) => {
-      const whole = tcpFrame(family);
+  it.each([
+    ["TCP over IPv4", tcpFrame(4), 1, 16],
+    ["TCP over IPv6", tcpFrame(6), 4, 16],
+    ["UDP over IPv4", udpFrame(4), 5, 6],
+    ["UDP over IPv6", udpFrame(6), 5, 6],
+  ] as const)(
+    "a super frame goes out with what its device has to do, and comes back whole: %s",
+    (_, whole, kind, field) => {
       const sent = whole.copy();
       sent.segmentBytes = 50;
       const header = new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES));
       leaveVirtio(header, sent, headersOf(sent));
       const { transport, payload: from } = headersOf(sent);
-      expect([header.getUint8(0), header.getUint8(1)]).toEqual([1, family === 4 ? 1 : 4]);
+      expect([header.getUint8(0), header.getUint8(1)]).toEqual([1, kind]);
       expect(header.getUint16(2, true)).toBe(from - sent.start);
-      expect([4, 6, 8].map((at) => header.getUint16(at, true))).toEqual([50, transport - sent.start, 16]);
+      expect([4, 6, 8].map((at) => header.getUint16(at, true))).toEqual([50, transport - sent.start, field]);
+      // The kernel would finish it so, were it to leave it whole.
+      const finished = sent.copy();
+      header.setUint8(1, 0);
+      expect(takeVirtio(header, finished, new Headers())).toBe(true);
+      expect([...finished.frame]).toEqual([...whole.frame]);
+      header.setUint8(1, kind);
 
       const back = Packet.fromFrame(sent.frame);
       expect(takeVirtio(header, back, new Headers())).toBe(true);
@@ -107,6 +117,14 @@ describe("a header of a TAP", () => {
       expect(segments.flatMap((each) => [...each.frame.subarray(from - sent.start)])).toEqual([...payload]);
     },
   );
+
+  it("segments of a protocol that the packet has not are none: then its checksum is finished", () => {
+    const { header, packet } = unfinished(udpFrame(4), 6);
+    header.setUint8(1, 1);
+    header.setUint16(4, 50, true);
+    expect(takeVirtio(header, packet, new Headers())).toBe(true);
+    expect([packet.segmentBytes, ...packet.frame]).toEqual([0, ...udpFrame(4).frame]);
+  });
 
   it("a frame with all its checksums has nothing in it, whatever was there before", () => {
     const header = new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES));

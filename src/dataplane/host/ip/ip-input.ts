@@ -1,6 +1,6 @@
 /** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports, forwarding of the rest. */
-import { segmentLength } from "#core/wire/segmentation.ts";
-import { defined } from "#core/base/assert.ts";
+import { cutSuperFrame, segmentLength } from "#core/wire/segmentation.ts";
+import { assert, defined } from "#core/base/assert.ts";
 import type { HookedStack } from "../hooked-stack.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
@@ -223,7 +223,7 @@ export class IpInput {
         else this.refuseProtocol(local);
         return;
       case IpProtocol.udp:
-        this.compartment.udp.receive(local);
+        this.receiveDatagrams(local);
         return;
       case IpProtocol.tcp:
         this.compartment.tcp.receive(local);
@@ -231,6 +231,18 @@ export class IpInput {
       default:
         this.refuseProtocol(local);
     }
+  }
+
+  /** A super frame has several: a stream has no bounds to keep, they do. */
+  private receiveDatagrams(local: LocalPacket): void {
+    const datagrams = cutSuperFrame(local.packet);
+    if (datagrams === undefined) this.compartment.udp.receive(local);
+    else
+      for (const packet of datagrams) {
+        const headers = new Headers();
+        assert(headers.parse(packet) === undefined, "what is cut from a sound packet is sound");
+        this.compartment.udp.receive({ ...local, packet, headers });
+      }
   }
 
   /**
