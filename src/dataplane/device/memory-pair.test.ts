@@ -54,6 +54,51 @@ describeDevice("a cable in memory", () => {
   };
 });
 
+describeDevice("a cable whose frames travel by the burst", () => {
+  const clock = new VirtualClock();
+  const [left, right] = memoryPair(clock, { delayMs: 1 });
+  left.joinFrames();
+  return {
+    left,
+    right,
+    run: async () => Promise.resolve(clock.runUntil(clock.nowMs + 10)),
+    cut: () => (left.isUp = false),
+    close: async () => Promise.resolve(),
+  };
+});
+
+describe("frames that travel by the burst", () => {
+  it("are one task, in their order among all others", () => {
+    const { clock, left, right, atLeft, atRight } = scene(2);
+    left.joinFrames();
+    left.transmit(frame(1));
+    left.transmit(frame(2));
+    clock.schedule(2, { run: () => atRight.notes.push("a task between") });
+    left.transmit(frame(3));
+    right.transmit(frame(4));
+    clock.step();
+    expect(atRight.notes).toEqual(["2: 1", "2: 2"]);
+    clock.runUntil(10);
+    expect(atRight.notes).toEqual(["2: 1", "2: 2", "a task between", "2: 3"]);
+    expect(atLeft.notes).toEqual(["2: 4"]);
+  });
+
+  it("what is sent while they arrive comes later", () => {
+    const { clock, left, right, atRight } = scene(0);
+    left.joinFrames();
+    right.attach({
+      receive: (packet) => {
+        atRight.receive(packet);
+        if (packet.frame[0] === 1) left.transmit(frame(3));
+      },
+    });
+    left.transmit(frame(1));
+    left.transmit(frame(2));
+    clock.runUntil(1);
+    expect(atRight.notes).toEqual(["0: 1", "0: 2", "0: 3"]);
+  });
+});
+
 describe("memoryPair", () => {
   it("carries frames both ways, in order, after its delay", () => {
     const { clock, left, right, atLeft, atRight } = scene(2);

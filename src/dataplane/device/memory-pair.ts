@@ -1,5 +1,5 @@
 /** A cable in memory: two devices joined back to back, with a delay. */
-import type { Clock, Task } from "#core/base/clock.ts";
+import type { Clock, Task, Timer } from "#core/base/clock.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { cutSuperFrame } from "#core/wire/segmentation.ts";
 import { ArpRequests } from "./arp-requests.ts";
@@ -47,12 +47,41 @@ class Flood {
   }
 }
 
+/** Frames that were sent one right after the other: one task for all of them, which arrive one by one. */
+class JoinedDelivery implements Task {
+  private readonly to: MemoryDevice;
+  private packets: Packet[] = [];
+
+  constructor(to: MemoryDevice) {
+    this.to = to;
+  }
+
+  add(packet: Packet): void {
+    this.packets.push(packet);
+  }
+
+  run(): void {
+    const { packets } = this;
+    this.packets = [];
+    for (const packet of packets) this.to.deliver(packet);
+  }
+}
+
+/** The frames that are under way last, which others may join. */
+interface Joined {
+  readonly delivery: JoinedDelivery;
+  readonly timer: Timer;
+}
+
 /** One end of a cable in memory. */
 export class MemoryDevice implements Device {
   readonly mtuBytes: number;
   readonly carriesSuperFrames = true;
   /** False when the cable is pulled: frames are lost silently, as on a cable. */
   isUp = true;
+  /** True: frames that come by the burst travel by the burst. Who steps from task to task sees them arrive as one. */
+  private joinsFrames = false;
+  private joined: Joined | undefined;
   private readonly clock: Clock;
   readonly delayMs: number;
   private peer: MemoryDevice | undefined;
@@ -74,6 +103,12 @@ export class MemoryDevice implements Device {
 
   attach(receiver: Listener): void {
     this.receiver = receiver;
+  }
+
+  /** From now on frames that are sent one right after the other, either way, are one task. */
+  joinFrames(): void {
+    this.joinsFrames = true;
+    if (this.peer !== undefined) this.peer.joinsFrames = true;
   }
 
   /** Shows a watcher all frames from now on. */
@@ -104,8 +139,18 @@ export class MemoryDevice implements Device {
   transmit(packet: Packet): boolean {
     if (!this.isUp || this.peer === undefined) return false;
     if (this.watchers !== undefined) this.show(packet, "out");
-    this.clock.schedule(this.delayMs, new Delivery(this.peer, packet));
+    if (this.joinsFrames) this.join(this.peer, packet);
+    else this.clock.schedule(this.delayMs, new Delivery(this.peer, packet));
     return true;
+  }
+
+  private join(peer: MemoryDevice, packet: Packet): void {
+    const { clock, delayMs } = this;
+    if (this.joined === undefined || !clock.isLast(this.joined.timer, delayMs)) {
+      const delivery = new JoinedDelivery(peer);
+      this.joined = { delivery, timer: clock.schedule(delayMs, delivery) };
+    }
+    this.joined.delivery.add(packet);
   }
 
   /** Transmits a copy of `packet`, which the caller gives away, by `devices` that are ready; they arrive in this order. */
