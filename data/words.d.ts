@@ -412,6 +412,7 @@ export interface ClusterLife {
   readonly adviceMemory: string;
   readonly adviceDisk: string;
   readonly liveInterfaceGone: Template<"name">;
+  readonly liveFramesOneByOne: string;
   readonly liveWaitsByThread: string;
   readonly liveNameTaken: Template<"name">;
   readonly adviceLiveNameTaken: string;

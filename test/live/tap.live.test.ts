@@ -1,21 +1,34 @@
 // TAP devices of the kernel, on a bridge in a namespace of their own. Needs root, /dev/net/tun and iproute2.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { execPath } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { defined } from "#core/base/assert.ts";
+import { viewOf } from "#core/base/bytes.ts";
 import { parseIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { buildEthernetFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { finishSum, pseudoHeaderSum, sumWords } from "#core/wire/checksum.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { cutSuperFrame } from "#core/wire/segmentation.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { InterfaceSettings } from "#dataplane/device/linux/interface-settings.node.ts";
-import { NetworkNamespace, removeLeftName } from "#dataplane/device/linux/network-namespace.node.ts";
+import {
+  NetworkNamespace,
+  inNamespace,
+  removeLeftName,
+} from "#dataplane/device/linux/network-namespace.node.ts";
+import { FrameMemory } from "#dataplane/device/linux/frame-memory.ts";
+import { PolledExchange } from "#dataplane/device/linux/polled-exchange.node.ts";
 import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
+import { RingExchange } from "#dataplane/device/linux/ring-exchange.node.ts";
 import { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
+import type { TapExchange, TapGone } from "#dataplane/device/linux/tap-exchange.node.ts";
 import { TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import { type DevicePair, describeDevice } from "#test/support/dataplane/device-contract.ts";
 
@@ -26,10 +39,26 @@ const WAIT_MS = 10_000;
 interface TapPair extends DevicePair {
   readonly left: TapDevice;
   readonly right: TapDevice;
+  /** TAPs that somebody took away. */
+  readonly gone: readonly TapDevice[];
+  /** In their namespace. */
+  ip(words: string): string;
 }
 
+/** By name: how frames are exchanged. */
+const EXCHANGES = {
+  burst: (gone: TapGone) => defined(RingExchange.open(calls, new FrameMemory(), gone), "Linux 6.7"),
+  single: (gone: TapGone) => new PolledExchange(calls, new FrameMemory(), gone),
+  thread: (gone: TapGone) => new PolledExchange(calls, new FrameMemory(), gone, false),
+} as const;
+type ExchangeName = keyof typeof EXCHANGES;
+const WAYS = ["burst", "single", "thread"] as const;
+
 /** Two TAPs on a bridge. */
-function openPair(offloads: { readonly left: boolean; readonly right: boolean }): TapPair {
+function openPair(
+  offloads: { readonly left: boolean; readonly right: boolean },
+  name: ExchangeName = "burst",
+): TapPair {
   const { namespace, built } = NetworkNamespace.make(calls, () => {
     execFileSync("ip", ["link", "add", "br0", "type", "bridge", "mcast_snooping", "0"]);
     execFileSync("ip", ["link", "set", "br0", "up"]);
@@ -43,25 +72,30 @@ function openPair(offloads: { readonly left: boolean; readonly right: boolean })
     settings.close();
     return { left: left!, right: right! };
   });
-  const readiness = new Readiness(calls);
+  const gone: TapDevice[] = [];
+  const exchange: TapExchange = EXCHANGES[name]((tap) => gone.push(tap));
   const taps = [built.left, built.right];
-  for (const { fd } of taps) readiness.add(fd);
+  for (const tap of taps) exchange.add(tap);
   const carrying = (async () => {
-    for (let ready = await readiness.wait(); ready !== undefined; ready = await readiness.wait())
-      for (const tap of taps) if (ready.includes(tap.fd)) tap.readBurst(16);
+    while (await exchange.wait()) exchange.exchange(() => undefined);
   })();
   return {
     ...built,
+    gone,
+    ip: (words) =>
+      inNamespace(calls, `/proc/self/fd/${namespace.fd}`, () =>
+        execFileSync("ip", words.split(" "), { encoding: "utf8" }),
+      ),
     run: async (isDone) => {
       const end = Date.now() + WAIT_MS;
       while (!isDone() && Date.now() < end) await sleep(5);
     },
     cut: () => {
-      readiness.remove(built.left.fd);
+      exchange.remove(built.left);
       built.left.close();
     },
     close: async () => {
-      readiness.close();
+      exchange.close();
       await carrying;
       for (const tap of taps) tap.close();
       namespace.close();
@@ -69,36 +103,149 @@ function openPair(offloads: { readonly left: boolean; readonly right: boolean })
   };
 }
 
-describeDevice("TAPs on a bridge of the kernel", () => openPair({ left: false, right: false }));
-describeDevice("TAPs with offloads", () => openPair({ left: true, right: true }));
+for (const name of WAYS) {
+  describeDevice(`TAPs on a bridge of the kernel, ${name}`, () =>
+    openPair({ left: false, right: false }, name),
+  );
+  describeDevice(`TAPs with offloads, ${name}`, () => openPair({ left: true, right: true }, name));
+}
 
-/** Whether the TCP checksum of a packet is right. */
+describe.each(WAYS)("frames of TAPs, %s", (name) => {
+  let pair: TapPair;
+  beforeEach(() => {
+    pair = openPair({ left: true, right: true }, name);
+  });
+  afterEach(() => pair.close());
+
+  const ETHER_TYPE = 0x88b5;
+  function numbered(number: number): Packet {
+    const payload = new Uint8Array(46);
+    viewOf(payload).setUint32(0, number);
+    const link = { sourceMac: 0x0200_0000_0001 as Mac, destinationMac: 0x0200_0000_0002 as Mac };
+    return buildEthernetFrame({ link, etherType: ETHER_TYPE, payload });
+  }
+
+  /** The numbers that arrive at the right. */
+  function arrivals(): readonly number[] {
+    const numbers: number[] = [];
+    pair.right.attach({
+      receive: ({ view, start }) => {
+        if (view.getUint16(start + 12) === ETHER_TYPE) numbers.push(view.getUint32(start + 14));
+      },
+    });
+    return numbers;
+  }
+
+  it("none is lost, and none overtakes another, where more come than are read at a time", async () => {
+    const got = arrivals();
+    const wanted: number[] = [];
+    // The kernel keeps 1,000 for each TAP.
+    for (let burst = 0; burst < 8; burst++) {
+      for (let number = burst * 500; number < (burst + 1) * 500; number++) {
+        wanted.push(number);
+        pair.left.transmit(numbered(number));
+      }
+      await pair.run(() => got.length === wanted.length);
+    }
+    expect(got).toEqual(wanted);
+  });
+
+  it("what else Node's loop waits for has its turn while none comes, and while many do", async () => {
+    const server = createServer((socket) => socket.end("answer")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    let isOver = false;
+    const flood = (): void => {
+      for (let number = 0; number < 50; number++) pair.left.transmit(numbered(number));
+      if (!isOver) setTimeout(flood, 1);
+    };
+    for (const isBusy of [false, true]) {
+      if (isBusy) flood();
+      const beginMs = performance.now();
+      await sleep(20);
+      await once(spawn("true"), "exit");
+      const socket = connect(port, "127.0.0.1");
+      expect(String(await once(socket, "data"))).toContain("answer");
+      socket.destroy();
+      expect(await readFile("/proc/self/comm", "utf8")).not.toBe("");
+      expect(performance.now() - beginMs).toBeLessThan(WAIT_MS);
+    }
+    isOver = true;
+    server.close();
+  });
+
+  it("the interface is gone when it is taken out and closed, and the others go on", async () => {
+    expect(pair.ip("-o link")).toContain("left");
+    pair.cut();
+    await vi.waitUntil(() => !pair.ip("-o link").includes("left"));
+    expect(pair.ip("-o link")).toContain("right");
+    // The kernel greets on a new interface.
+    let heard = 0;
+    pair.right.attach({ receive: () => heard++ });
+    pair.ip("link set right down");
+    pair.ip("link set right up");
+    await pair.run(() => heard > 0);
+    expect(heard).toBeGreaterThan(0);
+  });
+
+  it("each that an interface does not take, because it is down, is told", async () => {
+    let lost = 0;
+    pair.left.onLost = () => lost++;
+    pair.ip("link set left down");
+    for (let number = 0; number < 3; number++) pair.left.transmit(numbered(number));
+    await pair.run(() => lost === 3);
+    expect([lost, pair.left.lost]).toEqual([3, 3]);
+    const got = arrivals();
+    pair.ip("link set left up");
+    await pair.run(() => {
+      pair.left.transmit(numbered(7));
+      return got.length > 0;
+    });
+    expect(got).toContain(7);
+  });
+
+  it("a TAP that somebody takes away is told once", async () => {
+    pair.ip("link delete left");
+    await pair.run(() => pair.gone.length > 0);
+    await sleep(50);
+    expect(pair.gone).toEqual([pair.left]);
+  });
+});
+
+/** Whether the checksums of a packet are right. */
 function isSound(packet: Packet): boolean {
   const headers = new Headers();
-  if (headers.parse(packet) !== undefined) return false;
-  const { network, transport, end } = headers;
-  const pseudo = pseudoHeaderSum(packet.bytes, network + 12, 4, IpProtocol.tcp, end - transport);
-  return finishSum(sumWords(packet.bytes, transport, end, pseudo)) === 0;
+  return headers.parse(packet) === undefined && verifyChecksums(packet.bytes, headers) === undefined;
 }
 
-function superFrame(): Packet {
-  const packet = buildTcpFrame({
-    link: { sourceMac: 0x0200_0000_0001 as Mac, destinationMac: 0x0200_0000_0002 as Mac },
-    ip: {
-      source: parseIp("192.0.2.1")!,
-      destination: parseIp("192.0.2.2")!,
-      ttl: 64,
-      identification: 1,
-      isDontFragment: true,
-    },
-    tcp: { sourcePort: 1, destinationPort: 2, sequence: 1_000, acknowledgment: 1, flags: 0x18, window: 500 },
-    payload: Uint8Array.from({ length: 20_000 }, (_, index) => index & 0xff),
-  });
-  packet.segmentBytes = 1_400;
-  return packet;
-}
+const PAYLOAD = Uint8Array.from({ length: 20_000 }, (_, index) => index & 0xff);
+const parts = {
+  link: { sourceMac: 0x0200_0000_0001 as Mac, destinationMac: 0x0200_0000_0002 as Mac },
+  ip: {
+    source: parseIp("192.0.2.1")!,
+    destination: parseIp("192.0.2.2")!,
+    ttl: 64,
+    identification: 1,
+    isDontFragment: true,
+  },
+  payload: PAYLOAD,
+};
+const tcp = {
+  sourcePort: 1,
+  destinationPort: 2,
+  sequence: 1_000,
+  acknowledgment: 1,
+  flags: 0x18,
+  window: 500,
+};
+const LARGE_SENDS = {
+  TCP: () => buildTcpFrame({ ...parts, tcp }),
+  UDP: () => buildUdpFrame({ ...parts, udp: { sourcePort: 1, destinationPort: 2 } }),
+} as const;
 
-describe("large sends through the kernel", () => {
+describe.each(["TCP", "UDP"] as const)("large sends of %s through the kernel", (protocol) => {
+  const headerBytes = { TCP: 54, UDP: 42 }[protocol];
+  const number = { TCP: IpProtocol.tcp, UDP: IpProtocol.udp }[protocol];
   let pair: TapPair;
   afterEach(() => pair.close());
 
@@ -108,21 +255,25 @@ describe("large sends through the kernel", () => {
     const headers = new Headers();
     pair.right.attach({
       receive: (packet) => {
-        if (headers.parse(packet) === undefined && headers.protocol === IpProtocol.tcp) packets.push(packet);
+        if (headers.parse(packet) === undefined && headers.protocol === number) packets.push(packet);
       },
     });
-    expect(pair.left.transmit(superFrame())).toBe(true);
-    const payloadBytes = (): number => packets.reduce((sum, { length }) => sum + length - 54, 0);
+    const whole = LARGE_SENDS[protocol]();
+    whole.segmentBytes = 1_400;
+    expect(pair.left.transmit(whole)).toBe(true);
+    const payloadBytes = (): number => packets.reduce((sum, { length }) => sum + length - headerBytes, 0);
     await pair.run(() => payloadBytes() >= 20_000);
     const onWire = packets.flatMap((packet) => cutSuperFrame(packet) ?? [packet]);
     expect(onWire.every(isSound)).toBe(true);
-    expect(payloadBytes()).toBe(20_000);
+    expect(onWire.flatMap(({ frame }) => [...frame.subarray(headerBytes)])).toEqual([...PAYLOAD]);
     return packets;
   }
 
   it("stay whole between TAPs with offloads", async () => {
     const packets = await received(true, true);
-    expect(packets.map(({ length, segmentBytes }) => [length, segmentBytes])).toEqual([[20_054, 1_400]]);
+    expect(packets.map(({ length, segmentBytes }) => [length, segmentBytes])).toEqual([
+      [20_000 + headerBytes, 1_400],
+    ]);
   });
 
   it("are cut by the kernel for a TAP without", async () => {
@@ -193,8 +344,8 @@ describe.each([
 });
 
 describe("a TAP", () => {
-  it("takes no processor time while nothing comes", async () => {
-    const pair = openPair({ left: false, right: false });
+  it.each(WAYS)("takes no processor time while nothing comes, %s", async (name) => {
+    const pair = openPair({ left: false, right: false }, name);
     await sleep(2_000);
     const before = process.cpuUsage();
     await sleep(3_000);

@@ -5,11 +5,14 @@ import { messageOf } from "#core/base/thrown.ts";
 import { formatIp } from "#core/net/ip.ts";
 import {
   NoForeignCallsError,
-  SystemCallError,
+  type SystemCallError,
   SystemCalls,
 } from "#dataplane/device/linux/system-calls.node.ts";
+import { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { FrameMemory } from "#dataplane/device/linux/frame-memory.ts";
-import { Readiness } from "#dataplane/device/linux/readiness.node.ts";
+import { PolledExchange } from "#dataplane/device/linux/polled-exchange.node.ts";
+import { RingExchange } from "#dataplane/device/linux/ring-exchange.node.ts";
+import type { TapExchange, TapGone } from "#dataplane/device/linux/tap-exchange.node.ts";
 import { type TapDevice, tapFailure } from "#dataplane/device/linux/tap.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { HeldCluster } from "../api/held-cluster.ts";
@@ -27,11 +30,6 @@ import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
 const REFUSED = 400;
-/** Frames that are taken in at a time; then others have their turn. */
-const BURST_FRAMES = 64;
-/** So often the taps that got frames are read again before others have their turn. */
-const ROUNDS_MAX = 16;
-
 /** Why this machine cannot carry real frames, in the words of the user. */
 function refusal(error: unknown): unknown {
   const refuse = (code: "live-not-possible" | "live-name-taken", message: string, advice: string): ApiError =>
@@ -87,6 +85,12 @@ function placeOf(machine: LiveMachine, pod?: ClusterPod): LivePlace {
   };
 }
 
+/** The best way to exchange frames that this kernel has. */
+function openExchange(calls: SystemCalls, gone: TapGone): TapExchange {
+  const memory = new FrameMemory();
+  return RingExchange.open(calls, memory, gone) ?? new PolledExchange(calls, memory, gone);
+}
+
 /** A pod, and the namespace that it is. */
 interface LivePod {
   readonly pod: ClusterPod;
@@ -123,17 +127,13 @@ export class LiveCluster implements LiveView, TapReader {
   private readonly bridge: string | undefined;
   private readonly workloads: readonly Workload[];
   private readonly calls: SystemCalls;
-  private readonly memory = new FrameMemory();
-  private readonly taps: Map<number, TapDevice>;
   private readonly runtimes: RuntimeNamespaces[] = [];
   /** Of TAPs in namespaces of container runtimes: where they are. */
-  private readonly runtimePaths = new Map<number, string>();
-  private readonly readiness: Readiness;
+  private readonly runtimePaths = new Map<TapDevice, string>();
+  private readonly taps: TapExchange;
   private readonly time: RealTime;
   private readonly carrying: Promise<void>;
   private readonly failed: (error: unknown) => void;
-  /** Of TAPs that somebody took away. */
-  private readonly gone = new Set<number>();
   private isOver = false;
 
   private constructor(held: HeldCluster, calls: SystemCalls, options: LiveParts, log: Log) {
@@ -142,14 +142,13 @@ export class LiveCluster implements LiveView, TapReader {
     this.bridge = options.bridge;
     this.failed = (error) => log.write("error", "live", { error: messageOf(error) });
     this.opened = openParts(held, calls, options);
-    this.taps = new Map(this.parts.map(({ tap }) => [tap.fd, tap]));
-    this.readiness = new Readiness(calls);
-    if (!this.readiness.isDirect) log.write("warn", "live", { text: WORDS.liveWaitsByThread });
-    for (const [fd, tap] of this.taps) {
-      this.readiness.add(fd);
-      tap.memory = this.memory;
-    }
+    this.taps = openExchange(calls, (tap, error) => this.failed(this.goneError(tap, error)));
+    if (this.taps.cost === "thread") log.write("warn", "live", { text: WORDS.liveWaitsByThread });
+    else if (this.taps.cost === "single") log.write("warn", "live", { text: WORDS.liveFramesOneByOne });
+    for (const { tap } of this.parts) this.taps.add(tap);
     const { session } = held;
+    for (const cable of session.cluster.underlay.segment.listDevices().values())
+      if (cable instanceof MemoryDevice) cable.joinFrames();
     session.followRealTime();
     this.time = new RealTime({
       clock: session.cluster.clock,
@@ -210,16 +209,13 @@ export class LiveCluster implements LiveView, TapReader {
   }
 
   addTap({ tap, path }: RuntimeTap): void {
-    tap.memory = this.memory;
-    this.runtimePaths.set(tap.fd, path);
-    this.taps.set(tap.fd, tap);
-    this.readiness.add(tap.fd);
+    this.runtimePaths.set(tap, path);
+    this.taps.add(tap);
   }
 
   removeTap(tap: TapDevice): void {
-    this.runtimePaths.delete(tap.fd);
-    // One that failed is not waited for any more.
-    if (this.taps.delete(tap.fd) && !this.gone.delete(tap.fd)) this.readiness.remove(tap.fd);
+    this.runtimePaths.delete(tap);
+    this.taps.remove(tap);
   }
 
   logOf(pod: string): string | undefined {
@@ -235,7 +231,7 @@ export class LiveCluster implements LiveView, TapReader {
     this.held.live = undefined;
     this.held.afterTurn = undefined;
     this.time.stop();
-    this.readiness.close();
+    this.taps.close();
     await this.carrying;
     for (const part of this.parts) part.close();
   }
@@ -246,10 +242,9 @@ export class LiveCluster implements LiveView, TapReader {
 
   /** While the cluster is busy with a question, frames wait in the kernel, and get lost when its queue is full. */
   private async carry(): Promise<void> {
-    for (let ready = await this.readiness.wait(); ready !== undefined; ready = await this.readiness.wait()) {
-      const readable = ready;
+    while (await this.taps.wait()) {
       try {
-        await this.held.inTurn(() => this.takeBursts(readable));
+        await this.held.inTurn(() => this.exchange());
       } catch (error) {
         if (this.isOver) return;
         this.failed(error);
@@ -257,32 +252,17 @@ export class LiveCluster implements LiveView, TapReader {
     }
   }
 
-  private takeBursts(readable: readonly number[]): void {
+  private exchange(): void {
     if (this.isOver) return;
     this.time.catchUp();
-    let asked = readable;
-    for (let round = 0; round < ROUNDS_MAX && asked.length > 0; round++) {
-      const busy = asked.filter((fd) => this.takeBurst(fd) > 0);
-      this.time.catchUp();
-      // The kernel answers a frame while it takes it: waking up for that would take longer than all the rest.
-      const answering = [...this.taps.values()].filter((tap) => tap.takeSent()).map(({ fd }) => fd);
-      asked = [...new Set([...busy, ...answering])];
-    }
+    this.taps.exchange(() => this.time.catchUp());
   }
 
-  /** @returns how many frames there were. */
-  private takeBurst(fd: number): number {
-    try {
-      return this.taps.get(fd)?.readBurst(BURST_FRAMES) ?? 0;
-    } catch (error) {
-      if (!(error instanceof SystemCallError)) throw error;
-      // Somebody took the TAP away, or its namespace: nothing will come from it any more.
-      this.readiness.remove(fd);
-      this.gone.add(fd);
-      const pod = this.opened.pods.find(({ machine }) => machine.tap.fd === fd)?.pod;
-      const place = this.runtimePaths.get(fd) ?? this.opened.segment.tap.name;
-      const name = pod === undefined ? place : `pod ${nameOfPod(pod)}`;
-      throw new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });
-    }
+  /** Somebody took a TAP away, or its namespace: nothing will come from it any more. */
+  private goneError(tap: TapDevice, error: SystemCallError): Error {
+    const pod = this.opened.pods.find(({ machine }) => machine.tap === tap)?.pod;
+    const place = this.runtimePaths.get(tap) ?? this.opened.segment.tap.name;
+    const name = pod === undefined ? place : `pod ${nameOfPod(pod)}`;
+    return new Error(`${WORDS.liveInterfaceGone({ name })}: ${error.message}`, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import type { Mac } from "#core/net/mac.ts";
 import { type InterfaceAddress, type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { MemoryDevice } from "#dataplane/device/memory-pair.ts";
 import { InterfaceSettings } from "#dataplane/device/linux/interface-settings.node.ts";
 import {
   NAMESPACES,
@@ -43,17 +44,14 @@ export function namespaceOf(cluster: string, pod = ""): string {
 
 /** Carries frames from one side to the other. */
 class Relay implements Receiver {
-  private readonly to: { transmit(packet: Packet): boolean };
-  private readonly lost: (() => void) | undefined;
+  private readonly to: Device;
 
-  /** `lost` is told of each frame that the other side does not take. */
-  constructor(to: { transmit(packet: Packet): boolean }, lost?: () => void) {
+  constructor(to: Device) {
     this.to = to;
-    this.lost = lost;
   }
 
   receive(packet: Packet): void {
-    if (!this.to.transmit(packet)) this.lost?.();
+    this.to.transmit(packet);
   }
 }
 
@@ -71,7 +69,9 @@ interface Behind {
  */
 export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, behind: Behind = {}): () => void {
   const { simulated, lost } = behind;
-  const outside = new Relay(tap, lost);
+  const outside = new Relay(tap);
+  tap.onLost = lost;
+  if (device instanceof MemoryDevice) device.joinFrames();
   cluster.outlets.add(outside);
   device.attach(new Outlet(outside, simulated));
   tap.attach(new Relay(device));

@@ -15,6 +15,13 @@ export const SMALL_BYTES: number = FRAME_AT + 1_686;
 const KEPT_MAX = 256;
 const NOTHING = new Uint8Array(0);
 
+/** Takes a packet its memory away. */
+export function detach(packet: Packet): void {
+  packet.bytes = NOTHING;
+  packet.start = 0;
+  packet.end = 0;
+}
+
 export class FrameMemory {
   private readonly small: Uint8Array[] = [];
   private readonly large: Uint8Array[] = [];
@@ -28,12 +35,15 @@ export class FrameMemory {
   /** Takes back what a packet of ours has: whoever was given it, it is of no more use. Other memory is left to the collector. */
   release(packet: Packet): void {
     const { bytes } = packet;
+    if (this.listOf(bytes) === undefined) return;
+    detach(packet);
+    this.giveBack(bytes);
+  }
+
+  /** Takes back memory that no packet has any more. */
+  giveBack(bytes: Uint8Array): void {
     const kept = this.listOf(bytes);
-    if (kept === undefined) return;
-    packet.bytes = NOTHING;
-    packet.start = 0;
-    packet.end = 0;
-    if (kept.length < KEPT_MAX) kept.push(bytes);
+    if (kept !== undefined && kept.length < KEPT_MAX) kept.push(bytes);
   }
 
   /** Nobody else asks for memory of these odd sizes. */

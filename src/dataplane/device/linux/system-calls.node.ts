@@ -6,9 +6,11 @@
 import { createRequire } from "node:module";
 import { getSystemErrorMap } from "node:util";
 import type * as Koffi from "koffi";
+import { defined } from "#core/base/assert.ts";
 
 /** Errors that Node does not know. */
 const FURTHER_ERRORS: ReadonlyMap<number, readonly [code: string, text: string]> = new Map([
+  [62, ["ETIME", "the time is over"]],
   [77, ["EBADFD", "the interface is gone"]],
 ]);
 
@@ -68,11 +70,43 @@ const PROTOTYPES = {
   pipe2: "int pipe2(void *, int)",
   io_uring_setup: "long syscall(long, uint, void *)",
   io_uring_enter: "long syscall(long, uint, uint, uint, uint, void *, size_t)",
+  io_uring_register: "long syscall(long, uint, uint, void *, uint)",
+} as const;
+
+/** Of the libuv that Node has in it. */
+const LIBUV_PROTOTYPES = {
+  uv_default_loop: "void *uv_default_loop()",
+  uv_backend_fd: "int uv_backend_fd(void *)",
+  uv_backend_timeout: "int uv_backend_timeout(void *)",
 } as const;
 
 export type CallName = keyof typeof PROTOTYPES;
+export type LibuvName = keyof typeof LIBUV_PROTOTYPES;
 type NativeFunction = ReturnType<Koffi.LibraryHandle["func"]>;
 type Argument = number | string | Uint8Array | null;
+
+function functionsOf<Name extends string>(
+  library: Koffi.LibraryHandle,
+  prototypes: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, NativeFunction>> {
+  const entries = Object.entries<string>(prototypes);
+  return Object.fromEntries(entries.map(([name, prototype]) => [name, library.func(prototype)])) as Record<
+    Name,
+    NativeFunction
+  >;
+}
+
+/** @returns undefined where the library has not all of them. */
+function tryFunctionsOf<Name extends string>(
+  library: Koffi.LibraryHandle,
+  prototypes: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, NativeFunction>> | undefined {
+  try {
+    return functionsOf(library, prototypes);
+  } catch {
+    return undefined;
+  }
+}
 
 const AGAIN = 11;
 
@@ -80,16 +114,30 @@ export class SystemCalls {
   private readonly koffi: typeof Koffi;
   private readonly functions: Readonly<Record<CallName, NativeFunction>>;
   private readonly mmap: NativeFunction;
+  private readonly libuv: Readonly<Record<LibuvName, NativeFunction>> | undefined;
 
   /** @throws NoForeignCallsError without koffi. */
   constructor() {
     this.koffi = loadKoffi();
     // The C library that Node itself runs on.
     const library = this.koffi.load(null);
-    this.functions = Object.fromEntries(
-      Object.entries(PROTOTYPES).map(([name, prototype]) => [name, library.func(prototype)]),
-    ) as Record<CallName, NativeFunction>;
+    this.functions = functionsOf(library, PROTOTYPES);
     this.mmap = library.func(MAP);
+    this.libuv = tryFunctionsOf(library, LIBUV_PROTOTYPES);
+  }
+
+  /** False: Node's libuv cannot be called from outside. */
+  get hasLibuv(): boolean {
+    return this.libuv !== undefined;
+  }
+
+  callLibuv(name: LibuvName, ...args: readonly unknown[]): unknown {
+    return defined(this.libuv, "asked for before")[name](...args) as unknown;
+  }
+
+  /** Where bytes lie, for as long as somebody holds them: more than 64 are outside of the memory that V8 moves. */
+  addressOf(bytes: Uint8Array): number {
+    return Number(this.koffi.address(bytes));
   }
 
   /** Calls; `subject` is what an error is about. @throws SystemCallError. */

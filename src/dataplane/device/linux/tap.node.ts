@@ -9,7 +9,7 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Packet } from "#core/wire/packet.ts";
 import { cutSuperFrame, isSegmentable } from "#core/wire/segmentation.ts";
 import type { Device, Receiver } from "../device.ts";
-import { FRAME_AT, FrameMemory, SMALL_BYTES } from "./frame-memory.ts";
+import { FRAME_AT, FrameMemory, SMALL_BYTES, detach } from "./frame-memory.ts";
 import { InterfaceSettings, interfaceRequest } from "./interface-settings.node.ts";
 import { SystemCallError, type SystemCalls } from "./system-calls.node.ts";
 import { VIRTIO_HEADER_BYTES, leaveVirtio, takeVirtio } from "./virtio-header.ts";
@@ -24,11 +24,25 @@ const SET_INTERFACE = 0x4004_54ca;
 const SET_OFFLOAD = 0x4004_54d0;
 /** TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO6. */
 const OFFLOADS = 0x01 | 0x02 | 0x04;
+/** TUN_F_USO4, TUN_F_USO6: Linux 6.2. */
+const UDP_OFFLOADS = 0x20 | 0x40;
 const FLAGS_AT = 16;
 /** IFF_TAP, IFF_NO_PI, IFF_VNET_HDR, IFF_TUN_EXCL. */
 const FLAGS = 0x0002 | 0x1000 | 0x4000 | 0x8000;
 /** So much is taken in before others have their turn, and before it is no longer near the processor. */
 const BURST_BYTES = 512 * 1024;
+
+/** Asks for super frames. @returns the protocols of which there are some: those of UDP are younger. */
+function setOffloads(calls: SystemCalls, name: string, fd: number): readonly number[] {
+  try {
+    calls.call("setOffloads", name, fd, SET_OFFLOAD, OFFLOADS | UDP_OFFLOADS);
+    return [IpProtocol.tcp, IpProtocol.udp];
+  } catch (error) {
+    if (!(error instanceof SystemCallError) || error.code !== "EINVAL") throw error;
+    calls.call("setOffloads", name, fd, SET_OFFLOAD, OFFLOADS);
+    return [IpProtocol.tcp];
+  }
+}
 
 /** Why there is no TAP. */
 export type TapFailure = "no-device" | "not-permitted" | "name-taken";
@@ -58,6 +72,32 @@ export interface TapOptions {
   readonly hasOffloads?: boolean;
 }
 
+/** Memory that a frame is read into, with the header before it. */
+export class Place {
+  readonly bytes: Uint8Array;
+  /** Where the kernel writes to. */
+  readonly target: Uint8Array;
+  readonly header: DataView;
+  readonly address: number;
+
+  constructor(bytes: Uint8Array, address = 0) {
+    this.bytes = bytes;
+    this.target = bytes.subarray(HEADER_AT);
+    this.header = viewOf(this.target);
+    this.address = address;
+  }
+
+  get length(): number {
+    return this.target.length;
+  }
+}
+
+/** Writes frames for a TAP, and tells it of those that the kernel did not take (`lose`). */
+export interface TapOutlet {
+  /** Takes over the bytes, of which a frame with its header is from `start` to `end`. */
+  send(bytes: Uint8Array, start: number, end: number): void;
+}
+
 export class TapDevice implements Device {
   readonly name: string;
   readonly mtuBytes: number;
@@ -65,33 +105,38 @@ export class TapDevice implements Device {
   readonly fd: number;
   /** Frames that were lost here: the kernel had no room, or did not take them. */
   lost = 0;
+  /** Told of each frame that the kernel does not take: the interface is down, or its queue is full. */
+  onLost: (() => void) | undefined;
+  /** Undefined: each frame is written by itself, at once. */
+  outlet: TapOutlet | undefined;
   private readonly calls: SystemCalls;
   /** Where frames come from and go to: ports that give frames to one another share it. */
   memory: FrameMemory = new FrameMemory();
-  /** The next frame is read into it. */
-  private buffer: Uint8Array;
-  private place: Uint8Array;
-  private header: DataView;
+  /** The next frame is read into it, where each is read by itself. */
+  private place: Place | undefined;
   private readonly headers = new Headers();
-  private readonly hasOffloads: boolean;
+  /** Protocols whose super frames the kernel cuts. */
+  private readonly cut: readonly number[];
   private receiver: Receiver | undefined;
   private hasSent = false;
   private isOpen = true;
 
-  private constructor(calls: SystemCalls, { name, mtuBytes, hasOffloads = false }: TapOptions, fd: number) {
+  private constructor(
+    calls: SystemCalls,
+    { name, mtuBytes }: TapOptions,
+    fd: number,
+    cut: readonly number[],
+  ) {
     this.calls = calls;
-    this.hasOffloads = hasOffloads;
+    this.cut = cut;
     this.name = name;
     this.mtuBytes = mtuBytes;
     this.fd = fd;
-    this.buffer = this.memory.take("large");
-    this.place = this.buffer.subarray(HEADER_AT);
-    this.header = viewOf(this.place);
   }
 
   /** The kernel gets super frames whole. */
   get carriesSuperFrames(): boolean {
-    return this.hasOffloads;
+    return this.cut.length > 0;
   }
 
   /** Makes a TAP in the namespace of this thread; it is down. @throws SystemCallError, see `tapFailure`. */
@@ -100,9 +145,10 @@ export class TapDevice implements Device {
     const request = interfaceRequest(name);
     request.setUint16(FLAGS_AT, FLAGS, true);
     const fd = calls.call("open", PATH, PATH, READ_WRITE | NON_BLOCKING | CLOSE_ON_EXEC, 0);
+    let cut: readonly number[] = [];
     try {
       calls.call("ioctl", name, fd, SET_INTERFACE, new Uint8Array(request.buffer));
-      if (hasOffloads) calls.call("setOffloads", name, fd, SET_OFFLOAD, OFFLOADS);
+      if (hasOffloads) cut = setOffloads(calls, name, fd);
       const settings = new InterfaceSettings(calls);
       try {
         settings.setMtu(name, mtuBytes);
@@ -113,7 +159,7 @@ export class TapDevice implements Device {
       calls.call("close", name, fd);
       throw error;
     }
-    return new TapDevice(calls, options, fd);
+    return new TapDevice(calls, options, fd, cut);
   }
 
   attach(receiver: Receiver): void {
@@ -125,19 +171,47 @@ export class TapDevice implements Device {
     let count = 0;
     let total = 0;
     while (this.isOpen && count < framesMax && total < BURST_BYTES) {
-      const bytes = this.calls.tryCall("read", this.name, this.fd, this.place, this.place.length);
+      this.place ??= new Place(this.memory.take("large"));
+      const { target } = this.place;
+      const bytes = this.calls.tryCall("read", this.name, this.fd, target, target.length);
       if (bytes === undefined) break;
       count++;
       total += bytes;
-      const packet = this.packetOf(bytes);
-      if (packet === undefined) this.lost++;
-      else this.receiver?.receive(packet);
+      if (this.arrive(this.place, bytes)) this.place = undefined;
     }
     return count;
   }
 
+  /** Hands on what was read. @returns true when the packet has the place now. */
+  arrive(place: Place, bytes: number): boolean {
+    const length = bytes - VIRTIO_HEADER_BYTES;
+    assert(length >= 0, "a TAP gives whole frames");
+    const end = FRAME_AT + length;
+    // A long frame stays where it was read; a short one moves to memory of its size.
+    const isLong = end > SMALL_BYTES;
+    const own = isLong ? place.bytes : this.memory.take("small");
+    if (!isLong) own.set(place.bytes.subarray(FRAME_AT, end), FRAME_AT);
+    const packet = new Packet(own, FRAME_AT, end);
+    if (!takeVirtio(place.header, packet, this.headers)) {
+      this.lost++;
+      if (!isLong) this.memory.giveBack(own);
+      return false;
+    }
+    this.receiver?.receive(packet);
+    return isLong;
+  }
+
+  /** The kernel did not take a frame. */
+  lose(): void {
+    this.lost++;
+    this.onLost?.();
+  }
+
   transmit(packet: Packet): boolean {
-    if (!this.isOpen) return false;
+    if (!this.isOpen) {
+      this.onLost?.();
+      return false;
+    }
     const isSent = this.sendAll(packet);
     this.memory.release(packet);
     return isSent;
@@ -157,38 +231,12 @@ export class TapDevice implements Device {
     this.calls.call("close", this.name, this.fd);
   }
 
-  /** A long frame stays where it was read; a short one moves to memory of its size. */
-  private packetOf(bytes: number): Packet | undefined {
-    const length = bytes - VIRTIO_HEADER_BYTES;
-    assert(length >= 0, "a TAP gives whole frames");
-    const end = FRAME_AT + length;
-    if (end <= SMALL_BYTES) {
-      const own = this.memory.take("small");
-      own.set(this.buffer.subarray(FRAME_AT, end), FRAME_AT);
-      return this.finished(new Packet(own, FRAME_AT, end));
-    }
-    const packet = this.finished(new Packet(this.buffer, FRAME_AT, end));
-    if (packet !== undefined) this.useBuffer(this.memory.take("large"));
-    return packet;
-  }
-
-  private finished(packet: Packet): Packet | undefined {
-    return takeVirtio(this.header, packet, this.headers) ? packet : undefined;
-  }
-
-  private useBuffer(buffer: Uint8Array): void {
-    this.buffer = buffer;
-    this.place = buffer.subarray(HEADER_AT);
-    this.header = viewOf(this.place);
-  }
-
   private sendAll(packet: Packet): boolean {
     if (packet.segmentBytes === 0) return this.send(packet);
     const isWhole =
-      this.hasOffloads &&
       packet.outerBytes === 0 &&
       this.headers.parse(packet) === undefined &&
-      this.headers.protocol === IpProtocol.tcp &&
+      this.cut.includes(this.headers.protocol) &&
       isSegmentable(packet.bytes, this.headers);
     if (isWhole) return this.send(packet);
     const segments = cutSuperFrame(packet);
@@ -203,11 +251,16 @@ export class TapDevice implements Device {
     }
     const { bytes, start, end } = packet;
     const at = start - VIRTIO_HEADER_BYTES;
-    if (packet.segmentBytes === 0) bytes.fill(0, at, start);
+    if (packet.segmentBytes === 0) for (let index = at; index < start; index++) bytes[index] = 0;
     else leaveVirtio(viewOf(bytes.subarray(at, start)), packet, this.headers);
     this.hasSent = true;
+    if (this.outlet !== undefined) {
+      detach(packet);
+      this.outlet.send(bytes, at, end);
+      return true;
+    }
     if (this.write(bytes.subarray(at, end))) return true;
-    this.lost++;
+    this.lose();
     return false;
   }
 
