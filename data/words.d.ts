@@ -343,7 +343,6 @@ export interface ClusterLife {
   readonly scriptVniMismatch: Template<"scriptVni" | "vni">;
   readonly managementAddressMismatch: Template<"network" | "managementAddress" | "address">;
   readonly subnetFileMissing: Template<"windowsPath" | "subnetFile">;
-  readonly kubeletBadNodeIp: Template<"nodeIp">;
   readonly serviceDisabled: string;
   readonly kubectlProxyUnreachable: Template<"apiServer" | "proxy">;
   readonly downloadWithoutProxy: string;
@@ -846,6 +845,7 @@ export interface Doctor {
   readonly certainty: string;
   readonly findingCode: string;
   readonly others: string;
+  readonly next: string;
   readonly ruledOut: string;
   readonly ruledOutCause: string;
   readonly loadBalancersWithout: Template<"count" | "at">;
@@ -868,6 +868,15 @@ export interface Doctor {
   readonly leadsToStale: Template<"at" | "address" | "service">;
   readonly refersToUnknown: Template<"id" | "endpoint">;
   readonly ruleWithoutLoadBalancer: Template<"at" | "rule">;
+  readonly breaksExternal: string;
+  readonly nodeWithRange: Template<"name" | "address" | "range">;
+  readonly nodeBesideFlannel: Template<"name" | "own" | "address">;
+  readonly nodeAddressOfPods: Template<"address" | "range">;
+  readonly nodeAddressOfOther: Template<"own" | "address">;
+  readonly breaksKubeletAddress: string;
+  readonly cniOfOtherNode: Template<"route">;
+  readonly cniOfOtherCluster: Template<"range">;
+  readonly breaksCniOfOther: string;
   readonly whyIsInLogs: string;
   readonly aclNotProgrammed: Template<"address" | "acl">;
   readonly aclRulesWithout: Template<"count">;

@@ -51,6 +51,7 @@ function Finding({
     code,
     others = [],
     ruledOut = [],
+    next,
   } = finding;
   return (
     <li class={`found ${TONES[certainty]}`}>
@@ -74,6 +75,11 @@ function Finding({
         <b>{proof.isProved ? "✓ proved by packets on a twin" : "not proved"}</b> {proof.says}
       </p>
       <RuledOut causes={ruledOut} />
+      {next === undefined ? null : (
+        <p>
+          <b>Collect next:</b> {next}
+        </p>
+      )}
       <h4>What to do</h4>
       <Prose text={remedy} />
       <CodeNote code={code} explanations={explanations} />

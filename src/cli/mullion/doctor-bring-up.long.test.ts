@@ -1,9 +1,9 @@
 // Start scripts on a node with something wrong: what a person would collect afterwards, read as a user's.
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type Asked, bringUpBy, codesOf } from "#test/support/cluster/bring-up-world.ts";
+import { type Asked, codesOf } from "#test/support/cluster/bring-up-world.ts";
 import { type SessionWorld, openSessionWorld } from "#test/support/cluster/session-world.ts";
-import { filesOfBringUp } from "#test/support/doctor/bring-up-files.ts";
+import { type Circumstances, broughtUp } from "#test/support/doctor/bring-up-files.ts";
 import { type CollectedFiles, collectedFiles } from "#test/support/doctor/collected-files.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import type { BringUpFault } from "#cluster/bring-up/options.ts";
@@ -25,20 +25,24 @@ async function findingsOf(files: CollectedFiles): Promise<DoctorReport["findings
 interface Seen {
   readonly asked: Asked;
   readonly first: string;
+  readonly on?: Circumstances;
+  /** Files that the collector does not take: collectlogs.ps1 has no transcript of a window. */
+  readonly without?: readonly string[];
 }
-
-/** Why no file shows it: a real reason, for a row without one is a gap of doctor. */
-type Hidden =
-  /**
-   * The kubelet takes the address of its default route where it is told none: nothing is wrong with the node. Where that is
-   * another adapter's, missing is a file with the address that was meant; beside networks of HNS management-address-differs has it.
-   */
-  | "harmless"
-  /** The first failure ends the script, and its own row has it. Missing is a transcript in which the step fails by itself. */
-  | "never alone";
 
 const MENDED = ["copy-net-conf"] as const;
 const TWO_CARDS = ["Ethernet=192.168.56.11/24", "Ethernet 2=10.0.0.11/24"];
+/** A network that a person, or Docker, has made on a card before. */
+const onCard = (card: string): Circumstances => ({
+  networks: [{ Type: "Transparent", Name: "docker-lan", NetworkAdapterName: card }],
+});
+const NO_TRANSCRIPT = ["collected/transcript.txt"];
+
+async function filesOf({ asked, on, without = [] }: Seen): Promise<CollectedFiles> {
+  const { files } = await broughtUp(asked, on);
+  return Object.fromEntries(Object.entries(files).filter(([name]) => !without.includes(name)));
+}
+
 const CLUSTER_SCRIPT = { scripts: "KubeCluster.ps1" } as const;
 
 /** The compiler wants a row for each fault that `--fault` takes. */
@@ -83,7 +87,7 @@ type OfBringUp =
   | "proxy-takes-api-requests";
 
 /** And for each code of a bring-up. */
-const CODES: Readonly<Record<OfScripts | OfBringUp, Seen | Hidden>> = {
+const CODES: Readonly<Record<OfScripts | OfBringUp, Seen>> = {
   "start-script-adapter-missing": {
     asked: { backend: "host-gw", edits: MENDED, parameters: { interfaceName: "Ethernet 7" } },
     first: "start-script-adapter-missing",
@@ -94,10 +98,17 @@ const CODES: Readonly<Record<OfScripts | OfBringUp, Seen | Hidden>> = {
     first: "flanneld-remote-dr-mac",
   },
   "start-script-configuration-old": { asked: {}, first: "flannel-network-without-node-range" },
-  // Only after a step of its own has failed: start-script-adapter-missing.
-  "start-script-configuration-unwritten": "never alone",
-  // HNS has no network for scripts that does not refuse flanneld's, too.
-  "start-script-external-network-refused": "never alone",
+  "start-script-configuration-unwritten": {
+    asked: { backend: "host-gw", edits: MENDED, parameters: { interfaceName: "Ethernet 7" } },
+    without: NO_TRANSCRIPT,
+    first: "start-script-configuration-unwritten",
+  },
+  // microsoft/SDN#269: another network holds the only card.
+  "start-script-external-network-refused": {
+    asked: { edits: MENDED },
+    on: onCard("Ethernet"),
+    first: "start-script-external-network-refused",
+  },
   "start-script-kubeconfig-missing": FAULTS["kubeconfig-missing"],
   "start-script-kubelet-flag-removed": {
     asked: { kubernetes: "1.24", edits: MENDED },
@@ -107,7 +118,12 @@ const CODES: Readonly<Record<OfScripts | OfBringUp, Seen | Hidden>> = {
     asked: { parameters: { managementIP: "10.0.0.99" }, edits: MENDED },
     first: "flanneld-no-interface",
   },
-  "start-script-node-ip-wrong": "harmless",
+  // microsoft/SDN#315: the kubelet ignores two addresses in one, and takes the first that Windows has for its name.
+  "start-script-node-ip-wrong": {
+    asked: { edits: MENDED, adapters: ["Ethernet=10.0.0.11/24", "Ethernet 2=192.168.56.11/24"] },
+    on: { ...onCard("Ethernet 2"), registered: "192.168.56.11" },
+    first: "start-script-node-ip-wrong",
+  },
   "start-script-node-unregistered": FAULTS["kubelet-cannot-register"],
   "start-script-range-differs": {
     asked: { edits: MENDED, parameters: { serviceCIDR: "10.43.0.0/16" } },
@@ -170,20 +186,17 @@ const FURTHER: Readonly<Record<string, Seen>> = {
 };
 
 describe("start scripts on a node with something wrong: that cause first", () => {
-  it.each(Object.entries(FAULTS))("the fault %s", async (_, { asked, first }) => {
-    expect((await findingsOf(await filesOfBringUp(asked)))[0]?.code).toBe(first);
+  it.each(Object.entries(FAULTS))("the fault %s", async (_, seen) => {
+    expect((await findingsOf(await filesOf(seen)))[0]?.code).toBe(seen.first);
   });
 
-  const seen = Object.entries(CODES).flatMap(([code, row]) =>
-    typeof row === "string" ? [] : [{ code, ...row }],
-  );
-  it.each(seen)("$code", async ({ code, asked, first }) => {
-    expect(codesOf(await bringUpBy(asked))).toContain(code);
-    expect((await findingsOf(await filesOfBringUp(asked)))[0]?.code).toBe(first);
+  it.each(Object.entries(CODES))("%s", async (code, seen) => {
+    expect(codesOf((await broughtUp(seen.asked, seen.on)).report)).toContain(code);
+    expect((await findingsOf(await filesOf(seen)))[0]?.code).toBe(seen.first);
   });
 
-  it.each(Object.entries(FURTHER))("%s", async (_, { asked, first }) => {
-    expect((await findingsOf(await filesOfBringUp(asked)))[0]?.code).toBe(first);
+  it.each(Object.entries(FURTHER))("%s", async (_, seen) => {
+    expect((await findingsOf(await filesOf(seen)))[0]?.code).toBe(seen.first);
   });
 
   it("has a row for each code of the catalogue's folder", () => {
@@ -200,7 +213,7 @@ describe("start scripts on a node with something wrong: that cause first", () =>
     ],
     ["a new flanneld", { flanneld: "0.28.9", edits: ["no-external", ...MENDED] }],
   ])("gives no finding where nothing is wrong: %s", async (_, asked) => {
-    expect(await findingsOf(await filesOfBringUp(asked))).toEqual([]);
+    expect(await findingsOf((await broughtUp(asked)).files)).toEqual([]);
   });
 });
 

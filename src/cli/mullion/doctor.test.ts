@@ -28,8 +28,11 @@ async function reportOf(files: Readonly<Record<string, string>>): Promise<Doctor
   return JSON.parse(terminal.output) as DoctorReport;
 }
 
-function without(files: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(files).filter(([each]) => each !== name));
+function without(
+  files: Readonly<Record<string, string>>,
+  ...names: readonly string[]
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(files).filter(([each]) => !names.includes(each)));
 }
 
 function utf16(text: string): Uint8Array {
@@ -157,7 +160,7 @@ describe("what is no evidence, and half of it", () => {
     [
       "UTF-16, as PowerShell writes it",
       { ...node, "node/policy.txt": utf16(node["node/policy.txt"]!) },
-      /^Nothing wrong found; 100 checks made/u,
+      /^Nothing wrong found; 103 checks made/u,
     ],
     [
       "JSON that ends early",
@@ -186,7 +189,7 @@ describe("what is no evidence, and half of it", () => {
       /Not read:\n {2}node\/endpoint\.txt:\d+: /u,
     ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
-    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 100 checks made/u],
+    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 103 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
     const { code, terminal } = await run(files as Readonly<Record<string, string>>, "node");
     expect(terminal.output).toMatch(says);
@@ -199,7 +202,7 @@ describe("what is no evidence, and half of it", () => {
       { "a/kp.log": "I0101 00:00:00.000000       1 server.go:1] hello\n" },
       "a",
     );
-    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 100 could not be made\./u);
+    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 103 could not be made\./u);
     expect(code).toBe(2);
   });
 
@@ -288,6 +291,48 @@ describe("what is no evidence, and half of it", () => {
     const { terminal } = await run({ ...first, ...other }, "all", "-o", "json");
     expect((JSON.parse(terminal.output) as DoctorReport).nodes).toEqual(["win-1", "win-2"]);
   });
+
+  it.each([
+    ["without the list of networks", ["node/network.txt"]],
+    [
+      "without anything of HNS",
+      ["node/network.txt", "node/endpoint.txt", "node/policy.txt", "node/namespaces.txt"],
+    ],
+  ])("half a folder, %s, is one node still, whatever stands in folders below", async (_, missing) => {
+    const files = { ...node, "node/disk/k/cni.conflist": node["node/cni.conflist"]! };
+    const { terminal } = await run(without(files, ...missing), "node", "-o", "json");
+    const { nodes, findings } = JSON.parse(terminal.output) as DoctorReport;
+    expect(nodes).toEqual(["win-1"]);
+    expect(findings).toEqual([]);
+  });
+
+  // collect-windows-logs.sh of azure-container-networking writes what Get-HnsNetwork prints beside an archive of collectlogs.ps1.
+  it("what two collectors wrote of one node is one node", async () => {
+    const twice = { ...node, "node/full/network.txt": node["node/network.txt"]! };
+    const { terminal } = await run(twice, "node", "-o", "json");
+    expect((JSON.parse(terminal.output) as DoctorReport).nodes).toEqual(["win-1"]);
+  });
+
+  it("JUnit names the files that were not read", async () => {
+    const { terminal } = await run({ ...node, "node/System.evtx": EVTX } as never, "node", "-o", "junit");
+    expect(terminal.output).toMatch(
+      /<testsuite name="files" tests="1" failures="0" skipped="1">\s*<testcase classname="files" name="node\/System\.evtx:1">\s*<skipped message="not read: it is a Windows event log/u,
+    );
+  });
+
+  it.each(["text", "json", "markdown", "junit", "sarif"])(
+    "%s says what to collect next, and not as evidence",
+    async (form) => {
+      const documents = healthyNode();
+      documents.loadBalancers.length = 0;
+      const { terminal } = await run(filesOf(documents), "node", "-o", form);
+      expect(terminal.output).toMatch(/kube-proxy's log, which says|kube-proxy&apos;s log, which says/u);
+      if (form !== "json") return;
+      const [first] = (JSON.parse(terminal.output) as DoctorReport).findings;
+      expect(first?.evidence.some(({ says }) => says.includes("kube-proxy's log"))).toBe(false);
+      expect(first?.next).toContain("kube-proxy's log");
+    },
+  );
 
   it("a pipe gets no line of progress", async () => {
     const { terminal } = await run(filesOf(healthyNode()), "node");

@@ -1,4 +1,5 @@
 // What goes wrong with the start scripts as it does on real nodes (control-planes.md §1.10, §2; users.md G5, G6, G9, G11).
+import { broughtUp } from "#test/support/doctor/bring-up-files.ts";
 import { describe, expect, it } from "vitest";
 import {
   type Asked,
@@ -207,6 +208,22 @@ describe("what mends it", () => {
     const report = await bringUpBy({ ...asked, edits: asked.edits ?? ["copy-net-conf"] });
     expect(codesOf(report)).toEqual([]);
     expect(report.outcome).toBe("up");
+  });
+
+  it("kubelet passes by two addresses in one --node-ip (cmd/kubelet/app/server.go)", async () => {
+    const { report } = await broughtUp(
+      {
+        adapters: ["Ethernet=10.0.0.11/24", "Ethernet 2=192.168.56.11/24"],
+        edits: ["copy-net-conf"],
+      },
+      { networks: [{ Type: "Transparent", Name: "lan", NetworkAdapterName: "Ethernet 2" }] },
+    );
+    expect(codesOf(report)).toEqual(["start-script-node-ip-wrong"]);
+    const kubelet = report.processes.findLast(({ name }) => name === "kubelet");
+    expect(kubelet).toMatchObject({
+      state: "running",
+      log: ['I "Could not parse --node-ip ignoring" IP="192.168.56.11 10.0.0.11"'],
+    });
   });
 
   it("without the edit of --node-ip kubelet gets none on a card of another name (SDN issue 254)", async () => {

@@ -72,10 +72,14 @@ export abstract class NodeProcess {
 
 /** A kubelet: it makes the Node, and then waits for pods, which are Docker's to start here. */
 export class KubeletProcess extends NodeProcess {
-  /** @param refusal what it ends with; undefined: it takes its flags. */
-  constructor(flags: readonly string[], refusal: string | undefined) {
+  /**
+   * @param refusal what it ends with; undefined: it takes its flags.
+   * @param nodeIp of --node-ip: it takes addresses between commas, and passes by what is none (cmd/kubelet/app/server.go)
+   */
+  constructor(flags: readonly string[], refusal: string | undefined, nodeIp = "") {
     super("kubelet", String.raw`c:\k\kubelet.exe`, flags);
     if (refusal !== undefined) this.end(refusal);
+    else if (nodeIp.includes(" ")) this.write(`I "Could not parse --node-ip ignoring" IP="${nodeIp}"`);
   }
 
   advance(): Promise<void> {

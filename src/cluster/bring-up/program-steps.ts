@@ -63,12 +63,8 @@ export const START_KUBELET: Step = {
       : written;
     const unknown = unknownFlag(flags, version);
     const refusal =
-      unknown !== undefined
-        ? `E failed to parse kubelet flag: unknown flag: --${unknown}`
-        : nodeIp.includes(" ")
-          ? WORDS.kubeletBadNodeIp({ nodeIp })
-          : undefined;
-    node.start(new KubeletProcess(flags, refusal));
+      unknown === undefined ? undefined : `E failed to parse kubelet flag: unknown flag: --${unknown}`;
+    node.start(new KubeletProcess(flags, refusal, nodeIp));
     if (unknown !== undefined)
       node.find(
         "start-script-kubelet-flag-removed",

@@ -6,11 +6,21 @@ import type { LogFinding } from "../catalogue/log/findings.ts";
 import { CERTAINTIES, type NodeFinding } from "./check.ts";
 
 /** What a finding is about, in the order of control-planes.md §2.1 and kube-proxy.md §2. */
-export type Stage = "script" | "node" | "flanneld" | "network" | "routes" | "kube-proxy" | "load balancers";
+export type Stage =
+  | "script"
+  | "configuration"
+  | "node"
+  | "flanneld"
+  | "network"
+  | "routes"
+  | "kube-proxy"
+  | "load balancers";
 
 /** What is missing where a stage fails, at once or by what is missing between. */
 const FOLLOWS: Readonly<Record<Stage, readonly Stage[]>> = {
-  script: ["node", "flanneld", "network", "routes", "kube-proxy", "load balancers"],
+  script: ["configuration", "node", "flanneld", "network", "routes", "kube-proxy", "load balancers"],
+  // What a script has not written; pods show it, and no stage of the node.
+  configuration: [],
   node: ["flanneld", "network", "routes", "kube-proxy", "load balancers"],
   flanneld: ["network", "routes", "kube-proxy", "load balancers"],
   network: ["kube-proxy", "load balancers"],
@@ -22,6 +32,7 @@ const FOLLOWS: Readonly<Record<Stage, readonly Stage[]>> = {
 /** What shows at once that a stage has failed. */
 const SHOWN_BY: Readonly<Record<Stage, readonly Stage[]>> = {
   script: ["node", "network", "load balancers"],
+  configuration: [],
   node: ["network", "load balancers"],
   flanneld: ["network", "routes"],
   network: ["load balancers"],
@@ -36,7 +47,9 @@ const CODES: Readonly<Record<Stage, readonly string[]>> = {
     "download-needs-proxy",
     "kubelet-flag-unknown",
     "start-script-adapter-missing",
+    "start-script-external-network-refused",
   ],
+  configuration: ["start-script-configuration-unwritten"],
   node: ["start-script-node-unregistered"],
   flanneld: ["flannel-node-without-range", "flannel-network-without-node-range", "node-range-exhausted"],
   network: [

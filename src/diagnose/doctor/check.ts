@@ -67,6 +67,7 @@ export const NODE_FINDING = {
   },
   optional: {
     others: { list: "words", text: (): string => WORDS.others },
+    next: { is: "words", text: (): string => WORDS.next },
     ruledOut: {
       list: (): typeof RULED_OUT => RULED_OUT,
       min: 1,
@@ -151,6 +152,8 @@ export interface CheckFinding {
   readonly breaks: string;
   /** Further objects with the same fault. */
   readonly others?: readonly string[];
+  /** What to collect next, where files that are missing would say why. */
+  readonly next?: string;
   /** When this case has a code of its own. */
   readonly code?: KnowledgeCode;
   /** Brings the fault to a twin of the node, for packets to prove what it breaks. */

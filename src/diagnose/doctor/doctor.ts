@@ -138,7 +138,7 @@ function byEntry(code: KnowledgeCode): Explained {
 }
 
 function draft(node: string, { code, remedy }: Explained, found: CheckFinding, proof: Proof): NodeFinding {
-  const { certainty, message, evidence, breaks, others } = found;
+  const { certainty, message, evidence, breaks, others, next } = found;
   return {
     code,
     certainty,
@@ -149,6 +149,7 @@ function draft(node: string, { code, remedy }: Explained, found: CheckFinding, p
     proof,
     remedy,
     ...(others === undefined ? {} : { others }),
+    ...(next === undefined ? {} : { next }),
   };
 }
 

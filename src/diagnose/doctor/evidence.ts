@@ -292,6 +292,14 @@ export function addressesOfNode({ object }: KubeRecord<"Node">, type = "Internal
   );
 }
 
+/** Flannel's address of the node, which its own flags name, where the Node publishes it as none of its own. */
+export function flannelAddressBeside(node: NodeEvidence["node"]): string | undefined {
+  const address = node?.object.metadata.annotations?.["flannel.alpha.coreos.com/public-ip"];
+  if (node === undefined || address === undefined) return undefined;
+  const published = (node.object.status?.addresses ?? []).map((each) => each.address);
+  return published.includes(address) ? undefined : address;
+}
+
 export function isWindowsNode({ object }: KubeRecord<"Node">): boolean {
   return nodeOs(object) === "windows";
 }

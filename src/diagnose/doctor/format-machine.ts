@@ -17,7 +17,7 @@ function ruledOutLines({ ruledOut = [] }: NodeFinding): readonly string[] {
 }
 
 function bodyOf(finding: NodeFinding): readonly string[] {
-  const { message, evidence, breaks, proof, remedy, others = [] } = finding;
+  const { message, evidence, breaks, proof, remedy, others = [], next } = finding;
   return [
     `${message}.`,
     ...evidence.map(({ file, line, says }) => `${file}:${line}: ${says}`),
@@ -25,6 +25,7 @@ function bodyOf(finding: NodeFinding): readonly string[] {
     `breaks: ${breaks}`,
     `${proof.isProved ? "proved" : "not proved"}: ${proof.says}`,
     ...ruledOutLines(finding),
+    ...(next === undefined ? [] : [`collect next: ${next}`]),
     remedy,
   ];
 }
@@ -37,8 +38,21 @@ function failureOf(finding: NodeFinding): XmlElement {
   ]);
 }
 
+/** Files that were not read are skipped, so that a build server shows them. */
+function filesSuite(notRead: DoctorReport["notRead"]): readonly XmlElement[] {
+  if (notRead.length === 0) return [];
+  const name = "files";
+  const cases = notRead.map(({ file, line, reason }) =>
+    xmlElement("testcase", { classname: name, name: `${file}:${line}` }, [
+      xmlElement("skipped", { message: `not read: ${reason}` }),
+    ]),
+  );
+  const count = notRead.length;
+  return [xmlElement("testsuite", { name, tests: count, failures: 0, skipped: count }, cases)];
+}
+
 /** Findings fail; checks that could not be made are skipped with what is missing. */
-export function formatJunit({ nodes, findings, checksMade, checksNotMade }: DoctorReport): string {
+export function formatJunit({ nodes, findings, checksMade, checksNotMade, notRead }: DoctorReport): string {
   const names = [...new Set([...nodes, ...findings.map(({ node }) => node)])];
   const suites = names.map((name) => {
     const failures = findings.filter(({ node }) => node === name);
@@ -61,8 +75,9 @@ export function formatJunit({ nodes, findings, checksMade, checksNotMade }: Doct
       ...cases,
     ]);
   });
-  const counts = { name: "mullion doctor", failures: findings.length, skipped: checksNotMade.length };
-  return formatXml(xmlElement("testsuites", counts, suites));
+  const skipped = checksNotMade.length + notRead.length;
+  const counts = { name: "mullion doctor", failures: findings.length, skipped };
+  return formatXml(xmlElement("testsuites", counts, [...suites, ...filesSuite(notRead)]));
 }
 
 const LEVELS: Readonly<Record<Certainty, string>> = { certain: "error", likely: "warning", possible: "note" };
@@ -133,7 +148,7 @@ function plain(text: string): string {
 }
 
 function section(finding: NodeFinding, number: number): string {
-  const { node, code, certainty, message, evidence, others = [], breaks, proof, remedy } = finding;
+  const { node, code, certainty, message, evidence, others = [], breaks, proof, next, remedy } = finding;
   return [
     `### ${number}. ${plain(message)}`,
     "",
@@ -144,6 +159,7 @@ function section(finding: NodeFinding, number: number): string {
     `- breaks: ${plain(breaks)}`,
     `- ${proof.isProved ? "proved" : "not proved"}: ${plain(proof.says)}`,
     ...ruledOutLines(finding).map((each) => `- ${plain(each)}`),
+    ...(next === undefined ? [] : [`- collect next: ${plain(next)}`]),
     "",
     plain(remedy.split("\n\n")[0] ?? remedy),
   ].join("\n");

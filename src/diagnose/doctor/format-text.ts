@@ -42,7 +42,7 @@ function ruledOutLines({ ruledOut = [] }: NodeFinding, style: TextStyle): readon
 
 /** @param number among those of a report; undefined for one alone. */
 export function formatFinding(finding: NodeFinding, number: number | undefined, style: TextStyle): string {
-  const { code, node, message, evidence, breaks, proof, others = [], remedy } = finding;
+  const { code, node, message, evidence, breaks, proof, others = [], next, remedy } = finding;
   const shown = others.slice(0, OTHERS_SHOWN).join(", ");
   const hidden = others.length - OTHERS_SHOWN;
   const lines = [
@@ -55,6 +55,7 @@ export function formatFinding(finding: NodeFinding, number: number | undefined, 
     ...labelled("breaks", breaks, style),
     ...labelled(proof.isProved ? "proved" : "no proof", proof.says, style),
     ...ruledOutLines(finding, style),
+    ...(next === undefined ? [] : labelled("collect", next, style)),
     ...labelled("mend", shortRemedy(remedy), style),
   ];
   return lines.join("\n");

@@ -38,6 +38,12 @@ import {
   readVersions,
 } from "./host-state.ts";
 import { type ClockReading, readClocks } from "./host-clocks.ts";
+import {
+  type KubeletAddress,
+  type NetworkRequest,
+  readKubeletAddresses,
+  readNetworkRequests,
+} from "./host-scripts.ts";
 import { type Attempt, type LookUp, readAttempts, readLookUps } from "./host-symptoms.ts";
 
 /** Of each kind what was found. */
@@ -60,6 +66,8 @@ export interface HostFacts {
   readonly clocks: readonly ClockReading[];
   readonly "look-ups": readonly LookUp[];
   readonly connections: readonly Attempt[];
+  readonly "network requests": readonly NetworkRequest[];
+  readonly "kubelet addresses": readonly KubeletAddress[];
 }
 export type KindOfHostFact = keyof HostFacts;
 
@@ -152,6 +160,16 @@ export const HOST_READERS: {
     read: readAttempts,
     holds: "connections that were tested",
     collect: "kubectl exec POD -- powershell Test-NetConnection ADDRESS -Port PORT",
+  },
+  "network requests": {
+    read: readNetworkRequests,
+    holds: "calls for networks of HNS",
+    collect: "the window of the start script (Start-Transcript)",
+  },
+  "kubelet addresses": {
+    read: readKubeletAddresses,
+    holds: "a kubelet's --node-ip",
+    collect: "Get-CimInstance Win32_Process | Format-List CommandLine",
   },
 };
 

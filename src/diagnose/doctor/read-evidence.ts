@@ -411,25 +411,82 @@ function isOfNode(reading: FileReading): boolean {
   return emptyList !== undefined || lists.some((each) => each.length > 0);
 }
 
-/** Folders that hold objects of HNS are a node each; files of other folders belong to the one node that there is. */
-function groupsOf(readings: readonly FileReading[], logs: readonly ScannedLog[]): Map<string, FileReading[]> {
-  const folders = new Set(
-    readings
-      .filter(({ hns }) => hns.some(({ kind }) => kind === "Network"))
-      .map(({ source }) => folderOf(source.file)),
+/** The first folders of a path that no other one of them lies below. */
+function outermost(folders: readonly string[]): readonly string[] {
+  return folders.filter(
+    (each) => !folders.some((other) => other !== each && `${each}/`.startsWith(`${other}/`)),
   );
-  const groups = new Map<string, FileReading[]>();
-  for (const folder of folders) groups.set(folder, []);
-  const [only] = folders.size === 1 ? folders : [];
+}
+
+/** The folder that all of these lie in. */
+function commonFolder(folders: readonly string[]): string {
+  const [first = ".", ...others] = folders.map((each) => each.split("/"));
+  const parts = typeof first === "string" ? [first] : first;
+  const end = parts.findIndex((part, index) => others.some((each) => each[index] !== part));
+  return parts.slice(0, end < 0 ? parts.length : end).join("/") || ".";
+}
+
+/**
+ * The folders that are a node each: those with networks of HNS. In half a folder these are missing: then other objects of
+ * HNS tell it, or `ipconfig` with the machine's name. Where nothing does, one folder is one node, with all below it, and
+ * several are several where the cluster has several Windows nodes.
+ */
+function rootsOf(readings: readonly FileReading[], cluster: ClusterEvidence): readonly string[] {
+  const foldersWith = (has: (reading: FileReading) => boolean): readonly string[] => [
+    ...new Set(readings.filter(has).map(({ source }) => folderOf(source.file))),
+  ];
+  const ofNetworks = foldersWith(({ hns }) => hns.some(({ kind }) => kind === "Network"));
+  if (ofNetworks.length > 0) return ofNetworks;
+  const ofHns = outermost(foldersWith(({ hns, emptyList }) => hns.length > 0 || emptyList !== undefined));
+  if (ofHns.length > 0) return ofHns;
+  const named = outermost(foldersWith(({ host }) => host.interfaces.some((each) => each.host !== "")));
+  if (named.length > 0) return named;
+  const all = outermost(foldersWith(isOfNode));
+  const isOne = all.length > 0 && cluster.nodes.filter(isWindowsNode).length <= 1;
+  return isOne ? [commonFolder(all)] : all;
+}
+
+/** A network that two folders have is of one node, of which two collectors wrote. */
+function keysOfNode(readings: readonly FileReading[]): ReadonlySet<string> {
+  return new Set(
+    recordsOf(readings.flatMap((each) => each.hns))("Network").flatMap((network) => {
+      const address = managementAddressOf(network);
+      return address === undefined ? [] : [`${network.id.toLowerCase()} ${formatIp(address)}`];
+    }),
+  );
+}
+
+function joinOfOneNode(groups: Map<string, FileReading[]>): void {
+  const known: { readonly folder: string; readonly keys: ReadonlySet<string> }[] = [];
+  for (const [folder, own] of groups) {
+    const keys = keysOfNode(own);
+    const same = known.find((each) => [...keys].some((key) => each.keys.has(key)));
+    if (same === undefined) known.push({ folder, keys });
+    else {
+      groups.get(same.folder)?.push(...own);
+      groups.delete(folder);
+    }
+  }
+}
+
+/** Files by the node that they are of; files of other folders belong to the one node that there is. */
+function groupsOf(
+  readings: readonly FileReading[],
+  logs: readonly ScannedLog[],
+  cluster: ClusterEvidence,
+): Map<string, FileReading[]> {
+  const roots = rootsOf(readings, cluster);
+  const groups = new Map<string, FileReading[]>(roots.map((folder) => [folder, []]));
+  const [only] = roots.length === 1 ? roots : [];
   for (const reading of readings.filter(isOfNode)) {
     const folder = folderOf(reading.source.file);
-    const nearest = [...folders]
+    const nearest = roots
       .filter((each) => `${folder}/`.startsWith(`${each}/`))
       .toSorted()
       .at(-1);
-    const key = nearest ?? only ?? folder;
-    addToList(groups, key, reading);
+    addToList(groups, nearest ?? only ?? folder, reading);
   }
+  joinOfOneNode(groups);
   const [firstLog] = logs;
   if (groups.size === 0 && firstLog !== undefined) groups.set(folderOf(firstLog.file), []);
   return groups;
@@ -498,7 +555,7 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
   const nodeOfLog = nodesOfLogs(logs, cluster);
   const logsOf = (name: string): readonly ScannedLog[] => logs.filter((each) => nodeOfLog.get(each) === name);
   const unplaced = logs.filter((each) => !nodeOfLog.has(each));
-  const groups = groupsOf(readings, unplaced);
+  const groups = groupsOf(readings, unplaced, cluster);
   const mixed: Problem[] = [];
   const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
     const unnamed = evidenceOf(own, { name: folder, node: undefined });

@@ -4,10 +4,13 @@
  * reads it.
  */
 import { runScripts } from "#cluster/bring-up/bring-up.ts";
-import type { BringUpReport, ProcessReport } from "#cluster/bring-up/report.ts";
+import type { BringUpReport, ProcessReport, StepReport } from "#cluster/bring-up/report.ts";
 import type { ScriptNode } from "#cluster/bring-up/script-node.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
+import { createHnsNetwork } from "#contracts/hcn/v1-operations.ts";
+import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import { formatIp, maskOf } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { type Asked, bareNode } from "../cluster/bring-up-world.ts";
@@ -19,11 +22,38 @@ function linesAgain(line: string): readonly string[] {
   return Array.from({ length: Number(count) }, () => text);
 }
 
+/** The call that `CreateExternalNetwork` makes with -Verbose, as hns.psm1 tells it; nothing where the network was there. */
+function callOf({ name, output, changes }: StepReport, { networkMode }: BringUpReport): readonly string[] {
+  if (name !== "Make the network External") return [];
+  const [, error, code] = output.map((line) => REFUSAL.exec(line)).find((each) => each !== null) ?? [];
+  if (error === undefined && changes.every(({ kind }) => kind !== "network")) return [];
+  const answer =
+    error === undefined
+      ? { Output: { Name: "External", Type: networkMode }, Success: true }
+      : { Error: error, ErrorCode: Number(code), Success: false };
+  return [
+    "VERBOSE: Invoke-HNSRequest Method[POST] Path[/networks] Data[{",
+    `    "Type":  "${networkMode}",`,
+    '    "Name":  "External",',
+    '    "Subnets":  [',
+    "                    {",
+    '                        "AddressPrefix":  "192.168.255.0/30",',
+    '                        "GatewayAddress":  "192.168.255.1"',
+    "                    }",
+    "                ]",
+    "}]",
+    `VERBOSE: Result : ${JSON.stringify(answer)}`,
+  ];
+}
+
+const REFUSAL = /^Invoke-HnsRequest : @\{Error=(.*); ErrorCode=(\d+); Success=False\}$/u;
+
 /** What the window of the script shows; programs have windows of their own. */
-function transcriptOf({ steps }: BringUpReport): string {
-  const lines = steps.flatMap(({ output }) =>
-    output.filter((line) => !/^(?:flanneld|kubelet|kube-proxy): /u.test(line)).flatMap(linesAgain),
-  );
+function transcriptOf(report: BringUpReport): string {
+  const lines = report.steps.flatMap((step) => [
+    ...callOf(step, report),
+    ...step.output.filter((line) => !/^(?:flanneld|kubelet|kube-proxy): /u.test(line)).flatMap(linesAgain),
+  ]);
   return String.raw`PS C:\k> .\start.ps1` + `\r\n${lines.join("\r\n")}\r\n`;
 }
 
@@ -109,21 +139,45 @@ async function hnsOf(node: ScriptNode): Promise<CollectedFiles> {
   return files;
 }
 
-/** `kubectl get nodes,pods,services,endpointslices -A -o json`, on a machine that reaches the API server. */
-async function objectsOf({ source }: ScriptNode): Promise<string> {
+/**
+ * `kubectl get nodes,pods,services,endpointslices -A -o json`, on a machine that reaches the API server.
+ * @param registered what the kubelet took for its address where no flag tells it one: it asks Windows for its own name
+ */
+async function objectsOf({ source, hostname }: ScriptNode, registered: string | undefined): Promise<string> {
   const lists = [
     await source.list("Node"),
     await source.list("Pod"),
     await source.list("Service"),
     await source.list("EndpointSlice"),
   ];
-  const items = lists.flatMap((list): readonly unknown[] => list.items);
+  const items = lists.flatMap((list): readonly KubeObject[] => list.items);
+  for (const item of items) {
+    if (registered === undefined || item.kind !== "Node" || item.metadata.name !== hostname) continue;
+    const addresses = [{ type: "InternalIP", address: registered }];
+    items[items.indexOf(item)] = { ...item, status: { ...item.status, addresses } };
+  }
   return JSON.stringify({ apiVersion: "v1", kind: "List", items }, undefined, 1);
 }
 
+/** What is otherwise on the node than scripts and their faults make it. */
+export interface Circumstances {
+  /** Networks that HNS has before any script has run. */
+  readonly networks?: readonly HnsNetwork[];
+  readonly registered?: string;
+}
+
+export interface BroughtUp {
+  readonly report: BringUpReport;
+  readonly files: CollectedFiles;
+}
+
 /** Runs the scripts as asked, and collects what is there afterwards. */
-export async function filesOfBringUp(asked: Asked): Promise<CollectedFiles> {
+export async function broughtUp(
+  asked: Asked,
+  { networks = [], registered }: Circumstances = {},
+): Promise<BroughtUp> {
   const node = await bareNode(asked);
+  for (const network of networks) await createHnsNetwork(node.client, network);
   const report = await runScripts(node);
   const interfaces = node.node.host.root.listInterfaces();
   const [first] = interfaces;
@@ -136,11 +190,12 @@ export async function filesOfBringUp(asked: Asked): Promise<CollectedFiles> {
     "ip.txt": ipConfigOf(node.hostname, interfaces),
     "netadapter.txt": adaptersOf([...interfaces, ...bound]),
     "services.txt": servicesOf(node),
-    "objects.json": await objectsOf(node),
+    "objects.json": await objectsOf(node, registered),
     ...(await hnsOf(node)),
   };
   for (const each of report.processes) if (each.log.length > 0) named[`${each.name}.log`] = logOf(each);
   for (const { path, text } of report.files)
     named[`disk/${path.replace(/^C:\\/u, "").replaceAll("\\", "/")}`] = text;
-  return Object.fromEntries(Object.entries(named).map(([name, text]) => [`collected/${name}`, text]));
+  const files = Object.fromEntries(Object.entries(named).map(([name, text]) => [`collected/${name}`, text]));
+  return { report, files };
 }

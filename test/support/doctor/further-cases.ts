@@ -66,9 +66,61 @@ function withNodePort(documents: NodeDocuments): void {
   spec.ports[0]!["nodePort"] = 31_080;
 }
 
+/** cni.conf as start.ps1 fetches it, before it writes this cluster's ranges into it. */
+function fetchedConf(exceptions: readonly string[], route: string): string {
+  const policies = [
+    { Name: "EndpointPolicy", Value: { Type: "OutBoundNAT", ExceptionList: exceptions } },
+    { Name: "EndpointPolicy", Value: { Type: "ROUTE", DestinationPrefix: route, NeedEncap: true } },
+  ];
+  const delegate = { type: "win-bridge", policies };
+  return JSON.stringify({ cniVersion: "0.2.0", name: "flannel.4096", type: "flannel", delegate });
+}
+
 const WINDOWS_2019 = "Microsoft Windows [Version 10.0.17763.1]\n";
 
 export const FURTHER_CASES: readonly Case[] = [
+  {
+    check: "scripts-made-their-network",
+    code: "start-script-external-network-refused",
+    seen: "microsoft/SDN#269",
+    says: /HNS refused the network External: An adapter was not found/u,
+    file: "node/transcript.txt",
+    change: (documents) =>
+      replaceIn(
+        documents,
+        "transcript.txt",
+        '{"Output":{"Name":"External"},"Success":true}',
+        '{"Error":"An adapter was not found. ","ErrorCode":2151350278,"Success":false}',
+      ),
+  },
+  {
+    check: "kubelet-tells-the-nodes-address",
+    code: "start-script-node-ip-wrong",
+    seen: "microsoft/SDN#269",
+    says: /the Node has the InternalIP 10\.244\.1\.2, which is of its own range of pods 10\.244\.1\.0\/24/u,
+    file: "node/objects.json",
+    change: (documents) => {
+      const { status } = objectOf(documents, "Node", "win-1") as unknown as { status: { addresses: Json[] } };
+      status.addresses = [{ type: "InternalIP", address: "10.244.1.2" }];
+    },
+  },
+  {
+    check: "plugins-have-this-nodes-routes",
+    code: "start-script-configuration-unwritten",
+    seen: "https://github.com/microsoft/SDN (Kubernetes/flannel/l2bridge/cni/config/cni.conf)",
+    says: /has a route to 10\.127\.130\.38, which is no address of this node/u,
+    file: "node/cni.conf",
+    change: ({ texts }) =>
+      void (texts["cni.conf"] = fetchedConf(["10.244.0.0/16", "10.96.0.0/12"], "10.127.130.38/32")),
+  },
+  {
+    check: "plugins-have-this-nodes-routes",
+    code: "start-script-configuration-unwritten",
+    seen: "https://github.com/microsoft/SDN (Kubernetes/flannel/overlay/cni/config/cni.conf)",
+    says: /has neither this node's pods \(10\.244\.1\.0\/24\) nor any Service among its ranges/u,
+    file: "node/cni.conf",
+    change: ({ texts }) => void (texts["cni.conf"] = fetchedConf(["192.168.0.0/16"], "11.0.0.0/8")),
+  },
   {
     check: "node-is-registered",
     code: "start-script-node-unregistered",

@@ -390,6 +390,15 @@ HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip6\Parameters
     DisabledComponents    REG_DWORD    0x20
 
 `,
+  "transcript.txt": String.raw`PS C:\k> .\start.ps1
+VERBOSE: Invoke-HNSRequest Method[POST] Path[/networks] Data[{
+    "Name":  "External",
+    "Type":  "Overlay"
+}]
+VERBOSE: Result : {"Output":{"Name":"External"},"Success":true}
+`,
+  "processes.txt":
+    "\nProcessId   : 3120\nCommandLine : c:\\k\\kubelet.exe --v=6 --node-ip=10.0.0.11 --cluster-domain=cluster.local\n",
   "winver.txt": "Microsoft Windows [Version 10.0.20348.4171]\n",
   "netstat.txt": `
   Proto  Lokale Adresse         Remoteadresse          Status           PID

@@ -1,6 +1,7 @@
 /** All checks. */
 import type { NodeCheck } from "../check.ts";
 import { ACL_CHECKS } from "./acl-rules.ts";
+import { BRING_UP_CHECKS } from "./bring-up.ts";
 import { CLOCK_CHECKS } from "./clocks.ts";
 import { CLUSTER_CHECKS } from "./cluster.ts";
 import { ENDPOINT_CHECKS } from "./endpoints.ts";
@@ -23,6 +24,7 @@ import { WINDOWS_CHECKS } from "./windows.ts";
 export const NODE_CHECKS: readonly NodeCheck[] = [
   ...SYSTEM_CHECKS,
   ...CLOCK_CHECKS,
+  ...BRING_UP_CHECKS,
   ...HOST_CHECKS,
   ...UNDERLAY_CHECKS,
   ...LEASE_CHECKS,

@@ -446,7 +446,8 @@ describe("a sound node", () => {
   });
 
   it("has a case for each check", () => {
-    expect(CASES.map(({ check }) => check).toSorted()).toEqual(NODE_CHECKS.map(({ id }) => id).toSorted());
+    const checks = new Set(CASES.map(({ check }) => check));
+    expect([...checks].toSorted()).toEqual(NODE_CHECKS.map(({ id }) => id).toSorted());
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type HnsRecord,
   addressesOfNode,
   fieldsOf,
+  flannelAddressBeside,
   listOf,
   managementAddressOf,
   subnetsOf,
@@ -64,14 +65,17 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
     const own = addressesOfNode(node);
     const texts = own.map(formatIp).join(", ");
     // Where another network has it, this one is on a second adapter, or its file is another node's.
+    const flannels = flannelAddressBeside(node);
     const isElsewhere = networks.some((each) => own.some((address) => address === managementAddressOf(each)));
     return together(
       networks.flatMap((each) => {
         const address = managementAddressOf(each);
-        const isOverAdapter =
-          OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) && !EXTERNAL.test(each.name);
-        if (address === undefined || own.length === 0 || own.includes(address) || !isOverAdapter) return [];
-        if (LINK_LOCAL.test(formatIp(address))) return [];
+        const type = typeOfNetwork(each).toLowerCase();
+        // Where pods have a network on the node's address, a transparent one on a second adapter is a person's own.
+        const isForPods = (isElsewhere ? NEEDS_VFP : OVER_ADAPTER).has(type) && !EXTERNAL.test(each.name);
+        if (address === undefined || own.length === 0 || own.includes(address) || !isForPods) return [];
+        // Then flannel was told another address than the kubelet: kubelet-tells-the-nodes-address.
+        if (formatIp(address) === flannels || LINK_LOCAL.test(formatIp(address))) return [];
         return [
           {
             name: each.name,

@@ -1,7 +1,15 @@
 /** What the CNI configuration tells of the ranges of the cluster, beside what the cluster has. */
-import { type Prefix, formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type Prefix,
+  formatIp,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import { type Found, type NodeCheck, shows, together } from "../check.ts";
-import { fieldsOf, listOf, textOf } from "../evidence.ts";
+import { addressesOfNode, fieldsOf, listOf, textOf } from "../evidence.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -78,4 +86,67 @@ const SERVICE_RANGES: NodeCheck = {
   },
 };
 
-export const PLUGIN_POLICY_CHECKS: readonly NodeCheck[] = [SERVICE_RANGES];
+/** Routes to one address: start.ps1 writes the node's own, to be reached through its tunnel. */
+function hostRoutesOf(routes: readonly string[]): readonly Ip[] {
+  return prefixesOf(routes)
+    .filter(({ address, length }) => length === (typeof address === "number" ? 32 : 128))
+    .map(({ address }) => address);
+}
+
+const OWN_CONFIGURATION: NodeCheck = {
+  id: "plugins-have-this-nodes-routes",
+  code: "start-script-configuration-unwritten",
+  asks: "CNI configurations have addresses of this node and cluster",
+  needs: ["nodes", "services", "cni configuration"],
+  find: ({ cni, node, host }, { services }) => {
+    if (node === undefined) return [];
+    const own = new Set<Ip>([
+      ...addressesOfNode(node),
+      ...host.interfaces.flatMap(({ addresses }) => addresses),
+    ]);
+    const range = parsePrefix(node.object.spec?.podCIDR ?? "");
+    const vips = services.flatMap(({ object: { spec } }) => parseIp(spec?.clusterIP ?? "") ?? []);
+    return together(
+      cni.flatMap(({ value, place }): readonly Found[] => {
+        const { exceptions, routes } = rangesIn(value);
+        const toHosts = hostRoutesOf(routes);
+        const prefixes = prefixesOf([...exceptions, ...routes]);
+        const isHostOther = toHosts.length > 0 && own.size > 0 && !toHosts.some((each) => own.has(each));
+        const isClusterOther =
+          prefixesOf(exceptions).length > 0 &&
+          prefixesOf(routes).length > 0 &&
+          range !== undefined &&
+          vips.length > 0 &&
+          !prefixes.some((prefix) => prefixesOverlap(prefix, range)) &&
+          !vips.some((ip) => prefixes.some((prefix) => prefixContains(prefix, ip)));
+        if (!isHostOther && !isClusterOther) return [];
+        const route = toHosts.map(formatIp).join(", ");
+        return [
+          {
+            name: place.file,
+            finding: {
+              certainty: "likely",
+              message: isHostOther
+                ? WORDS.cniOfOtherNode({ route })
+                : WORDS.cniOfOtherCluster({ range: node.object.spec?.podCIDR ?? "" }),
+              evidence: [
+                shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
+                shows(
+                  node.place,
+                  WORDS.nodeWithRange({
+                    name: node.object.metadata.name,
+                    address: addressesOfNode(node).map(formatIp).join(", "),
+                    range: node.object.spec?.podCIDR ?? "none",
+                  }),
+                ),
+              ],
+              breaks: WORDS.breaksCniOfOther,
+            },
+          },
+        ];
+      }),
+    );
+  },
+};
+
+export const PLUGIN_POLICY_CHECKS: readonly NodeCheck[] = [OWN_CONFIGURATION, SERVICE_RANGES];

@@ -76,10 +76,10 @@ const MISSING: NodeCheck = {
               ...(place === undefined
                 ? []
                 : [{ ...place, says: WORDS.loadBalancersWithout({ count: loadBalancers.length, at }) }]),
-              // Whether HNS lost it, refused it or was never asked is in logs alone.
-              ...(place === undefined || logs.length > 0 ? [] : [{ ...place, says: WORDS.whyIsInLogs }]),
             ],
             breaks: `pods of this node that ask ${at}`,
+            // Whether HNS lost it, refused it or was never asked is in logs alone.
+            ...(logs.length > 0 ? {} : { next: WORDS.whyIsInLogs }),
             twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
           },
         } as const;
