@@ -38,6 +38,13 @@ export function byIpv6(traceEnd: TraceEnd): TraceEnd {
   );
 }
 
+/** What stands before a pod's name where it is said what is meant. */
+const POD_PREFIX = "pod/";
+
+function withoutPodPrefix(text: string): string {
+  return text.startsWith(POD_PREFIX) ? text.slice(POD_PREFIX.length) : text;
+}
+
 function podReference(pod: ClusterPod): string {
   return `pod/${pod.spec.namespace}/${pod.spec.name}`;
 }
@@ -70,35 +77,54 @@ function namesOfPod({ spec }: ClusterPod): readonly string[] {
   return [`pod/${namespace}/${name}`, `${namespace}/${name}`, ...short];
 }
 
-function namedTraceEnds(cluster: Cluster): readonly NamedTraceEnd[] {
+/** Everybody who is no pod, in the order in which names are looked for. */
+function otherTraceEnds({ nodes, outside, apiServers, file }: Cluster): readonly NamedTraceEnd[] {
   return [
-    ...cluster.pods.map((pod) => ({
-      // Made for those that are looked at: a cluster has many pods.
-      get traceEnd() {
-        return podTraceEnd(pod);
-      },
-      names: namesOfPod(pod),
-    })),
-    ...cluster.nodes.map(({ spec, host }) => {
+    ...nodes.map(({ spec, host }) => {
       const reference = `node/${spec.name}`;
       const description = { reference, node: spec.name, address: formatIp(spec.address) };
-      const ip6 = cluster.file.ipv6?.nodes[spec.name]?.address;
+      const ip6 = file.ipv6?.nodes[spec.name]?.address;
       return { traceEnd: { description, compartment: host.root, ip: spec.address, ip6 }, names: [reference] };
     }),
-    ...cluster.outside.map((outside, index) => ({
+    ...outside.map((each, index) => ({
       traceEnd: {
-        description: { reference: outside.name, address: formatIp(outside.ip) },
-        compartment: outside.compartment,
-        ip: outside.ip,
-        ip6: outside.ip6,
+        description: { reference: each.name, address: formatIp(each.ip) },
+        compartment: each.compartment,
+        ip: each.ip,
+        ip6: each.ip6,
       },
-      names: index === 0 ? [outside.name, "external", "outside"] : [outside.name],
+      names: index === 0 ? [each.name, "external", "outside"] : [each.name],
     })),
-    ...cluster.apiServers.map(({ name, ip, compartment }) => ({
+    ...apiServers.map(({ name, ip, compartment }) => ({
       traceEnd: { description: { reference: name, address: formatIp(ip) }, compartment, ip, ip6: undefined },
       names: [name],
     })),
   ];
+}
+
+function namedTraceEnds(cluster: Cluster): readonly NamedTraceEnd[] {
+  return [
+    ...cluster.pods.map((pod) => ({ traceEnd: podTraceEnd(pod), names: namesOfPod(pod) })),
+    ...otherTraceEnds(cluster),
+  ];
+}
+
+/** The first pod with one of these names (`namesOfPod`). A cluster has many pods, so that none of their names is made for it. */
+function podNamed({ pods }: Cluster, text: string): ClusterPod | undefined {
+  // A namespace may be called `pod`, so that what begins like a reference is a name as well.
+  const meant = new Set([text, withoutPodPrefix(text)]);
+  const wanted = [...meant].map((each) => (each.includes("/") ? each : `default/${each}`).split("/"));
+  const pairs = wanted.filter(({ length }) => length === 2);
+  return pods.find(({ spec }) =>
+    pairs.some(([namespace, name]) => spec.name === name && spec.namespace === namespace),
+  );
+}
+
+/** Who has a name, whole as users may write it. */
+function traceEndNamed(cluster: Cluster, text: string): TraceEnd | undefined {
+  const pod = podNamed(cluster, text);
+  if (pod !== undefined) return podTraceEnd(pod);
+  return otherTraceEnds(cluster).find(({ names }) => names.includes(text))?.traceEnd;
 }
 
 /** Everybody in the cluster, in the order of the file. */
@@ -142,7 +168,7 @@ function serviceTraceEnd(service: Service): TraceEnd {
 
 /** A pod named without its namespace, when only one pod has the name; or by what made it. */
 function findPod(text: string, cluster: Cluster): TraceEnd | undefined {
-  const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
+  const name = withoutPodPrefix(text);
   const named = cluster.pods.filter((pod) => pod.spec.name === name);
   const found = named.length === 1 ? named[0] : podOfWorkload(cluster, text);
   return found === undefined ? undefined : podTraceEnd(found);
@@ -150,7 +176,7 @@ function findPod(text: string, cluster: Cluster): TraceEnd | undefined {
 
 /** A pod that there is, and that has no network; named as pods with one are. */
 function findPodWithoutNetwork(text: string, cluster: Cluster): Pod | undefined {
-  const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
+  const name = withoutPodPrefix(text);
   const full = name.includes("/") ? name : `default/${name}`;
   const { Pod: pods } = cluster.objects;
   const named = pods.filter(({ metadata }) => metadata.name === name);
@@ -217,30 +243,26 @@ function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly Nam
  * @throws RequestError when there is none, with the nearest name.
  */
 export function findTraceEnd(cluster: Cluster, text: string, asker?: TraceEnd): TraceEnd {
-  const traceEnds = namedTraceEnds(cluster);
   const ip = parseIp(text);
   if (ip !== undefined) {
     const description = { reference: text, address: formatIp(ip) };
     const nobody = { description, compartment: undefined, ip, ip6: undefined };
-    return ownerInNetworkOf(cluster, asker, ip) ?? ownerOf(ip, traceEnds) ?? nobody;
+    return ownerInNetworkOf(cluster, asker, ip) ?? ownerOf(cluster, ip) ?? nobody;
   }
   const service = findService(text, cluster);
   if (service !== undefined) return serviceTraceEnd(service);
-  const named = traceEnds.find(({ names }) => names.includes(text));
-  const found = named?.traceEnd ?? findPod(text, cluster);
+  const found = traceEndNamed(cluster, text) ?? findPod(text, cluster);
   const waiting = found === undefined ? findPodWithoutNetwork(text, cluster) : undefined;
   if (waiting !== undefined)
     throw new RequestError("unknown-object", describeWaiting(waiting), WORDS.advicePodNotRunning);
-  if (found === undefined) throw unknownTraceEnd(text, cluster, traceEnds);
+  if (found === undefined) throw unknownTraceEnd(text, cluster, namedTraceEnds(cluster));
   return found;
 }
 
 /** True for what `findTraceEnd` finds. */
 export function isKnownEnd(cluster: Cluster, text: string): boolean {
   if (parseIp(text) !== undefined || findService(text, cluster) !== undefined) return true;
-  return (
-    namedTraceEnds(cluster).some(({ names }) => names.includes(text)) || findPod(text, cluster) !== undefined
-  );
+  return traceEndNamed(cluster, text) !== undefined || findPod(text, cluster) !== undefined;
 }
 
 /** The pod of the asker's network that has an address, where pods of several networks have it. */
@@ -257,9 +279,9 @@ function ownerInNetworkOf(cluster: Cluster, asker: TraceEnd | undefined, ip: Ip)
 }
 
 /** Who has an address: the node itself before pods in its network. */
-function ownerOf(ip: Ip, traceEnds: readonly NamedTraceEnd[]): TraceEnd | undefined {
-  const owners = traceEnds
-    .map(({ traceEnd }) => traceEnd)
+function ownerOf(cluster: Cluster, ip: Ip): TraceEnd | undefined {
+  const pods = cluster.pods.filter(({ address, address6 }) => address === ip || address6 === ip);
+  const owners = [...pods.map(podTraceEnd), ...otherTraceEnds(cluster).map(({ traceEnd }) => traceEnd)]
     .filter((traceEnd) => traceEnd.ip === ip || traceEnd.ip6 === ip)
     .map((traceEnd) => (traceEnd.ip === ip ? traceEnd : byIpv6(traceEnd)));
   const isNode = ({ description }: TraceEnd): boolean => description.reference.startsWith("node/");
