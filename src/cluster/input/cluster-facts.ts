@@ -79,7 +79,7 @@ function limitsFact({ asDocumented }: ClusterFile, place: EvidencePlace): readon
 }
 
 function policyFact(
-  { policy }: ClusterFile,
+  { policy, network }: ClusterFile,
   policies: RecognisedNetwork["policies"],
   place = ASSUMED,
 ): ClusterFact {
@@ -89,6 +89,8 @@ function policyFact(
     const value = WORDS.policyEngineRuns({ engine: ENGINE_TITLES[policy.engine] });
     return fact("policy engine", value, place === ASSUMED ? own : place);
   }
+  if (network.plugin === "ovn-kubernetes")
+    return fact("policy engine", "OVN's ACLs, for pods on Windows nodes", policies ?? ASSUMED);
   const title = "NetworkPolicies are not enforced here";
   return policies === undefined
     ? fact("policy engine", `none is seen; ${title}`)

@@ -12,6 +12,7 @@ import type { TunnelPort } from "#dataplane/ovs/chassis-tunnels.ts";
 import { FollowedNetwork } from "#dataplane/ovs/followed-network.ts";
 import { LogicalFlowExtension } from "#dataplane/ovs/logical-flow-extension.ts";
 import type { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";
+import { nameOf } from "#dataplane/ovs/logical-pipeline.ts";
 import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
 import { ChassisReporter } from "#programs/ovn/chassis-reports.ts";
 import { OvnController } from "#programs/ovn/controller.ts";
@@ -246,6 +247,17 @@ export class OvnNetwork {
         ? northbound.map(({ table, record }) => WORDS.northboundForeign({ table, record }))
         : writeNorthbound(this.nb, northbound);
     await this.follow();
+  }
+
+  /** What northd wrote no flow for, and flows that no packet can be compared with: what they were to do, nobody does. */
+  get leftOut(): readonly { readonly code: "ovn-flow-refused" | "ovn-row-refused"; readonly text: string }[] {
+    return [
+      ...(this.northd?.leftOut() ?? []).map((text) => ({ code: "ovn-row-refused" as const, text })),
+      ...this.network.network.unreadable.map(({ row, problem }) => ({
+        code: "ovn-flow-refused" as const,
+        text: `${nameOf(row)} is left out: its match cannot be read: ${problem}`,
+      })),
+    ];
   }
 
   /** Brings switches to what the databases say, whoever has written them. */

@@ -17,6 +17,7 @@ import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
 import type { HybridOverlayTrouble } from "../hybrid-overlay/hybrid-overlay-daemons.ts";
 import type { RouteTrouble } from "../networks/cloud-routes.ts";
 import type { PodOutcome, PodRemark } from "../pods/pod-outcome.ts";
+import type { OvnNetwork } from "../ovn/ovn-network.ts";
 import { WAITS } from "../pods/running-pods.ts";
 import type { ServiceTrouble } from "../services/service-proxies.ts";
 import type { ClusterTrouble } from "./session.ts";
@@ -33,8 +34,8 @@ export interface TroubleSources {
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
   readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
-  /** Why rows of OVN's northbound database are not as the cluster file has them. */
-  readonly northbound: readonly string[];
+  /** Rows of OVN's northbound database that are not as the cluster file has them, or that nothing comes of; and flows. */
+  readonly northbound: OvnNetwork["leftOut"];
 }
 
 /**
@@ -79,12 +80,7 @@ export function clusterTroubles({
       code: "pod-unschedulable" as const,
       text: reason,
     })),
-    ...northbound.map((text) => ({
-      reference: "network",
-      node: "",
-      code: "ovn-row-refused" as const,
-      text,
-    })),
+    ...northbound.map((each) => ({ reference: "network", node: "", ...each })),
   ];
 }
 

@@ -29,6 +29,7 @@ const LAYOUT: ReadonlySet<string> = new Set([
   "Static_MAC_Binding",
   "Load_Balancer",
   "Chassis",
+  "Chassis_Template_Var",
   "Encap",
   "DNS",
   "IP_Multicast",

@@ -3,14 +3,20 @@ import { LIMITS } from "#core/base/limits.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { OVN_GROUP_MIN, type OvnTunnelKeys } from "#core/wire/tunnels/ovn-metadata.ts";
-import { unknownDhcpOptions } from "./dhcp-options.ts";
-import { unknownDhcpv6Options } from "./dhcpv6-options.ts";
-import { type Action, type Argument, type Pipeline, needsOf, parseActions } from "./language/actions.ts";
-import { type Match, parseMatch, withNeeds } from "./language/match.ts";
-import { type Constant, LanguageError, TokenReader } from "./language/tokens.ts";
-import { unknownAdvertisementOptions } from "./router-advertisements.ts";
+import {
+  type CompiledFlow,
+  type UnreadableFlow,
+  compile,
+  hasVariables,
+  problemOf,
+  withValues,
+} from "./compile-flow.ts";
+import type { Pipeline } from "./language/actions.ts";
+import type { Match } from "./language/match.ts";
+import { type Constant, TokenReader } from "./language/tokens.ts";
 import type {
   ChassisBinding,
+  ChassisVariables,
   DatapathBinding,
   DnsRecords,
   LoadBalancer,
@@ -23,83 +29,8 @@ import type {
   SouthboundLayout,
 } from "./southbound.ts";
 
-/** A flow, ready to run. */
-export interface CompiledFlow {
-  readonly row: LogicalFlowRow;
-  readonly match: Match;
-  readonly actions: readonly Action[];
-  /** Why its actions cannot be carried out; undefined when they can. A packet that matches ends there. */
-  readonly refusal: string | undefined;
-}
-
-/** A flow whose match cannot be read: no packet can be told to match it. */
-export interface UnreadableFlow {
-  readonly row: LogicalFlowRow;
-  readonly problem: string;
-}
-
 export interface LogicalPort extends PortBinding {
   readonly security: readonly { readonly mac: bigint; readonly ips: readonly Constant[] }[];
-}
-
-/** Actions that are read and not carried out. */
-const REFUSED: ReadonlySet<string> = new Set([
-  "chk_evpn_arp",
-  "ct_lb_mark_local",
-  "dhcp_relay_req_chk",
-  "dhcp_relay_resp_chk",
-  "flood_remote",
-  "get_remote_fdb",
-]);
-
-/** Options that an action cannot write, by the action. */
-const UNKNOWN_OPTIONS: Readonly<Record<string, (given: readonly Argument[]) => readonly string[]>> = {
-  put_dhcp_opts: unknownDhcpOptions,
-  put_dhcpv6_opts: unknownDhcpv6Options,
-  put_nd_ra_opts: unknownAdvertisementOptions,
-};
-
-function unknownOptionOf(action: Action): string | undefined {
-  if (action.kind !== "call") return undefined;
-  const [option] = UNKNOWN_OPTIONS[action.name]?.(action.arguments) ?? [];
-  return option === undefined ? undefined : `${action.name} with the option ${option}`;
-}
-
-/** The first action that is not carried out. */
-function findRefused(actions: readonly Action[]): string | undefined {
-  for (const action of actions) {
-    if ((action.kind === "call" || action.kind === "nested") && REFUSED.has(action.name)) return action.name;
-    const option = unknownOptionOf(action);
-    if (option !== undefined) return option;
-    if (action.kind !== "nested") continue;
-    const inner = findRefused(action.actions);
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
-}
-
-function problemOf(thrown: unknown): string {
-  if (thrown instanceof LanguageError) return thrown.message;
-  throw thrown;
-}
-
-/** What a row becomes. */
-function compile(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
-  let match: Match;
-  try {
-    match = parseMatch(row.match);
-  } catch (thrown) {
-    return { row, problem: problemOf(thrown) };
-  }
-  try {
-    const actions = parseActions(row.actions);
-    match = withNeeds(match, needsOf(actions));
-    const refused = findRefused(actions);
-    const refusal = refused === undefined ? undefined : `the action ${refused} is not carried out`;
-    return Object.freeze({ row, match, actions, refusal });
-  } catch (thrown) {
-    return Object.freeze({ row, match, actions: [], refusal: problemOf(thrown) });
-  }
 }
 
 /** A constant of an address set, or of port security; undefined for what is none. */
@@ -119,6 +50,16 @@ function toLogicalPort(port: PortBinding): LogicalPort {
     return { mac: BigInt(parseMac(mac) ?? 0), ips: ips.flatMap((ip) => hostOrPrefix(ip) ?? []) };
   });
   return Object.freeze({ ...port, security: Object.freeze(security) });
+}
+
+/** With the addresses that the variables in it stand for, of all chassis. */
+function withAddresses(balancer: LoadBalancer, variables: readonly ChassisVariables[]): LoadBalancer {
+  const entries = [...balancer.vips].flatMap(([vip, backEnds]): readonly (readonly [string, string])[] =>
+    vip.includes("^")
+      ? variables.map(({ values }) => [withValues(vip, values), withValues(backEnds, values)])
+      : [[vip, backEnds]],
+  );
+  return { ...balancer, vips: new Map(entries) };
 }
 
 /** `10.0.0.5/24` in port security names the host, `10.0.0.0/24` the prefix (ovn-nb(5), port_security). */
@@ -150,6 +91,8 @@ export interface FlowChange {
   readonly before: LogicalFlowRow | undefined;
   readonly after: LogicalFlowRow | undefined;
 }
+
+const WITHOUT_VALUES = "the chassis of this port has no values for its variables";
 
 /** Two ends of a tunnel. */
 interface TunnelEnds {
@@ -185,6 +128,9 @@ export class LogicalNetwork {
   private readonly macBindings = new Map<string, bigint>();
   /** Those that packets have taught, which no row says. */
   private readonly taught = new Map<string, bigint>();
+  private variables: readonly ChassisVariables[] = [];
+  /** By id: rows that depend on variables. */
+  private readonly variableRows = new Map<string, LogicalFlowRow>();
   /** By datapath and MAC: the port behind which it was met. */
   private readonly fdb = new Map<string, string>();
 
@@ -200,7 +146,9 @@ export class LogicalNetwork {
     this.revision += 1;
     this.ports = new Map(layout.ports.map((port) => [port.name, toLogicalPort(port)]));
     this.datapaths = new Map(layout.datapaths.map((datapath) => [datapath.id, datapath]));
-    this.loadBalancers = Object.freeze([...layout.loadBalancers]);
+    this.loadBalancers = Object.freeze(
+      layout.loadBalancers.map((each) => withAddresses(each, layout.variables ?? [])),
+    );
     this.dns = Object.freeze([...layout.dns]);
     this.multicast = new Map((layout.multicast ?? []).map((each) => [each.datapath, each]));
     this.groups = new Map(
@@ -217,6 +165,16 @@ export class LogicalNetwork {
       if (!this.ports.has(key.split(" ")[0] ?? "")) this.taught.delete(key);
     for (const [key, port] of this.fdb) if (!this.ports.has(port)) this.fdb.delete(key);
     this.readFdb(layout);
+    this.setVariables(layout.variables ?? []);
+  }
+
+  /** Flows with variables are compiled again where a value has changed. */
+  private setVariables(variables: readonly ChassisVariables[]): void {
+    const tell = (all: readonly ChassisVariables[]): string =>
+      JSON.stringify(all.map(({ chassis, values }) => [chassis, [...values]]));
+    if (tell(variables) === tell(this.variables)) return;
+    this.variables = variables;
+    this.changeFlows([...this.variableRows.values()].map((row) => ({ before: row, after: row })));
   }
 
   private readFdb({ datapaths, ports, fdb }: SouthboundLayout): void {
@@ -243,7 +201,8 @@ export class LogicalNetwork {
 
   /** Compiles a flow; undefined for one that cannot be compared with packets, which is kept as such. */
   private read(row: LogicalFlowRow): CompiledFlow | undefined {
-    const flow = compile(row);
+    const flow = compile(row, this.variables);
+    if (hasVariables(row)) this.variableRows.set(row.id, row);
     if (!("problem" in flow)) return flow;
     this.unread.set(row.id, flow);
     return undefined;
@@ -261,6 +220,7 @@ export class LogicalNetwork {
     for (const { before, after } of changes) {
       // One that could not be read stands in no table.
       const wasRead = before !== undefined && !this.unread.delete(before.id);
+      if (before !== undefined) this.variableRows.delete(before.id);
       const flow = after && this.read(after);
       const isInPlace = wasRead && flow !== undefined && isSamePlace(before, flow.row);
       if (before !== undefined)
@@ -308,6 +268,17 @@ export class LogicalNetwork {
   /** Flows left out because no packet can be compared with them. */
   get unreadable(): readonly UnreadableFlow[] {
     return [...this.unread.values()];
+  }
+
+  /** Flows that one chassis has not, since values of variables are missing there or do not fit. */
+  missingOn(chassis: string): readonly UnreadableFlow[] {
+    const flows = new Set(
+      [...this.tables.values()].flat().filter(({ byChassis }) => byChassis !== undefined),
+    );
+    return [...flows].flatMap(({ row, byChassis }) => {
+      const there = byChassis?.get(chassis) ?? { row, problem: WITHOUT_VALUES };
+      return "problem" in there ? [there] : [];
+    });
   }
 
   /** Puts a set in place of the one of that name; no flow is compiled again. */

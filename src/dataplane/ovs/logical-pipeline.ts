@@ -12,13 +12,14 @@ import type { Action, Pipeline } from "./language/actions.ts";
 import { optionsIn, textOfArgument } from "./language/call-options.ts";
 import { keptBackEnd, placeByHash } from "./load-balancing.ts";
 import { callFunction } from "./logical-functions.ts";
-import type { CompiledFlow, LogicalNetwork } from "./logical-network.ts";
+import type { CompiledFlow } from "./compile-flow.ts";
+import type { LogicalNetwork } from "./logical-network.ts";
 import { makePacket } from "./made-packets.ts";
 import { matches } from "./match-packet.ts";
 import type { Microflow } from "./microflow.ts";
 import { PacketState } from "./packet-state.ts";
 import { PassageConditions } from "./passage-conditions.ts";
-import type { PortBinding } from "./southbound.ts";
+import type { LogicalFlowRow, PortBinding } from "./southbound.ts";
 import { type TrackingAction, describeTracking, isTracking, planTracking } from "./tracked-actions.ts";
 
 /** Flows that one packet may match, copies included: more is a loop. */
@@ -85,7 +86,8 @@ interface Run {
   readonly depth: number;
 }
 
-function nameOf({ row }: CompiledFlow): string {
+/** A flow in words: stage, priority, first digits of the UUID, and the object that it was written for. */
+export function nameOf(row: LogicalFlowRow): string {
   const flow = `${row.stage === "" ? `table ${row.table}` : row.stage}, priority ${row.priority}, uuid ${row.id.slice(0, 8)}`;
   return row.object === undefined ? flow : `${flow} (${row.object})`;
 }
@@ -96,11 +98,14 @@ class LogicalRun {
   readonly conditions: PassageConditions = new PassageConditions();
   private readonly network: LogicalNetwork;
   private readonly chassis: Chassis;
+  /** The chassis whose variables count. */
+  private readonly home: string;
   private isLoop = false;
 
-  constructor(network: LogicalNetwork, chassis: Chassis) {
+  constructor(network: LogicalNetwork, chassis: Chassis, home: string) {
     this.network = network;
     this.chassis = chassis;
+    this.home = home;
   }
 
   /** Begins a pipeline at its first table. */
@@ -129,22 +134,30 @@ class LogicalRun {
       this.end("loop", `the packet goes round between logical datapaths, last at ${state.inport}`);
       return;
     }
-    const flow = this.network
-      .flowsOf(state.datapath, run.pipeline, run.table)
-      .find(({ match }) => matches(match, state, this.network, this.chassis.residents));
+    const flow = this.firstMatch(state, run);
     if (flow === undefined) {
       this.end("drop", `no flow of ${run.pipeline} table ${run.table} matches`);
       return;
     }
     this.steps.push({ kind: "flow", datapath: state.datapath, flow });
     if (flow.refusal !== undefined) {
-      this.end("refused", `${nameOf(flow)}: ${flow.refusal}`);
+      this.end("refused", `${nameOf(flow.row)}: ${flow.refusal}`);
       return;
     }
     const { length } = this.endings;
     this.actions(flow.actions, state, run);
     // Without an output, and without a further table, the packet ends where it is.
-    if (this.endings.length === length) this.end("drop", `${nameOf(flow)}${this.securityOf(flow, state)}`);
+    if (this.endings.length === length)
+      this.end("drop", `${nameOf(flow.row)}${this.securityOf(flow, state)}`);
+  }
+
+  private firstMatch(state: PacketState, { pipeline, table }: Run): CompiledFlow | undefined {
+    for (const each of this.network.flowsOf(state.datapath, pipeline, table)) {
+      const flow = each.byChassis === undefined ? each : each.byChassis.get(this.home);
+      if (flow === undefined || "problem" in flow) continue;
+      if (matches(flow.match, state, this.network, this.chassis.residents)) return flow;
+    }
+    return undefined;
   }
 
   /** What port security allows, where that is what dropped the packet: the flow says only that the port's check has failed. */
@@ -379,7 +392,7 @@ export function receiveFromTunnel(
   keys: OvnTunnelKeys,
   packet: Packet,
 ): Passage {
-  const run = new LogicalRun(network, chassis);
+  const run = new LogicalRun(network, chassis, chassis.name ?? "");
   run.receive(keys, packet.copy());
   return run;
 }
@@ -392,7 +405,8 @@ export function runLogicalFlows(
   packet: Packet,
   metadata: Microflow["metadata"] = [],
 ): Passage {
-  const run = new LogicalRun(network, chassis);
+  // One that has every port is the chassis that the packet comes in at.
+  const run = new LogicalRun(network, chassis, chassis.name ?? network.chassisOf(inport));
   const port = network.ports.get(inport);
   if (port === undefined) {
     run.endings.push({ kind: "drop", text: `the logical port "${inport}" does not exist` });

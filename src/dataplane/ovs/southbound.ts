@@ -57,6 +57,12 @@ export interface LogicalFlowRow {
   readonly object?: string;
 }
 
+/** Values of the variables in flows and load balancers, on one chassis (ovn-sb(5), Chassis_Template_Var). */
+export interface ChassisVariables {
+  readonly chassis: string;
+  readonly values: ReadonlyMap<string, string>;
+}
+
 /** Addresses that stand for back ends. */
 export interface LoadBalancer {
   readonly name: string;
@@ -119,6 +125,8 @@ export interface Southbound {
   readonly dns: readonly DnsRecords[];
   /** Absent where nobody snoops. */
   readonly multicast?: readonly MulticastSettings[];
+  /** Absent where no chassis has any. */
+  readonly variables?: readonly ChassisVariables[];
 }
 
 function listOf(value: unknown): readonly unknown[] {
@@ -278,6 +286,10 @@ export function toLayout(tables: OvsdbTables): SouthboundLayout {
     chassis: toChassis(rows("Chassis"), rows("Encap")),
     dns: rows("DNS").map((row) => ({ datapaths: texts(row, "datapaths"), records: mapOf(row, "records") })),
     multicast: rows("IP_Multicast").flatMap((row) => toMulticast(row)),
+    variables: rows("Chassis_Template_Var").map((row) => ({
+      chassis: text(row, "chassis"),
+      values: mapOf(row, "variables"),
+    })),
     fdb: rows("FDB").map((row) => ({
       datapathKey: integer(row, "dp_key", 0xff_ffff),
       portKey: integer(row, "port_key", 0xff_ffff),

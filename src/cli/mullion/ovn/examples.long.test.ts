@@ -110,6 +110,41 @@ spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Ingress] }
   });
 });
 
+describe("what nothing comes of in OVN is a finding", () => {
+  const set = (text: string, change: string): string =>
+    text.replace("  plugin: ovn-kubernetes\n", (plugin) => `${plugin}  northbound: [${change}]\n`);
+
+  // A template is read by northd of 23.03 and later alone; ours says that it does not.
+  it("an address of a load balancer that northd cannot read", () => {
+    const change =
+      '{ table: Load_Balancer, record: "Service_default/front_TCP_cluster", set: { vips: { "^vip:80": "10.128.0.4:8080" } } }';
+    const { code, observed } = verify("ovn-transparent", { file: (text) => set(text, change) });
+    expect(code).toBe(1);
+    expect(observed.join("\n")).toContain(
+      "northd writes no flow for load balancer Service_default/front_TCP_cluster: ^vip:80",
+    );
+  });
+
+  // ovn-controller logs a syntax error and goes on without the flow.
+  it("an ACL whose match has an assignment in place of a comparison", () => {
+    const manifest = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: friends }
+spec: { podSelector: { matchLabels: { app: web } }, ingress: [{ from: [{ podSelector: { matchLabels: { app: client } } }] }] }
+`;
+    const change =
+      '{ table: ACL, record: "NP:default:friends:Ingress:0", set: { match: "ip4.src = 10.128.0.3" } }';
+    const { code, codes, observed } = verify("ovn-transparent", {
+      manifest,
+      file: (text) => set(text, change),
+    });
+    expect([code, codes]).toEqual([1, expect.arrayContaining(["ovn-flow-refused"])]);
+    expect(observed.join("\n")).toMatch(
+      /ls_out_acl, priority \d+, uuid [0-9a-f]{8}.* is left out: its match cannot be read: /,
+    );
+  });
+});
+
 describe("examples/ovn-hybrid-overlay is red", () => {
   const BLOCK = `
   cni: { policies: [{ name: EndpointPolicy, value: { Type: ACL, Settings: { Action: Block, Direction: In, RuleType: Switch, Priority: 100, Protocols: "6" } } }] }`;

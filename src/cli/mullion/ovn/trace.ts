@@ -82,10 +82,16 @@ function endingLine(ending: Ending): string {
 }
 
 /** What the answer does not rest on, because the input has none of it. */
-function notesOf(network: LogicalNetwork, { steps }: Passage, isList: boolean): readonly string[] {
+function notesOf(
+  network: LogicalNetwork,
+  { steps }: Passage,
+  { isList, chassis }: { readonly isList: boolean; readonly chassis: string },
+): readonly string[] {
   const met = new Set(steps.flatMap((step) => (step.kind === "pipeline" ? [step.datapath] : [])));
   const missing = network.missingNames(met);
-  const unread = network.unreadable.filter(({ row }) => row.datapaths.some((datapath) => met.has(datapath)));
+  const unread = [...network.unreadable, ...network.missingOn(chassis)].filter(({ row }) =>
+    row.datapaths.some((datapath) => met.has(datapath)),
+  );
   return [
     ...(isList ? [WORDS.ovnListNote] : []),
     ...(missing.length > 0 ? [`without members, for the input has none: ${near("", missing)}`] : []),
@@ -103,7 +109,7 @@ export async function trace(request: OvnTraceRequest, terminal: Terminal): Promi
   const network = new LogicalNetwork(given.southbound);
   const { inport, packet, metadata } = readPacket(request.microflow);
   const port = checkPort(network, inport, request.datapath);
-  checkDestination(given.southbound, packet);
+  checkDestination({ ...given.southbound, loadBalancers: network.loadBalancers }, packet);
   // As ovn-trace has it: no chassis is asked about, so that each has every port.
   const chassis = new Chassis(new Set(network.ports.keys()), new VirtualClock());
   const states = request.states.map((text) => {
@@ -125,6 +131,10 @@ export async function trace(request: OvnTraceRequest, terminal: Terminal): Promi
   );
   const endings = passage.endings.map(endingLine);
   terminal.stdout([`# ${describeFrame(frame)}`, ...body, "", ...endings, ""].join("\n"));
-  for (const note of notesOf(network, passage, given.isList)) terminal.stderr(`note: ${note}\n`);
+  for (const note of notesOf(network, passage, {
+    isList: given.isList,
+    chassis: network.chassisOf(port),
+  }))
+    terminal.stderr(`note: ${note}\n`);
   return passage.endings.some(({ kind }) => kind === "output") ? 0 : 1;
 }

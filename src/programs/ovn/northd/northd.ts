@@ -29,6 +29,7 @@ import {
   readNorthbound,
   textOf,
   toAcl,
+  leftOutOf,
 } from "./objects.ts";
 import { routerFlows } from "./router-flows.ts";
 import { isTracked, switchFlows } from "./switch-flows.ts";
@@ -298,6 +299,11 @@ export class Northd {
       override_dynamic_mac: row["override_dynamic_mac"] ?? false,
       datapath: reference(datapathOf(router.id)),
     });
+  }
+
+  /** What no flow is written for, in words. */
+  leftOut(): readonly string[] {
+    return leftOutOf(this.nb);
   }
 
   private get global(): OvsdbRow {

@@ -125,6 +125,26 @@ export interface NorthboundObjects {
   readonly routers: readonly LogicalRouter[];
 }
 
+/** What of the northbound database no flow is written for, since it cannot be read or is not of IPv4: a line for each. */
+export function leftOutOf(replica: Replica): readonly string[] {
+  const isIpv4 = (text: string): boolean => parseIpv4(text.split("/")[0] ?? "") !== undefined;
+  const balanced = [...replica.rows("Load_Balancer").values()].flatMap((row) =>
+    [...textsOf(row["vips"])]
+      .filter(([vip, backEnds]) => toVip(vip, backEnds) === undefined)
+      .map(([vip]) => `load balancer ${textOf(row, "name")}: ${vip}`),
+  );
+  const others = (table: string, column: string, what: string): readonly string[] =>
+    [...replica.rows(table).values()]
+      .map((row) => textOf(row, column))
+      .filter((text) => !isIpv4(text))
+      .map((text) => `${what} ${text}`);
+  return [
+    ...balanced,
+    ...others("Logical_Router_Static_Route", "ip_prefix", "route to"),
+    ...others("NAT", "logical_ip", "translation of"),
+  ].map((what) => `northd writes no flow for ${what}: it is no IPv4 address`);
+}
+
 export function textOf(row: OvsdbRow, column: string): string {
   const [value] = membersOf(row[column]);
   return typeof value === "string" ? value : "";
@@ -224,8 +244,8 @@ export function toAcl(id: string, row: OvsdbRow): Acl {
 
 /** `10.96.0.10:80`; an address alone is all its ports. */
 function toVip(text: string, backEnds: string): Vip | undefined {
-  const [ip = "", port = "0"] = text.split(":");
-  if (parseIpv4(ip) === undefined) return undefined;
+  const [ip = "", port = "0", ...more] = text.split(":");
+  if (parseIpv4(ip) === undefined || !/^\d{1,5}$/.test(port) || more.length > 0) return undefined;
   return { ip, port: Number(port), backEnds: backEnds.split(",").filter((each) => each !== "") };
 }
 
@@ -272,7 +292,7 @@ function toRouter(
     routes: rowsAt(replica, "Logical_Router_Static_Route", row, "static_routes").flatMap(([each, route]) => {
       const prefix =
         parsePrefix(textOf(route, "ip_prefix")) ?? parsePrefix(`${textOf(route, "ip_prefix")}/32`);
-      if (prefix === undefined) return [];
+      if (prefix === undefined || typeof prefix.address !== "number") return [];
       const port = textOf(route, "output_port");
       const isSource = textOf(route, "policy") === "src-ip";
       return [
@@ -295,7 +315,7 @@ function toRouter(
     translations: rowsAt(replica, "NAT", row, "nat").flatMap(([each, nat]) => {
       const text = textOf(nat, "logical_ip");
       const logical = parsePrefix(text.includes("/") ? text : `${text}/32`);
-      if (logical === undefined) return [];
+      if (logical === undefined || typeof logical.address !== "number") return [];
       const optional = (column: string): string | undefined => textOf(nat, column) || undefined;
       return [
         {
