@@ -57,3 +57,14 @@ it("what was written stays, and an object without defaults is as it was", () => 
   const map = { kind: "ConfigMap", apiVersion: "v1", metadata, data: {} } as unknown as KubeObject;
   expect(withServedDefaults(map)).toBe(map);
 });
+
+it("a pod has a security context, which kubectl debug reads unasked (pkg/apis/core/v1/defaults.go, SetDefaults_PodSpec)", () => {
+  expect(served("Pod", pod.spec)).toMatchObject({ spec: { securityContext: {} } });
+  const own = { runAsNonRoot: true };
+  expect(served("Pod", { ...pod.spec, securityContext: own })).toMatchObject({
+    spec: { securityContext: own },
+  });
+  expect(served("Deployment", { template: pod })).toMatchObject({
+    spec: { template: { spec: { securityContext: {} } } },
+  });
+});

@@ -36,6 +36,7 @@ const POD_SPEC: Fields = {
   terminationGracePeriodSeconds: 30,
   dnsPolicy: "ClusterFirst",
   schedulerName: "default-scheduler",
+  securityContext: {},
 };
 const TEMPLATE: Fields = { spec: POD_SPEC };
 
