@@ -394,6 +394,19 @@ describe("a pipeline", () => {
     expect(world.lines(["powershell", "-Command", line], "node/win-1")).toEqual(expected);
   });
 
+  // about_Member-Access_Enumeration: a member of what is inside, of all of it at once; Select-Object -ExpandProperty likewise.
+  it.each([
+    ['Get-HnsNetwork | ? { $_.Subnets.AddressPrefix -eq "10.244.0.0/24" } | Select -Expand Name', ["cbr0"]],
+    ["Get-HnsNetwork | ? { $_.Subnets.GatewayAddress -like '10.244.*' } | Select -Expand Name", ["cbr0"]],
+    ['Get-HnsNetwork | ? { $_.Subnets.AddressPrefix -eq "10.9.0.0/24" } | Select -Expand Name', []],
+    ["Get-HnsNetwork | ? { $_.Subnets.Count -ge 1 } | Select -Expand Name", ["cbr0"]],
+    ["Get-HnsNetwork | ? { $_.Subnets.Count -gt 1 } | Select -Expand Name", []],
+    ["(Get-HnsNetwork | Select -ExpandProperty Subnets).GatewayAddress", ["10.244.0.1"]],
+    ["Get-HnsNetwork | Select -Expand Subnets | Select -Expand GatewayAddress", ["10.244.0.1"]],
+  ])("%s", (line, expected) => {
+    expect(world.lines(line, "node/win-1")).toEqual(expected);
+  });
+
   it("an error in parentheses has its place in the line as it was typed", () => {
     const { stderr } = world.report("(Resolve-DnsName gone.).IPAddress");
     expect(stderr.split("\r\n").slice(1, 4)).toEqual([

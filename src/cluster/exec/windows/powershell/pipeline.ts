@@ -103,10 +103,24 @@ function where(flow: Flow, given: readonly string[]): Flow | undefined {
   const wanted = LITERALS[raw.toLowerCase()] ?? raw;
   const matches = (value: Value): boolean =>
     isTextList(value) ? value.some((each) => compare(each, wanted)) : compare(value, wanted);
+  // Without braces a name with a point is that of one property.
+  const path = isBlock ? property.split(MEMBER) : [property];
   return {
     kind: "objects",
-    objects: flow.objects.filter((each) => matches(findProperty(each, property)?.value)),
+    objects: flow.objects.filter((each) => valuesAt(each, path).some(matches)),
   };
+}
+
+/** Values of a property's property: of all that is inside at once. One that is not there is one value, which is nothing. */
+function valuesAt(object: PsObject, [name = "", ...others]: readonly string[]): readonly Value[] {
+  const value = findProperty(object, name)?.value;
+  const [next = ""] = others;
+  if (next === "") return [value];
+  const inner = innerOf(value);
+  const found = inner.filter(isObject).flatMap((each) => valuesAt(each, others));
+  const isMissing = found.every((each) => each === undefined);
+  if (isMissing) return others.length === 1 && next.toLowerCase() === "count" ? [inner.length] : [undefined];
+  return found;
 }
 
 /** The values that names and patterns stand for; one that is not there is shown empty, as PowerShell does. */
@@ -144,12 +158,7 @@ function select(flow: Flow, words: readonly string[]): Flow | undefined {
   if (expanded.value !== undefined) {
     if (names.length > 0) return undefined;
     const wanted = expanded.value;
-    const values = objects.flatMap((each): readonly Value[] => {
-      const value = findProperty(each, wanted)?.value;
-      if (value === undefined) return [];
-      return isTextList(value) ? value : [value];
-    });
-    return { kind: "values", values };
+    return flowOf(objects.flatMap((each) => innerOf(findProperty(each, wanted)?.value)));
   }
   if (names.length === 0) return first.value === undefined ? undefined : { kind: "objects", objects };
   return { kind: "objects", objects: objects.map((each) => makeSelection(pick(each, names))) };
@@ -176,6 +185,11 @@ function member(flow: Flow, [name = "", ...others]: readonly string[]): Flow | u
   const found = flow.objects.flatMap((each) => innerOf(findProperty(each, name)?.value));
   if (found.length === 0 && name.toLowerCase() === "count")
     return { kind: "values", values: [flow.objects.length] };
+  return flowOf(found);
+}
+
+/** Objects where there is nothing else among them. */
+function flowOf(found: readonly (PsObject | Value)[]): Flow {
   const objects = found.filter(isObject);
   if (objects.length === found.length) return { kind: "objects", objects };
   return { kind: "values", values: found.filter((each): each is Value => !isObject(each)) };
