@@ -27,10 +27,14 @@ afterAll(async () => {
 });
 
 /** Opens a page as a file; what `look` finds wrong, and any fault or request, fails. */
-async function openFile(html: string, look: (page: Page) => Promise<void>, dark = false): Promise<void> {
+async function openFile(
+  html: string,
+  look: (page: Page) => Promise<void>,
+  { dark = false, width = 1440 } = {},
+): Promise<void> {
   const file = join(folder, "report.html");
   writeFileSync(file, html);
-  const { page, context, faults } = await watchPage(browser, undefined, { dark, offline: true });
+  const { page, context, faults } = await watchPage(browser, undefined, { dark, width, offline: true });
   await page.goto(pathToFileURL(file).href);
   await look(page);
   await checkAccessible(page);
@@ -107,8 +111,35 @@ describe("a report from the disk", () => {
         expect(await page.locator(".headline").textContent()).toContain(String(checksMade));
         await page.screenshot({ path: join(SHOTS, "report-doctor.png") });
       },
-      true,
+      { dark: true },
     );
+  });
+
+  it("fits a narrow window, with names that no blank takes apart", async () => {
+    const width = 360;
+    const example = "examples/two-windows-nodes/cluster.yaml";
+    const [verified, found] = await Promise.all([
+      home.run("verify", "-f", example, "-o", "json"),
+      home.run("doctor", "examples/broken-node/collected", "-o", "json"),
+    ]);
+    const long = `/srv/${"collected-".repeat(40)}.txt`;
+    const machines = { classes: 2, compared: 1, equal: 1, seed: "c0ffee".repeat(12) };
+    const notRead = [{ file: long, line: 1, reason: long }];
+    const pages = [
+      await formatHtml({ ...(JSON.parse(verified.stdout) as VerifyReport), machines }, long, long),
+      await formatHtml({ ...(JSON.parse(found.stdout) as DoctorReport), notRead }, long, long),
+    ];
+    for (const html of pages)
+      await openFile(
+        html,
+        async (page) => {
+          expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+        },
+        { width, dark: true },
+      );
+    await openFile(pages[0] ?? "", async (page) => {
+      expect(await page.locator("main").textContent()).toContain("2 classes of equal machines");
+    });
   });
 
   it.each([

@@ -40,6 +40,6 @@ export function kindOf(reference: string): string {
   return at < 0 ? "outside" : reference.slice(0, at);
 }
 
-export function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
+export function plural(count: number, word: string, several = `${word}s`): string {
+  return `${count} ${count === 1 ? word : several}`;
 }

@@ -359,7 +359,7 @@ export function Matrix({
       <Basis report={report} explanations={explanations} />
       {machines === undefined ? null : (
         <p class="dim">
-          {plural(machines.classes, "class")} of equal machines; {machines.compared} compared,{" "}
+          {plural(machines.classes, "class", "classes")} of equal machines; {machines.compared} compared,{" "}
           {machines.equal} equal. Seed {machines.seed}.
         </p>
       )}
