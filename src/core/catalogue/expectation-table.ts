@@ -169,9 +169,18 @@ export function matchesRow(row: ExpectationRow, facts: FlowFacts): boolean {
   return (CHECKS.get(row) ?? checkOf(row.when))(facts);
 }
 
+/** The rows that may hold for each flow, in their order: most are about a few. */
+const ROWS_BY_FLOW: ReadonlyMap<FlowName, readonly ExpectationRow[]> = new Map(
+  FLOWS.map((flow) => [flow, EXPECTATION_ROWS.filter((row) => mayBeAbout(row, flow))]),
+);
+
+function mayBeAbout({ when }: ExpectationRow, flow: FlowName): boolean {
+  return when.flow === undefined || holds(when.flow, flow);
+}
+
 /** The row that decides about a flow. */
 export function findExpectation(facts: FlowFacts): ExpectationRow {
-  const row = EXPECTATION_ROWS.find((candidate) => matchesRow(candidate, facts));
+  const row = ROWS_BY_FLOW.get(facts.flow)?.find((candidate) => matchesRow(candidate, facts));
   if (row === undefined) throw new RangeError("the last row of the table has no conditions");
   return row;
 }
