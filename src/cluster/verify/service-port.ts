@@ -56,23 +56,28 @@ export function backEndsFor(
   return known.filter(({ pod }) => pod?.node.index === node.index);
 }
 
+/** The first that fits, from a place on and around: so that work which begins with the first one is spread. */
+function findFrom<T>(items: readonly T[], from: number, fits: (item: T) => boolean): T | undefined {
+  for (let step = 0; step < items.length; step++) {
+    const item = items[(from + step) % items.length];
+    if (item !== undefined && fits(item)) return item;
+  }
+  return undefined;
+}
+
 /**
- * A client that is none of the back ends. Where there is none, a back end asks, unless Direct Server Return makes some
- * of its connections fail: that is another flow.
+ * A client that is none of the back ends, looked for from a place on. Where there is none, a back end asks, unless Direct
+ * Server Return makes some of its connections fail: that is another flow.
  */
 export function clientAmong(
   pods: readonly VerifyPod[],
   port: VerifyServicePort,
   model: VerifyModel,
+  from = 0,
 ): VerifyPod | undefined {
   const own = new Set(port.backEnds.map(({ pod }) => pod?.index));
   return (
-    pods.find((pod) => !own.has(pod.index)) ?? pods.find((pod) => pod.node.os === "linux" || !model.isDsr)
+    findFrom(pods, from, (pod) => !own.has(pod.index)) ??
+    findFrom(pods, from, (pod) => pod.node.os === "linux" || !model.isDsr)
   );
-}
-
-/** The same list, begun elsewhere: so that work that begins with the first one is spread. */
-export function rotate<T>(items: readonly T[], by: number): readonly T[] {
-  const from = items.length === 0 ? 0 : by % items.length;
-  return items.slice(from).concat(items.slice(0, from));
 }

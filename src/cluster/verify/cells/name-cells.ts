@@ -4,14 +4,7 @@ import { type Cell, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "../facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "../model.ts";
-import {
-  type AskedPort,
-  answerersOf,
-  backEndsFor,
-  classOfClient,
-  clientAmong,
-  rotate,
-} from "../service-port.ts";
+import { type AskedPort, answerersOf, backEndsFor, classOfClient, clientAmong } from "../service-port.ts";
 
 /** The host outside to which an ExternalName leads; undefined for an unknown one. */
 function hostBehind(model: VerifyModel, service: VerifyService): VerifyModel["outside"][number] | undefined {
@@ -82,17 +75,71 @@ function nameCell(model: VerifyModel, flow: FlowName, asked: AskedPort, request:
   });
 }
 
-/** Full and short name of one Service from the clients of one class. */
-function namesOf(model: VerifyModel, asked: AskedPort, clients: readonly VerifyPod[]): readonly Cell[] {
+/** Clients of one class that are in one namespace. */
+interface Neighbors {
+  readonly pods: readonly VerifyPod[];
+  /** Where each stands among all of the class. */
+  readonly places: readonly number[];
+  /** In small letters. */
+  readonly hostnames: ReadonlySet<string>;
+}
+
+/** Clients of one class. They are many, and each Service asks for one of them: sorted once. */
+class NameClients {
+  readonly all: readonly VerifyPod[];
+  private readonly byNamespace: ReadonlyMap<string, Neighbors>;
+
+  constructor(all: readonly VerifyPod[]) {
+    this.all = all;
+    const places = groupBy([...all.keys()], (place) => all[place]?.namespace ?? "");
+    this.byNamespace = new Map(
+      [...places].map(([namespace, own]) => {
+        const pods = own.flatMap((place) => all[place] ?? []);
+        return [namespace, { pods, places: own, hostnames: new Set(pods.map(hostnameOf)) }];
+      }),
+    );
+  }
+
+  /** Those who can ask for a Service by its short name. */
+  near({ namespace, name }: VerifyService): Pick<Neighbors, "pods" | "places"> {
+    const { pods, places, hostnames } = this.byNamespace.get(namespace) ?? NOBODY;
+    // A pod that is called as the Service finds itself under the short name, before any name service is asked.
+    if (!hostnames.has(name)) return { pods, places };
+    const others = [...pods.keys()].filter((index) => hostnameOf(pods[index]) !== name);
+    return {
+      pods: others.flatMap((index) => pods[index] ?? []),
+      places: others.flatMap((index) => places[index] ?? []),
+    };
+  }
+}
+
+const NOBODY: Neighbors = Object.freeze({ pods: [], places: [], hostnames: new Set<string>() });
+
+function hostnameOf(pod: VerifyPod | undefined): string {
+  return pod?.hostname.toLowerCase() ?? "";
+}
+
+/** How many of numbers that rise are below `bound`. */
+function countBelow(rising: readonly number[], bound: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((rising[middle] ?? bound) < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Full and short name of one Service from the clients of one class, from the place `from` on. */
+function namesOf(model: VerifyModel, asked: AskedPort, clients: NameClients, from: number): readonly Cell[] {
   const { service, port } = asked;
-  // A pod that is called as the Service finds itself under the short name, before any name service is asked.
-  const here = clients.filter(
-    (pod) => pod.namespace === service.namespace && pod.hostname.toLowerCase() !== service.name,
-  );
-  const [anybody, neighbor] = [clientAmong(clients, port, model), clientAmong(here, port, model)];
+  const { all } = clients;
+  const here = clients.near(service);
+  const anybody = clientAmong(all, port, model, from);
+  const neighbor = clientAmong(here.pods, port, model, countBelow(here.places, from % all.length));
   const fullName = `${service.name}.${service.namespace}.svc.${model.dnsZone ?? "cluster.local"}`;
-  const full = anybody && { source: anybody, name: fullName, standsFor: clients.length };
-  const short = neighbor && { source: neighbor, name: service.name, standsFor: here.length };
+  const full = anybody && { source: anybody, name: fullName, standsFor: all.length };
+  const short = neighbor && { source: neighbor, name: service.name, standsFor: here.pods.length };
   return [
     ...(full === undefined ? [] : [nameCell(model, "pod-to-service-full-name", asked, full)]),
     ...(short === undefined ? [] : [nameCell(model, "pod-to-service-short-name", asked, short)]),
@@ -147,13 +194,12 @@ export function nameCells(model: VerifyModel): readonly Cell[] {
   });
   const resolving = model.pods.filter((pod) => isOrdinary(pod) && pod.usesClusterDns);
   const classes = [...groupBy(resolving, classOfClient).values()];
+  const sorted = classes.map((clients) => new NameClients(clients));
   const partial = asked.find(
     ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
   );
   return [
-    ...asked.flatMap((each, index) =>
-      classes.flatMap((clients) => namesOf(model, each, rotate(clients, index))),
-    ),
+    ...asked.flatMap((each, index) => sorted.flatMap((clients) => namesOf(model, each, clients, index))),
     ...classes.flatMap((clients) => dnsCells(model, clients)),
     ...(partial === undefined ? [] : classes.flatMap((clients) => partialName(model, partial, clients))),
   ];

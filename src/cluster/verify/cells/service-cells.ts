@@ -11,7 +11,6 @@ import {
   clientAmong,
   isServed,
   listPorts,
-  rotate,
   isLeftOut,
 } from "../service-port.ts";
 import { isOrdinary, serviceFacts, countLocal } from "../facts.ts";
@@ -74,7 +73,7 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
   const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
   const cells = classes.flatMap((clients, turn) =>
     ports.flatMap((asked, index) => {
-      const client = clientAmong(rotate(clients, index), asked.port, model);
+      const client = clientAmong(clients, asked.port, model, index);
       if (client === undefined) return [];
       const isSwept = isSmall || index % classes.length === turn;
       const standsFor = clients.length * Math.max(1, asked.port.backEnds.length);
