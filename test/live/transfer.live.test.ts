@@ -1,6 +1,7 @@
 /**
  * A long transfer between two real pods, through the translation of a Service and a tunnel between two nodes, while the rules on
- * its way change again and again. `MULLION_LIVE_BYTES=1000000000` sends as much. Needs root, /dev/net/tun and iproute2.
+ * its way change again and again. `MULLION_LIVE_BYTES=1000000000` sends as much. Needs root, /dev/net/tun,
+ * iproute2 and gcc.
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -109,6 +110,43 @@ socket.on("end", () => console.log(JSON.stringify([
 
 /** Gives back what it gets. */
 const ECHO = `require("node:net").createServer((socket) => socket.pipe(socket)).listen(9000, () => console.error("listens"));`;
+
+const SENDS = 20;
+const DATAGRAMS = 40;
+/** A datagram's bytes are all its number's; the last of a send is shorter. */
+const DATAGRAM_BYTES = 1_200;
+const LAST_BYTES = 700;
+
+/** Sends as QUIC does: datagrams by the dozen, which the device is to cut (UDP_SEGMENT). */
+const DATAGRAM_SENDER = `
+#include <arpa/inet.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  static char bytes[${DATAGRAMS} * ${DATAGRAM_BYTES}];
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9000)};
+  int size = ${DATAGRAM_BYTES}, out = socket(AF_INET, SOCK_DGRAM, 0);
+  if (argc < 2 || inet_pton(AF_INET, argv[1], &to.sin_addr) != 1) return 2;
+  if (setsockopt(out, IPPROTO_UDP, 103, &size, sizeof size) != 0) return 3;
+  for (int send = 0; send < ${SENDS}; send++, usleep(5000)) {
+    for (int i = 0; i < ${DATAGRAMS}; i++) memset(bytes + i * size, (send * ${DATAGRAMS} + i) % 251, size);
+    if (sendto(out, bytes, sizeof bytes - size + ${LAST_BYTES}, 0, (struct sockaddr *)&to, sizeof to) < 0) return 4;
+  }
+  return 0;
+}`;
+
+/** Says how long each datagram was and what its bytes were, when all have come. */
+const DATAGRAM_RECEIVER = `
+const socket = require("node:dgram").createSocket("udp4");
+const got = [];
+socket.on("message", (bytes) => {
+  got.push([bytes.length, bytes.every((byte) => byte === bytes[0]) ? bytes[0] : -1]);
+  if (got.length < ${SENDS * DATAGRAMS}) return;
+  console.log(JSON.stringify(got));
+  socket.close();
+});
+socket.bind(9000, () => { socket.setRecvBufferSize(2 ** 20); console.error("listens"); });`;
 
 let folder: string;
 let before: string;
@@ -241,6 +279,38 @@ describe("what a pod sends at once, and gets, stays whole through the translatio
   it("to a machine beside the nodes", async () => {
     await mullion("up", "-f", join(folder, "cluster.yaml"), "--live");
     expect(await meanAfterEcho(`mullion-${NAME}`, "10.0.0.253")).toBeGreaterThan(MTU_BYTES);
+  });
+
+  it("datagrams of one send as well, to a machine and through a tunnel, and arrive as they were sent", async () => {
+    await mullion("up", "-f", join(folder, "cluster.yaml"), "--live");
+    const program = join(folder, "send");
+    execFileSync("gcc", ["-x", "c", "-", "-o", program], { input: DATAGRAM_SENDER });
+    const wanted = Array.from({ length: SENDS * DATAGRAMS }, (_, index) => [
+      index % DATAGRAMS === DATAGRAMS - 1 ? LAST_BYTES : DATAGRAM_BYTES,
+      index % 251,
+    ]);
+    const client = `mullion-${NAME}_client`;
+    const { stdout } = await run("ip", [
+      "-n",
+      `mullion-${NAME}_far`,
+      "-4",
+      "-brief",
+      "address",
+      "show",
+      "eth0",
+    ]);
+    const far = / ([\d.]+)\//.exec(stdout)?.[1] ?? "";
+    for (const [namespace, address] of [
+      [`mullion-${NAME}`, "10.0.0.253"],
+      [`mullion-${NAME}_far`, far],
+    ] as const) {
+      const receiver = inNamespace(namespace, DATAGRAM_RECEIVER);
+      await listening(receiver);
+      await run("ip", ["netns", "exec", client, program, address]);
+      expect(await toldBy<unknown>(receiver)).toEqual(wanted);
+      expect((await meanFrameBytes(namespace, "eth0")).in).toBeGreaterThan(MTU_BYTES);
+    }
+    expect((await meanFrameBytes(client, "eth0")).out).toBeGreaterThan(MTU_BYTES);
   });
 
   it("to a machine on a bridge of the user", async () => {
