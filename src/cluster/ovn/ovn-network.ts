@@ -88,6 +88,8 @@ export class OvnNetwork {
   private readonly reporters = new Map<string, ChassisReporter>();
   /** Nodes without a chassis: no packet of their pods leaves the node. */
   refused: readonly RefusedChassis[] = [];
+  /** By node: why the database did not take what packets have taught its chassis. */
+  private readonly refusedReports = new Map<string, string>();
   /** Why columns that the cluster file sets are not as it says. */
   refusedRows: readonly string[] = [];
   private followed: { readonly nb: FollowedDatabase; readonly sb: FollowedDatabase } | undefined;
@@ -146,6 +148,7 @@ export class OvnNetwork {
   private forgetReporters(): void {
     for (const reporter of this.reporters.values()) reporter.close();
     this.reporters.clear();
+    this.refusedReports.clear();
   }
 
   private async register(): Promise<void> {
@@ -252,7 +255,14 @@ export class OvnNetwork {
   /** What northd wrote no flow for, and flows that no packet can be compared with: what they were to do, nobody does. */
   get leftOut(): readonly { readonly code: "ovn-flow-refused" | "ovn-row-refused"; readonly text: string }[] {
     return [
-      ...(this.northd?.leftOut() ?? []).map((text) => ({ code: "ovn-row-refused" as const, text })),
+      ...[...(this.northd?.leftOut() ?? []), ...this.refusedReports.values()].map((text) => ({
+        code: "ovn-row-refused" as const,
+        text,
+      })),
+      ...[...this.network.problems].map(([what, problem]) => ({
+        code: "ovn-flow-refused" as const,
+        text: `${what} of the southbound database: ${problem}`,
+      })),
       ...this.network.network.unreadable.map(({ row, problem }) => ({
         code: "ovn-flow-refused" as const,
         text: `${nameOf(row)} is left out: its match cannot be read: ${problem}`,
@@ -287,7 +297,10 @@ export class OvnNetwork {
   async report(): Promise<void> {
     for (const [name, reporter] of this.reporters) {
       const reports = this.extensionOf(name)?.takeReports();
-      if (reports !== undefined) await reporter.report(reports);
+      if (reports === undefined) continue;
+      const refusal = await reporter.report(reports);
+      if (refusal === undefined) this.refusedReports.delete(name);
+      else this.refusedReports.set(name, `${name}: what packets have taught it is not written: ${refusal}`);
     }
   }
 

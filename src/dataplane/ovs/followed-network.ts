@@ -4,9 +4,10 @@
  */
 import { type FlowChange, LogicalNetwork } from "./logical-network.ts";
 import { describeRow } from "./northbound.ts";
-import { type OvsdbTables, type Row, toRow } from "./ovsdb-tables.ts";
+import { OvsdbError, type OvsdbTables, type Row, toRow } from "./ovsdb-tables.ts";
 import {
   type LogicalFlowRow,
+  type NamedSet,
   toDatapathGroups,
   toFlow,
   toLayout,
@@ -90,6 +91,8 @@ export class FollowedNetwork {
   /** What hints stand for. */
   private readonly objects = new Map<string, string>();
   readonly network: LogicalNetwork = new LogicalNetwork(toSouthbound(new Map()));
+  /** Flows that are not there, and a layout that is as it was, since a row has values of another schema: why, by what it is about. */
+  readonly problems: Map<string, string> = new Map();
 
   /** `names`: of the tables that both databases have. */
   constructor(names: { readonly southbound: readonly string[]; readonly northbound: readonly string[] }) {
@@ -102,17 +105,31 @@ export class FollowedNetwork {
     return { northbound: this.northbound.all(), southbound: this.southbound.all() };
   }
 
-  /** Rows of both databases have changed. @throws OvsdbError */
+  /** Rows of both databases have changed. What is not as the schema has it is among `problems` until it changes again. */
   take(southbound: ChangedRows, northbound: ChangedRows): void {
     const before = this.southbound.take(southbound);
     this.northbound.take(northbound);
     const stale = new Set(southbound.get("Logical_Flow")?.keys());
     if (southbound.has("Logical_DP_Group")) for (const id of this.flows.keys()) stale.add(id);
     for (const id of this.describe(northbound)) stale.add(id);
-    if ([...southbound.keys()].some((table) => LAYOUT.has(table)))
-      this.network.lay(toLayout(this.southbound.all()));
+    if ([...southbound.keys()].some((table) => LAYOUT.has(table))) {
+      const layout = this.read("ports and datapaths", () => toLayout(this.southbound.all()));
+      if (layout !== undefined) this.network.lay(layout);
+    }
     this.takeSets(before);
     this.takeFlows(stale);
+  }
+
+  /** What `convert` gives; undefined where the rows are of another schema, which is kept. */
+  private read<T>(what: string, convert: () => T): T | undefined {
+    this.problems.delete(what);
+    try {
+      return convert();
+    } catch (thrown) {
+      if (!(thrown instanceof OvsdbError)) throw thrown;
+      this.problems.set(what, thrown.message);
+      return undefined;
+    }
   }
 
   /** Takes the words for northbound objects over. @returns ids of the flows that stand for others now */
@@ -134,21 +151,35 @@ export class FollowedNetwork {
   /** Names of sets that are gone, or have another name, go before those that are there are put. */
   private takeSets(before: ReadonlyMap<string, ReadonlyMap<string, Row | undefined>>): void {
     const { network } = this;
-    const { addressSets, portGroups } = {
-      addressSets: before.get("Address_Set") ?? new Map<string, Row | undefined>(),
-      portGroups: before.get("Port_Group") ?? new Map<string, Row | undefined>(),
+    this.takeSetsOf("Address_Set", "addresses", before, {
+      remove: (name) => network.removeAddressSet(name),
+      put: (set) => network.setAddressSet(set),
+    });
+    this.takeSetsOf("Port_Group", "ports", before, {
+      remove: (name) => network.removePortGroup(name),
+      put: (set) => network.setPortGroup(set),
+    });
+  }
+
+  private takeSetsOf(
+    table: string,
+    column: "addresses" | "ports",
+    before: ReadonlyMap<string, ReadonlyMap<string, Row | undefined>>,
+    to: { readonly remove: (name: string) => void; readonly put: (set: NamedSet) => void },
+  ): void {
+    const rows = before.get(table) ?? new Map<string, Row | undefined>();
+    const read = (id: string, row: Row | undefined): NamedSet | undefined => {
+      const what = `${table} ${id.slice(0, HINT_DIGITS)}`;
+      if (row === undefined) this.problems.delete(what);
+      return row && this.read(what, () => toNamedSet(row, column));
     };
-    for (const row of addressSets.values())
-      if (row !== undefined) network.removeAddressSet(toNamedSet(row, "addresses").name);
-    for (const id of addressSets.keys()) {
-      const row = this.southbound.row("Address_Set", id);
-      if (row !== undefined) network.setAddressSet(toNamedSet(row, "addresses"));
+    for (const [id, row] of rows) {
+      const was = read(id, row);
+      if (was !== undefined) to.remove(was.name);
     }
-    for (const row of portGroups.values())
-      if (row !== undefined) network.removePortGroup(toNamedSet(row, "ports").name);
-    for (const id of portGroups.keys()) {
-      const row = this.southbound.row("Port_Group", id);
-      if (row !== undefined) network.setPortGroup(toNamedSet(row, "ports"));
+    for (const id of rows.keys()) {
+      const now = read(id, this.southbound.row(table, id));
+      if (now !== undefined) to.put(now);
     }
   }
 
@@ -159,7 +190,10 @@ export class FollowedNetwork {
     for (const id of stale) {
       const before = this.flows.get(id);
       const row = this.southbound.row("Logical_Flow", id);
-      const after = row && this.named(toFlow(row, groups));
+      const what = `logical flow ${id.slice(0, HINT_DIGITS)}`;
+      const flow = row && this.read(what, () => toFlow(row, groups));
+      if (row === undefined) this.problems.delete(what);
+      const after = flow && this.named(flow);
       if (before !== undefined) this.hinted.get(before.hint)?.delete(id);
       if (before !== undefined && this.hinted.get(before.hint)?.size === 0) this.hinted.delete(before.hint);
       if (after === undefined) this.flows.delete(id);
