@@ -913,6 +913,11 @@ export interface Doctor {
   readonly collectRules: string;
   readonly exitCodes: string;
   readonly kubeconfig: string;
+  readonly adviceKubeconfigFile: string;
+  readonly adviceServerGone: string;
+  readonly adviceNode: Template<"names">;
+  readonly collectStopped: Template<"command">;
+  readonly watchEndsUnread: Template<"reason">;
   readonly adviceKubeconfig: string;
   readonly redact: string;
   readonly podOutsideRange: Template<"pod" | "address" | "range">;

@@ -97,13 +97,24 @@ class NodeCollector {
     const { metadata } = await this.source.create("Pod", podFor(node));
     try {
       await this.untilRunning(metadata, isStopped);
-      for (const [file, command] of COMMANDS) if (!isStopped()) await this.run(node, metadata, file, command);
+      for (const [file, command] of COMMANDS)
+        if (isStopped()) this.leave(`${node}/${file}`, WORDS.collectStopped({ command: command.join(" ") }));
+        else await this.run(node, metadata, file, command);
     } catch (error) {
       if (error instanceof KubeError || !(error instanceof Error)) throw error;
-      this.left.push({ file: node, line: 1, reason: error.message });
+      this.leave(node, error.message);
     } finally {
       await this.source.delete("Pod", metadata);
     }
+  }
+
+  private leave(file: string, reason: string): void {
+    this.left.push({ file, line: 1, reason });
+  }
+
+  /** A node that is not asked any more. */
+  pass(node: string): void {
+    this.leave(node, WORDS.collectStopped({ command: "it" }));
   }
 
   private async untilRunning(name: ObjectName, isStopped: () => boolean): Promise<void> {
@@ -127,7 +138,7 @@ class NodeCollector {
       this.readings.push(new FileReading(new SourceText(file, text)));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.left.push({ file, line: 1, reason: `${command.join(" ")}: ${error.message}` });
+      this.leave(file, `${command.join(" ")}: ${error.message}`);
     }
   }
 }
@@ -166,7 +177,9 @@ export async function collectFromNodes(
     if (!isAgreed) throw new Failure("bad-usage", WORDS.collectNeedsYes, WORDS.adviceCollect);
     const collector = new NodeCollector(source, await PodExec.open({ kubeconfig }));
     // One after the other: Ctrl-C leaves one pod to delete.
-    for (const name of nodes) if (!isStopped) await collector.collect(name, () => isStopped);
+    for (const name of nodes)
+      if (isStopped) collector.pass(name);
+      else await collector.collect(name, () => isStopped);
     return collector;
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;

@@ -1,7 +1,7 @@
 /** What `mullion doctor` reads: files and what archives hold, the objects of an HNS that runs, and those of an API server. */
 import { SourceText } from "#core/base/source-text.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { FileReading } from "#diagnose/doctor/read-evidence.ts";
 import { type Collected, Collector } from "./doctor-file.ts";
@@ -73,11 +73,13 @@ const HNS_FOLDER = "hns";
 
 /** The lists of the HNS of this machine, an object a line. @throws Failure when none answers. */
 async function readHns(): Promise<readonly FileReading[]> {
-  const client = findHns({ variables: process.env });
+  let client: HcnClient | undefined;
   try {
+    const found = findHns({ variables: process.env });
+    client = found;
     return await Promise.all(
       HNS_LISTS.map(async ([kind, name]) => {
-        const objects = await listObjects(client, kind, QUERY_V1);
+        const objects = await listObjects(found, kind, QUERY_V1);
         const lines = objects.map((each) => JSON.stringify(each)).join(",\n");
         return new FileReading(new SourceText(`${HNS_FOLDER}/${name}`, `[\n${lines}\n]\n`));
       }),
@@ -86,7 +88,7 @@ async function readHns(): Promise<readonly FileReading[]> {
     if (!(error instanceof HcnError)) throw error;
     throw asFailure(error);
   } finally {
-    await client.close();
+    await client?.close();
   }
 }
 

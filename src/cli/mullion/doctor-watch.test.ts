@@ -72,6 +72,25 @@ describe("--watch", () => {
     );
   });
 
+  it("what was not read at last is not called sound", async () => {
+    const terminal = new MemoryTerminal(sound);
+    const ended = runs(terminal);
+    await expect.poll(() => terminal.output, { timeout: 10_000 }).toContain("Watching node");
+    terminal.files.clear();
+    await expect.poll(() => terminal.output, { timeout: 10_000 }).toContain("not read");
+    terminal.interrupt();
+    expect(await ended).toBe(2);
+    expect(terminal.output).toMatch(
+      /Nothing was wrong; \d+ checks made\.\n {2}The last look could not be read: /u,
+    );
+  });
+
+  it("a node that is none is a mistake", async () => {
+    const terminal = new MemoryTerminal(sound);
+    expect(await runs(terminal, "--node", "win-9")).toBe(2);
+    expect(terminal.errors).toMatch(/no Windows node is called win-9.*\n\s+The nodes here are: node\./u);
+  });
+
   it.each([
     [["-o", "sarif"], "--watch shows what changes, as text or as lines of JSON, not as sarif"],
     [["-"], "standard input does not change"],

@@ -4,7 +4,7 @@ import { formatDuration } from "#core/base/duration.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { plural } from "#core/base/text-layout.ts";
 import type { FileReading } from "#diagnose/doctor/read-evidence.ts";
-import { type DoctorReport, examineNodes } from "#diagnose/doctor/doctor.ts";
+import { type DoctorReport, examineNodes, nodeNames } from "#diagnose/doctor/doctor.ts";
 import { type Change, type DoctorEvent, FindingHistory } from "#diagnose/doctor/finding-history.ts";
 import { formatFinding } from "#diagnose/doctor/format-text.ts";
 import { collect } from "./doctor-sources.ts";
@@ -24,6 +24,12 @@ export interface DoctorWatchRequest extends DoctorRequest {
 }
 
 type Told = Omit<DoctorEvent, "apiVersion" | "kind" | "time">;
+
+/** A name that no node has is a mistake, and no sound node. */
+export function unknownNode(node: string, names: readonly string[]): Failure {
+  const advice = WORDS.adviceNode({ names: names.join(", ") || "none" });
+  return new Failure("bad-usage", `no Windows node is called ${node}`, advice);
+}
 
 class DoctorWatch {
   private readonly history = new FindingHistory();
@@ -80,7 +86,7 @@ class DoctorWatch {
   private async look(): Promise<void> {
     const time = new Date().toISOString();
     try {
-      const { kubeconfig } = this.request;
+      const { kubeconfig, node } = this.request;
       const cluster = kubeconfig === undefined ? undefined : await this.follow(kubeconfig);
       const { readings, logs } = await collect(
         this.request,
@@ -94,12 +100,12 @@ class DoctorWatch {
         readings.every((reading, index) => reading === this.seen[index]);
       // What is followed and has not changed says what it said.
       const report =
-        isSame && this.report !== undefined
-          ? this.report
-          : await examineNodes(readings, { logs, node: this.request.node });
+        isSame && this.report !== undefined ? this.report : await examineNodes(readings, { logs, node });
       this.seen = readings;
       this.report = report;
       this.checksMade = report.checksMade;
+      if (node !== undefined && report.nodes.length === 0 && !this.hasBegun)
+        throw unknownNode(node, nodeNames(readings, logs));
       if (!this.hasBegun) this.begin(report.nodes, time);
       for (const change of this.history.take(report, time)) this.tell(change);
     } catch (error) {
@@ -121,9 +127,11 @@ class DoctorWatch {
 
   private end(): ExitCode {
     const wrong = this.history.wrong.map(({ finding }) => finding);
-    this.say({ event: "end", wrong, checksMade: this.checksMade }, new Date().toISOString());
+    const reason = this.lastReason === "" ? {} : { reason: this.lastReason };
+    this.say({ event: "end", wrong, checksMade: this.checksMade, ...reason }, new Date().toISOString());
     if (wrong.length > 0) return 1;
-    return this.checksMade > 0 ? 0 : 2;
+    // Who was not seen at last is not known to be sound.
+    return this.checksMade > 0 && this.lastReason === "" ? 0 : 2;
   }
 
   private say(told: Told, time: string): void {
@@ -148,9 +156,11 @@ function eventText(
   if (event === "not-read") return `${at}  ${terminal.yellow("not read")}  ${reason}\n`;
   if (event === "end") {
     const made = `${plural(checksMade, "check")} made.`;
-    if (wrong.length === 0) return `${at}  Nothing is wrong; ${made}\n`;
+    const unread = reason === "" ? "" : `  ${WORDS.watchEndsUnread({ reason })}\n`;
+    if (wrong.length === 0)
+      return `${at}  ${reason === "" ? "Nothing is wrong" : "Nothing was wrong"}; ${made}\n${unread}`;
     const lines = wrong.map((each) => `  ${each.node}: ${each.certainty}: ${each.code}: ${each.message}\n`);
-    return `${at}  ${plural(wrong.length, "finding")} left; ${made}\n${lines.join("")}`;
+    return `${at}  ${plural(wrong.length, "finding")} left; ${made}\n${lines.join("")}${unread}`;
   }
   if (finding === undefined || since === undefined) return "";
   if (event === "wrong")

@@ -313,6 +313,12 @@ describe("what is no evidence, and half of it", () => {
     expect((JSON.parse(terminal.output) as DoctorReport).nodes).toEqual(["win-1"]);
   });
 
+  it("a node that is none is a mistake, and the nodes that there are are named", async () => {
+    const { code, terminal } = await run(node, "node", "--node", "win-9");
+    expect(code).toBe(2);
+    expect(terminal.errors).toMatch(/no Windows node is called win-9.*\n\s+The nodes here are: win-1\./u);
+  });
+
   it("JUnit names the files that were not read", async () => {
     const { terminal } = await run({ ...node, "node/System.evtx": EVTX } as never, "node", "-o", "junit");
     expect(terminal.output).toMatch(

@@ -1,10 +1,10 @@
 /** `mullion doctor PATH…`: what is wrong with a Windows node, from what was collected there. */
-import { type DoctorReport, examineNodes } from "#diagnose/doctor/doctor.ts";
+import { type DoctorReport, examineNodes, nodeNames } from "#diagnose/doctor/doctor.ts";
 import { formatJunit, formatMarkdown, formatSarif } from "#diagnose/doctor/format-machine.ts";
 import { formatDoctor } from "#diagnose/doctor/format-text.ts";
 import { packageVersion } from "../installation.ts";
 import { collect } from "./doctor-sources.ts";
-import { watchNodes } from "./doctor-watch.ts";
+import { unknownNode, watchNodes } from "./doctor-watch.ts";
 import { Failure } from "./failure.ts";
 import { usage } from "./options.ts";
 import { type ReportFormat, formatDocument, isDocumentFormat } from "./print-document.ts";
@@ -59,6 +59,7 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
   const { isRedacted, node } = request;
   const report = await examineNodes(readings, { logs, left, isRedacted, node });
   if (report.files.length === 0) throw nothingRecognised(report);
+  if (node !== undefined && report.nodes.length === 0) throw unknownNode(node, nodeNames(readings, logs));
   terminal.stdout(await formatAs(output, report, terminal, isLong));
   if (report.findings.length > 0) return 1;
   // Without a single check nobody knows that nothing is wrong.

@@ -12,7 +12,15 @@ import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { objectPath, openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { FileReading } from "#diagnose/doctor/read-evidence.ts";
-import { NEEDED, OF_NETWORKS, type ReadCluster, failureOf, listText } from "./server-objects.ts";
+import {
+  NEEDED,
+  NEEDED_BY_DOCTOR,
+  OF_NETWORKS,
+  type ReadCluster,
+  failureOf,
+  isLeftOut,
+  listText,
+} from "./server-objects.ts";
 
 /** One kind: what its informer has heard, and what that says. */
 class FollowedKind {
@@ -99,7 +107,8 @@ export class FollowedCluster {
         if (reading.holds.length > 0) readings.push(reading);
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
-        if (NEEDED.includes(followed.kind)) throw failureOf(error);
+        if (NEEDED.includes(followed.kind) && !isLeftOut(error, followed.kind, NEEDED_BY_DOCTOR))
+          throw failureOf(error);
         left.push({ file: `${address}/${KINDS[followed.kind].plural}`, line: 1, reason: error.message });
       }
     }

@@ -12,7 +12,9 @@ import { doctor as doctorWords } from "#data/words.js";
 
 const WORDS = doctorWords();
 
-/** Without these there is no cluster. */
+/** Without Nodes there is nothing to examine; which of the others are missing is said. */
+export const NEEDED_BY_DOCTOR: readonly KubeKind[] = ["Node"];
+/** Without these there is no cluster to ask packets of. */
 export const NEEDED: readonly KubeKind[] = ["Node", "Pod", "Service", "EndpointSlice"];
 /** These show which network a twin has; who may not list them has no proof by packets, perhaps. */
 export const OF_NETWORKS: readonly KubeKind[] = ["ConfigMap", "DaemonSet"];
@@ -41,7 +43,14 @@ interface ListedCluster {
 
 /** What an API server says, and what to do then. */
 export function failureOf({ code, message }: KubeError): Failure {
+  if (code === "kubeconfig-unusable") return new Failure(code, message, WORDS.adviceKubeconfigFile);
+  if (code === "kubernetes-unreachable") return new Failure(code, message, WORDS.adviceServerGone);
   return new Failure(code, message, WORDS.adviceKubeconfig);
+}
+
+/** The user may not list a kind: others may be there. Whatever else fails, fails for all. */
+export function isLeftOut(error: unknown, kind: KubeKind, needed: readonly KubeKind[]): error is KubeError {
+  return error instanceof KubeError && error.code === "kubernetes-access-denied" && !needed.includes(kind);
 }
 
 /** A list as `kubectl get -o json` prints it, an object a line. */
@@ -51,7 +60,11 @@ export function listText(items: readonly KubeObject[]): string {
 }
 
 /** @throws Failure when the server cannot be reached, or does not let list what is needed. */
-async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Promise<ListedCluster> {
+async function listCluster(
+  kubeconfig: string,
+  useful: readonly KubeKind[],
+  needed: readonly KubeKind[],
+): Promise<ListedCluster> {
   try {
     const source = await openApiServerSource({ kubeconfig }, "mullion");
     try {
@@ -67,7 +80,8 @@ async function listCluster(kubeconfig: string, useful: readonly KubeKind[]): Pro
             placeOf: (each) => objectPath(each.kind, each.metadata),
           });
         } catch (error) {
-          if (!(error instanceof KubeError) || NEEDED.includes(kind)) throw error;
+          const isUseful = error instanceof KubeError && useful.includes(kind);
+          if (!isUseful && !isLeftOut(error, kind, needed)) throw error;
           left.push({ file, line: 1, reason: error.message });
         }
       }
@@ -88,7 +102,7 @@ export interface ReadCluster extends Pick<ListedCluster, "left"> {
 
 /** @param kubeconfig the path of a kubeconfig. */
 export async function readCluster(kubeconfig: string): Promise<ReadCluster> {
-  const { listed, left } = await listCluster(kubeconfig, OF_NETWORKS);
+  const { listed, left } = await listCluster(kubeconfig, OF_NETWORKS, NEEDED_BY_DOCTOR);
   const readings = listed.map(
     ({ file, text, placeOf }) => new FileReading(new SourceText(file, text), placeOf),
   );
@@ -97,7 +111,7 @@ export async function readCluster(kubeconfig: string): Promise<ReadCluster> {
 
 /** The cluster as texts, as `kubectl get -o json` would give them. What could not be listed is said. */
 export async function readServer(kubeconfig: string, terminal: Terminal): Promise<readonly InputText[]> {
-  const { listed, left } = await listCluster(kubeconfig, [...OF_NETWORKS, ...OF_PACKETS]);
+  const { listed, left } = await listCluster(kubeconfig, [...OF_NETWORKS, ...OF_PACKETS], NEEDED);
   for (const { file, reason } of left) terminal.stderr(`${file} is left out: ${reason}\n`);
   return listed.map(({ file, text }) => ({ name: file, text }));
 }

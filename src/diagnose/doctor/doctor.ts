@@ -302,6 +302,11 @@ export async function examineNodes(
   return isRedacted ? redact(report, read.evidence.cluster) : report;
 }
 
+/** The nodes that files are of. */
+export function nodeNames(readings: readonly FileReading[], logs: readonly ScannedLog[]): readonly string[] {
+  return readEvidence(readings, logs).evidence.nodes.map(({ name }) => name);
+}
+
 type NotMade = DoctorReport["checksNotMade"][number];
 
 /** What was asked of one node. */

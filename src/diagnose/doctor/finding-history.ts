@@ -19,7 +19,7 @@ export const DOCTOR_EVENT = {
     nodes: { list: "words", text: "Whose evidence is read: of begin." },
     finding: (): typeof NODE_FINDING => NODE_FINDING,
     since: { is: "words", text: (): string => WORDS.eventSince },
-    reason: { is: "words", text: "Why this time nothing was read: of not-read." },
+    reason: { is: "words", text: "Why nothing was read, or the last look was not." },
     wrong: { list: (): typeof NODE_FINDING => NODE_FINDING, text: "What is wrong still: of end." },
     checksMade: { is: "count", text: "The last time: of end." },
   },

@@ -141,7 +141,7 @@ describe("mullion kube serve", () => {
       expect(alone.output).toContain("hnsdiag list all -d");
     });
     const gone = await diagnosed({}, join(folder, "config"));
-    expect(gone.errors).toContain("Name a kubeconfig whose user may list nodes");
+    expect(gone.errors).toContain("See whether the API server runs");
   });
 
   it("is what trace takes in place of -f: the same cluster", async () => {
@@ -163,7 +163,7 @@ describe("mullion kube serve", () => {
       expect(both.errors).toContain("Leave one of them out");
     });
     const gone = await ask({}, "trace", "--kubeconfig", join(folder, "config"), "pod/a", "pod/b");
-    expect(gone.errors).toContain("Name a kubeconfig whose user may list nodes");
+    expect(gone.errors).toContain("See whether the API server runs");
   });
 
   it("without -f serves a cluster for nodes that come by themselves", async () => {
