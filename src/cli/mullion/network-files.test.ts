@@ -310,6 +310,8 @@ spec: { podSelector: {}, policyTypes: [Ingress] }
     });
     expect(facts["network plugin"]).toContain("[assumed]");
     expect(facts["policy engine"]).toContain("Calico");
+    // The engine that the objects bring is the one that runs: nothing else may be said of it.
+    expect(facts["policy engine"]).toMatch(/^Calico; it enforces NetworkPolicies/);
     expect(findings).toEqual([]);
   });
 });

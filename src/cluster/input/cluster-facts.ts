@@ -97,6 +97,16 @@ function policyFact(
     : fact("policy engine", `${policies.name}; ${title}`, policies);
 }
 
+/** With the engine that the objects bring: it is found when the cluster is read, and what was said before may not stay. */
+export function withEngineOfObjects(
+  facts: readonly ClusterFact[],
+  { policy: { engine } }: ClusterFile,
+): readonly ClusterFact[] {
+  if (engine === undefined || engine === "none") return facts;
+  const value = WORDS.policyEngineRuns({ engine: ENGINE_TITLES[engine] });
+  return facts.map((each) => (each.name === "policy engine" ? { ...each, value } : each));
+}
+
 function driverText(file: ClusterFile, driver: string): string {
   const own = file.network.driver;
   return own === driver ? own : `${driver}, carried out as ${own}`;

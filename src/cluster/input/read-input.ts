@@ -23,7 +23,7 @@ import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
 import { describeUndeclaredPorts, undeclaredPorts } from "./assumed-ports.ts";
-import { factsOfFile, factsOfObjects } from "./cluster-facts.ts";
+import { factsOfFile, factsOfObjects, withEngineOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { isNetworkText } from "./evidence.ts";
 import type { Contradiction } from "./network-account.ts";
@@ -371,5 +371,7 @@ export function readInput(
     ...unreadTextLimits(loaded.problems),
   ];
   const assumed = [...found.rest.assumed, ...portsAssumed(objects)];
-  return { input: { file: cluster, objects, notes, problems, ...found.rest, assumed, limits } };
+  const { facts } = found.rest;
+  const told = cluster === found.cluster ? facts : withEngineOfObjects(facts, cluster);
+  return { input: { file: cluster, objects, notes, problems, ...found.rest, facts: told, assumed, limits } };
 }
