@@ -319,6 +319,12 @@ describe("what is no evidence, and half of it", () => {
     expect(terminal.errors).toMatch(/no Windows node is called win-9.*\n\s+The nodes here are: win-1\./u);
   });
 
+  it("a list of virtual adapters alone misses no card", async () => {
+    const lines = node["node/netadapter.txt"]!.split("\n").filter((line) => !line.startsWith("Ethernet "));
+    const { terminal } = await run({ ...node, "node/netadapter.txt": lines.join("\n") }, "node");
+    expect(terminal.output).toMatch(/^Nothing wrong found/u);
+  });
+
   it("JUnit names the files that were not read", async () => {
     const { terminal } = await run({ ...node, "node/System.evtx": EVTX } as never, "node", "-o", "junit");
     expect(terminal.output).toMatch(

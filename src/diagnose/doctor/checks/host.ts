@@ -273,7 +273,8 @@ const ADAPTER_GONE: NodeCheck = {
   needs: ["networks", "adapters"],
   find(node) {
     const { adapters } = node.host;
-    const [first] = adapters;
+    // A list without any card is one of virtual adapters alone (`Get-NetAdapter -Name vEthernet*`): no card is missed in it.
+    const first = adapters.find(({ name }) => !/^vEthernet\b/iu.test(name));
     const known = new Set(adapters.map(({ name }) => name.toLowerCase()));
     return together(
       overAdapters(node)
