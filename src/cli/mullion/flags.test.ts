@@ -84,3 +84,16 @@ describe("flags", () => {
     expect(places(FLAGS.filter(({ option }) => option.description.endsWith(".")))).toEqual([]);
   });
 });
+
+describe("texts of help", () => {
+  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
+
+  it("leave the breaks of lines within a paragraph to the terminal", () => {
+    const texts = all(PROGRAM).flatMap((command) => [
+      command.description(),
+      ...[...command.options, ...command.registeredArguments].map(({ description }) => description),
+    ]);
+    expect(texts.length).toBeGreaterThan(200);
+    expect(texts.filter((text) => /\S\n\S/.test(text))).toEqual([]);
+  });
+});

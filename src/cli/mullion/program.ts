@@ -469,9 +469,20 @@ function addVersion(program: Command, run: Run, terminal: Terminal, version: str
     );
 }
 
+/** Paragraphs as one line each, for the width of a terminal to break them; what is indented keeps its lines. */
+function withoutBreaks(text: string): string {
+  return text
+    .split("\n\n")
+    .map((paragraph) => (/^\s/m.test(paragraph) ? paragraph : paragraph.replaceAll("\n", " ")))
+    .join("\n\n");
+}
+
 /** Verbs share how they print help and faults. */
 function configure(command: Command, terminal: Terminal): void {
+  for (const each of [...command.options, ...command.registeredArguments])
+    each.description = withoutBreaks(each.description);
   command
+    .description(withoutBreaks(command.description()))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout(text),
