@@ -80,6 +80,17 @@ describe("a request to mullion ui", () => {
     expect(JSON.parse(body)).toMatchObject({ error: { code: "api-request-invalid" } });
   });
 
+  // A browser names what it loads for: a person, who typed or kept an old address, reads a page.
+  it("with another token for a person is refused on a page, which loads nothing", async () => {
+    const { status, headers, body } = await ask("/AAAAAAAAAAAAAAAAAAAAAAAA/", {
+      "sec-fetch-dest": "document",
+    });
+    expect([status, headers["content-type"]]).toEqual([403, "text/html; charset=utf-8"]);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(body).toMatch(/<h1>[^<]+<\/h1><p>[^<]+mullion ui[^<]*<\/p>/);
+    expect(body).not.toMatch(/src=|href=/);
+  });
+
   it.each([
     ["evil.example", 421],
     ["localhost.evil.example:80", 421],

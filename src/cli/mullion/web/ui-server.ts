@@ -55,6 +55,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 const JSON_TYPE = "application/json";
+const HTML_TYPE = "text/html; charset=utf-8";
 const LINES_TYPE = "application/x-ndjson";
 const NOT_FOUND = 404;
 const FORBIDDEN = 403;
@@ -111,6 +112,15 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   response.writeHead(status, { ...HEADERS, "content-type": type }).end(body);
 }
 
+/** A refusal as whoever typed an address reads it; nothing below the token is shown to them, not even a style. */
+function refusalPage({ message, advice }: ErrorDetails): string {
+  return [
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">',
+    '<meta name="viewport" content="width=device-width"><title>Mullion</title>',
+    `<main><h1>${escapeHtml(message)}</h1><p>${escapeHtml(advice ?? "")}</p></main></html>\n`,
+  ].join("");
+}
+
 function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy();
@@ -118,7 +128,9 @@ function sendError(response: ServerResponse, error: unknown): void {
   }
   const [status, details] =
     error instanceof Refusal ? [error.status, error.details] : [statusOf(error), describeError(error)];
-  send(response, status, JSON_TYPE, JSON.stringify({ error: details }));
+  if (response.req.headers["sec-fetch-dest"] === "document" && error instanceof Refusal)
+    return send(response, status, HTML_TYPE, refusalPage(details));
+  return send(response, status, JSON_TYPE, JSON.stringify({ error: details }));
 }
 
 /** Hands a request on to the cluster's socket, and its answer back piece by piece: events are a stream. */
@@ -246,7 +258,7 @@ async function answerBelowToken(
   if (first === "icon.svg") return send(response, OK, "image/svg+xml", files.icon);
   if (first.includes(".")) throw new Refusal(NOT_FOUND, `there is no ${first}`, WORDS.adviceUiAddress);
   // Every other path is a page, which the script opens.
-  return send(response, OK, "text/html; charset=utf-8", files.page());
+  return send(response, OK, HTML_TYPE, files.page());
 }
 
 const UP: BringUpState = { isUp: true, text: "", done: 0, total: 0, elapsedMs: 0 };
