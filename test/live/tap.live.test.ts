@@ -57,7 +57,7 @@ const WAYS = ["burst", "single", "thread"] as const;
 /** Two TAPs on a bridge. */
 function openPair(
   offloads: { readonly left: boolean; readonly right: boolean },
-  name: ExchangeName = "burst",
+  way: ExchangeName = "burst",
 ): TapPair {
   const { namespace, built } = NetworkNamespace.make(calls, () => {
     execFileSync("ip", ["link", "add", "br0", "type", "bridge", "mcast_snooping", "0"]);
@@ -73,7 +73,7 @@ function openPair(
     return { left: left!, right: right! };
   });
   const gone: TapDevice[] = [];
-  const exchange: TapExchange = EXCHANGES[name]((tap) => gone.push(tap));
+  const exchange: TapExchange = EXCHANGES[way]((tap) => gone.push(tap));
   const taps = [built.left, built.right];
   for (const tap of taps) exchange.add(tap);
   const carrying = (async () => {

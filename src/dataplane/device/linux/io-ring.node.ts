@@ -119,7 +119,9 @@ export class IoRing {
   supports(calls: readonly number[]): boolean {
     const probe = new Uint8Array(PROBE.headBytes + PROBE.callsMax * PROBE.bytes);
     this.calls.call("io_uring_register", "probe", REGISTER, this.fd, REGISTER_PROBE, probe, PROBE.callsMax);
-    return calls.every((call) => (probe[PROBE.headBytes + call * PROBE.bytes + PROBE.flags]! & 1) !== 0);
+    return calls.every(
+      (call) => ((probe[PROBE.headBytes + call * PROBE.bytes + PROBE.flags] ?? 0) & 1) !== 0,
+    );
   }
 
   /** Calls that are written and not made. */
@@ -134,8 +136,8 @@ export class IoRing {
   /** Whether something of this kind has returned. */
   hasCompletionOf(kind: number): boolean {
     const { memory, completionMask, firstCompletion } = this;
-    const tail = memory[this.completionTailAt]!;
-    for (let head = memory[this.completionHeadAt]!; head !== tail; head = (head + 1) | 0)
+    const tail = memory[this.completionTailAt];
+    for (let head = memory[this.completionHeadAt] ?? 0; head !== tail; head = (head + 1) | 0)
       if (memory[firstCompletion + (head & completionMask) * COMPLETION_WORDS + 1] === kind) return true;
     return false;
   }
@@ -179,12 +181,12 @@ export class IoRing {
     const { memory, completionHeadAt, completionTailAt, completionMask, firstCompletion } = this;
     let count = 0;
     for (; count < max && memory[completionHeadAt] !== memory[completionTailAt]; count++) {
-      const head = memory[completionHeadAt]!;
+      const head = memory[completionHeadAt] ?? 0;
       const at = firstCompletion + (head & completionMask) * COMPLETION_WORDS;
-      const id = memory[at]!;
-      const kind = memory[at + 1]!;
-      const result = memory[at + 2]!;
-      const flags = memory[at + 3]!;
+      const id = memory[at] ?? 0;
+      const kind = memory[at + 1] ?? 0;
+      const result = memory[at + 2] ?? 0;
+      const flags = memory[at + 3] ?? 0;
       memory[completionHeadAt] = head + 1;
       receiver.complete(kind, id, result, flags);
     }

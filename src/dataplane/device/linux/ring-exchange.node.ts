@@ -4,6 +4,7 @@
  * in that call, beside what Node's event loop waits on: a frame wakes it once, and nothing else has to be asked for it.
  */
 import { Socket } from "node:net";
+import { defined } from "#core/base/assert.ts";
 import { EventLoop } from "./event-loop.node.ts";
 import { FRAME_AT, type FrameMemory, LARGE_BYTES, SMALL_BYTES } from "./frame-memory.ts";
 import { ABSENT, type BufferRing, type CompletionReceiver, IoRing, SQE } from "./io-ring.node.ts";
@@ -182,7 +183,7 @@ export class RingExchange implements TapExchange, CompletionReceiver {
 
   /** Gives a frame to its TAP, and its place back to the kernel. */
   private take(tap: TapDevice | undefined, id: number, bytes: number): void {
-    const place = this.places[id]!;
+    const place = defined(this.places[id], "a place that the kernel was given");
     if (tap?.arrive(place, bytes) === true) this.renew(id);
     else this.buffers.provide(id, place.address, place.length);
   }
