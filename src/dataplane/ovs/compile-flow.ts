@@ -91,8 +91,8 @@ function compileText(row: LogicalFlowRow): CompiledFlow | UnreadableFlow {
   }
 }
 
-/** Text in quotes stays as it is. */
-const VARIABLE = /"(?:[^"\\]|\\.)*"|\^([A-Za-z_.][A-Za-z_0-9.]*)/g;
+/** Text in quotes stays as it is, to the end where the last quote is missing. */
+const VARIABLE = /"(?:[^"\\]|\\.)*(?:"|\\?$)|\^([A-Za-z_.][A-Za-z_0-9.]*)/gs;
 
 function variablesIn(text: string): readonly string[] {
   if (!text.includes("^")) return [];

@@ -22,7 +22,7 @@ const PROMPTED = /^(?:PS\s)?[A-Za-z]:\\[^>]{0,200}>\s{0,4}New-HNSNetwork\s/iu;
 const NAME_ARGUMENT = /-Name\s{1,4}"?([\w.-]{1,80})/iu;
 const NAME = /"Name":\s{0,4}"([^"]{1,80})"/u;
 const IN_JSON = /"Error":\s{0,4}"([^"]{1,300})"/u;
-const IN_RECORD = /@\{Error=([^;}]{1,300});/u;
+const IN_RECORD = /@\{Error=([^;{}]+);/u;
 const IS_MADE = /"Success":\s{0,4}true/iu;
 /** The document and the answer have not more lines. */
 const LINES_MAX = 120;

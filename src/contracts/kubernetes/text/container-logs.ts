@@ -33,7 +33,7 @@ export interface ContainerLog {
 }
 
 /** `web of pod shop/web-0 ====` */
-const NAMED = /^(\S{1,253}) of pod (\S{1,253})\/(\S{1,253}) ====/u;
+const NAMED = /^(\S+) of pod ([^\s/]+)\/(\S+) ====/u;
 
 function countLines(text: string, from: number, to: number): number {
   let count = 0;
