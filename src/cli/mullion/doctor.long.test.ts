@@ -276,7 +276,7 @@ describe("a fault of HNS that a node's programs meet", () => {
     // HNS and objects alone show what is missing; why tells the program that was refused.
     expect(findings[0]?.code).toBe(row === "over" ? undefined : "load-balancer-missing");
     if (typeof row === "string") return;
-    expect(findings[0]?.evidence.at(-1)?.says).toMatch(/kube-proxy's log says whether HNS refused it/u);
+    expect(findings[0]?.next).toMatch(/kube-proxy's log, which says whether HNS refused it/u);
     const log = `E0101 00:00:05.000000    4120 proxier.go:1342] ${row.logged}\n`;
     const { findings: logged } = await reportOf({ ...files, "collected/kube-proxy.log": log });
     expect(logged[0]).toMatchObject({ code: row.first, certainty: "likely" });
