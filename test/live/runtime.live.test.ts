@@ -94,6 +94,7 @@ async function inside(...words: readonly string[]): Promise<string> {
   return (await run("nsenter", all, { encoding: "utf8", env })).stdout.trim();
 }
 
+/** With the time that a kubelet gives a runtime (`runtimeRequestTimeout`); crictl gives it two seconds. */
 function cri(...words: readonly string[]): Promise<string> {
   const socket = `unix://${folder}/c.sock`;
   return inside(
@@ -104,6 +105,8 @@ function cri(...words: readonly string[]): Promise<string> {
     socket,
     "-i",
     socket,
+    "-t",
+    "2m",
     ...words,
   );
 }
