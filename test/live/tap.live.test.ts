@@ -347,12 +347,17 @@ describe("a TAP", () => {
   it.each(WAYS)("takes no processor time while nothing comes, %s", async (name) => {
     const pair = openPair({ left: false, right: false }, name);
     await sleep(2_000);
-    const before = process.cpuUsage();
-    await sleep(3_000);
-    const { user, system } = process.cpuUsage(before);
+    const shares: number[] = [];
+    for (let window = 0; window < 9; window++) {
+      const before = process.cpuUsage();
+      await sleep(300);
+      const { user, system } = process.cpuUsage(before);
+      shares.push((user + system) / 300_000);
+    }
     await pair.close();
-    // Of 3 s; the runner itself takes some.
-    expect((user + system) / 3_000_000).toBeLessThan(0.02);
+    // The runner itself takes some now and then; what goes round takes all of each window, and a timer some.
+    const median = shares.toSorted((one, other) => one - other)[4];
+    expect(median).toBeLessThan(0.02);
   });
 
   it("says when its name is taken", () => {
