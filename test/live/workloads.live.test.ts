@@ -4,7 +4,6 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -207,8 +206,8 @@ describe("processes of a real pod", () => {
     const top = spawn(process.execPath, words, { env: environment(), stdio: ["ignore", "pipe", "inherit"] });
     let text = "";
     top.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
-    await sleep(1_500);
-    inPod("api", "ping", "-c", "20", "-i", "0.05", "-W", "1", "10.244.1.3");
+    // Longer than the look, whenever it begins.
+    inPod("api", "ping", "-c", "160", "-i", "0.05", "-W", "1", "10.244.1.3");
     await once(top, "close");
     const { items } = JSON.parse(text) as { readonly items: readonly Record<string, unknown>[] };
     const [first, second] = items;
