@@ -91,7 +91,7 @@ export class OvnNetwork {
   /** By node: why the database did not take what packets have taught its chassis. */
   private readonly refusedReports = new Map<string, string>();
   /** Why columns that the cluster file sets are not as it says. */
-  refusedRows: readonly string[] = [];
+  private refusedRows: readonly string[] = [];
   private followed: { readonly nb: FollowedDatabase; readonly sb: FollowedDatabase } | undefined;
   /** What the flows in the switches come from. */
   private network = followedNetwork();
@@ -252,13 +252,12 @@ export class OvnNetwork {
     await this.follow();
   }
 
-  /** What northd wrote no flow for, and flows that no packet can be compared with: what they were to do, nobody does. */
+  /** Rows that are not as they are to be, or that nothing comes of, and flows that no packet can be compared with. */
   get leftOut(): readonly { readonly code: "ovn-flow-refused" | "ovn-row-refused"; readonly text: string }[] {
     return [
-      ...[...(this.northd?.leftOut() ?? []), ...this.refusedReports.values()].map((text) => ({
-        code: "ovn-row-refused" as const,
-        text,
-      })),
+      ...[...this.refusedRows, ...(this.northd?.leftOut() ?? []), ...this.refusedReports.values()].map(
+        (text) => ({ code: "ovn-row-refused" as const, text }),
+      ),
       ...[...this.network.problems].map(([what, problem]) => ({
         code: "ovn-flow-refused" as const,
         text: `${what} of the southbound database: ${problem}`,

@@ -40,7 +40,7 @@ export interface NotingPrograms {
   readonly flannel: FlannelDaemons | undefined;
   readonly hybridOverlay: HybridOverlayDaemons | undefined;
   readonly cloudRoutes: CloudRoutes | undefined;
-  readonly ovn: Pick<OvnNetwork, "leftOut" | "refused" | "refusedRows"> | undefined;
+  readonly ovn: Pick<OvnNetwork, "leftOut" | "refused"> | undefined;
   /** What the input has and no change of objects takes away. */
   readonly inputLimits: readonly FlowLimit[];
 }
@@ -69,10 +69,7 @@ export class ClusterNotes {
       services: this.serviceTroubles(),
       pods: this.programs.pods.listOutcomes(),
       withoutNode: this.programs.kube.podsWithoutNode(),
-      northbound: [
-        ...(this.programs.ovn?.refusedRows ?? []).map((text) => ({ code: "ovn-row-refused" as const, text })),
-        ...(this.programs.ovn?.leftOut ?? []),
-      ],
+      ovnLeftOut: this.programs.ovn?.leftOut ?? [],
     });
   }
 

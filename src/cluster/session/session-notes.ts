@@ -35,7 +35,7 @@ export interface TroubleSources {
   readonly pods: readonly PodOutcome[];
   readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
   /** Rows of OVN's northbound database that are not as the cluster file has them, or that nothing comes of; and flows. */
-  readonly northbound: OvnNetwork["leftOut"];
+  readonly ovnLeftOut: OvnNetwork["leftOut"];
 }
 
 /**
@@ -50,7 +50,7 @@ export function clusterTroubles({
   services,
   pods,
   withoutNode,
-  northbound,
+  ovnLeftOut,
 }: TroubleSources): readonly ClusterTrouble[] {
   const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
     reference: `node/${node}`,
@@ -80,7 +80,7 @@ export function clusterTroubles({
       code: "pod-unschedulable" as const,
       text: reason,
     })),
-    ...northbound.map((each) => ({ reference: "network", node: "", ...each })),
+    ...ovnLeftOut.map((each) => ({ reference: "network", node: "", ...each })),
   ];
 }
 

@@ -54,6 +54,8 @@ function toLogicalPort(port: PortBinding): LogicalPort {
 
 /** With the addresses that the variables in it stand for, of all chassis. */
 function withAddresses(balancer: LoadBalancer, variables: readonly ChassisVariables[]): LoadBalancer {
+  const isPlain = [...balancer.vips.keys()].every((vip) => !vip.includes("^"));
+  if (isPlain) return balancer;
   const entries = [...balancer.vips].flatMap(([vip, backEnds]): readonly (readonly [string, string])[] =>
     vip.includes("^")
       ? variables.map(({ values }) => [withValues(vip, values), withValues(backEnds, values)])

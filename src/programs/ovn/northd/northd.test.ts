@@ -40,6 +40,10 @@ class World {
     return [...this.sb.rowsOf("Port_Binding").values()].find((row) => row["logical_port"] === name) ?? {};
   }
 
+  leftOut(): readonly string[] {
+    return this.northd?.leftOut() ?? [];
+  }
+
   isUp(name: string): unknown {
     const rows = [...this.nb.rowsOf("Logical_Switch_Port").values()];
     return membersOf(rows.find((row) => row["name"] === name)?.["up"])[0];
@@ -302,5 +306,55 @@ describe("flows of ACLs", () => {
     expect(
       ["Datapath_Binding", "Port_Binding", "Logical_Flow"].map((table) => world.sb.rowsOf(table).size),
     ).toEqual([0, 0, 0]);
+  });
+});
+
+describe("what is no address of IPv4", () => {
+  const named = (name: string): OvsdbRow[string] => ["named-uuid", name];
+  const withRows = (prefix: string, logical: string, vip: string): readonly OvsdbOperation[] => [
+    GLOBAL,
+    {
+      op: "insert",
+      table: "Logical_Router_Static_Route",
+      row: { ip_prefix: prefix, nexthop: "10.0.0.1" },
+      "uuid-name": "route",
+    },
+    {
+      op: "insert",
+      table: "NAT",
+      row: { type: "snat", external_ip: "10.0.0.2", logical_ip: logical },
+      "uuid-name": "nat",
+    },
+    {
+      op: "insert",
+      table: "Load_Balancer",
+      row: { name: "lb", vips: ["map", [[vip, "10.0.0.3:80"]]] },
+      "uuid-name": "lb",
+    },
+    {
+      op: "insert",
+      table: "Logical_Router",
+      row: { name: "r", static_routes: named("route"), nat: named("nat"), load_balancer: named("lb") },
+    },
+  ];
+
+  it.each([
+    ["10.1.0.0/99", "fd00::/64", "^vip:80"],
+    ["fd00::/64", "10.2.0.0/33", "10.96.0.9:http"],
+    ["default", "10.2", "[fd00::9]:80"],
+  ])("has no flow, and is told: %s, %s, %s", async (prefix, logical, vip) => {
+    const world = new World();
+    await world.sync(...withRows(prefix, logical, vip));
+    expect(world.leftOut()).toEqual(
+      [`load balancer lb: ${vip}`, `route to ${prefix}`, `translation of ${logical}`].map(
+        (what) => `northd writes no flow for ${what}: it is no IPv4 address`,
+      ),
+    );
+  });
+
+  it("and what is one has its flows", async () => {
+    const world = new World();
+    await world.sync(...withRows("10.1.0.0/16", "10.2.0.5", "10.96.0.9"));
+    expect(world.leftOut()).toEqual([]);
   });
 });

@@ -25,11 +25,11 @@ import type { WrittenFlow } from "./flow-list.ts";
 import {
   type LogicalRouter,
   type NorthboundObjects,
+  leftOutOf,
   numberOf,
   readNorthbound,
   textOf,
   toAcl,
-  leftOutOf,
 } from "./objects.ts";
 import { routerFlows } from "./router-flows.ts";
 import { isTracked, switchFlows } from "./switch-flows.ts";

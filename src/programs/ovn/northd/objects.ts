@@ -125,26 +125,6 @@ export interface NorthboundObjects {
   readonly routers: readonly LogicalRouter[];
 }
 
-/** What of the northbound database no flow is written for, since it cannot be read or is not of IPv4: a line for each. */
-export function leftOutOf(replica: Replica): readonly string[] {
-  const isIpv4 = (text: string): boolean => parseIpv4(text.split("/")[0] ?? "") !== undefined;
-  const balanced = [...replica.rows("Load_Balancer").values()].flatMap((row) =>
-    [...textsOf(row["vips"])]
-      .filter(([vip, backEnds]) => toVip(vip, backEnds) === undefined)
-      .map(([vip]) => `load balancer ${textOf(row, "name")}: ${vip}`),
-  );
-  const others = (table: string, column: string, what: string): readonly string[] =>
-    [...replica.rows(table).values()]
-      .map((row) => textOf(row, column))
-      .filter((text) => !isIpv4(text))
-      .map((text) => `${what} ${text}`);
-  return [
-    ...balanced,
-    ...others("Logical_Router_Static_Route", "ip_prefix", "route to"),
-    ...others("NAT", "logical_ip", "translation of"),
-  ].map((what) => `northd writes no flow for ${what}: it is no IPv4 address`);
-}
-
 export function textOf(row: OvsdbRow, column: string): string {
   const [value] = membersOf(row[column]);
   return typeof value === "string" ? value : "";
@@ -276,6 +256,31 @@ function balancersOf(replica: Replica, row: OvsdbRow): readonly Balancer[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** A network, or an address alone; undefined for what cannot be read, and for IPv6. */
+function ipv4Prefix(text: string): Prefix | undefined {
+  const prefix = parsePrefix(text.includes("/") ? text : `${text}/32`);
+  return typeof prefix?.address === "number" ? prefix : undefined;
+}
+
+/** What of the northbound database no flow is written for, since it cannot be read or is not of IPv4: a line for each. */
+export function leftOutOf(replica: Replica): readonly string[] {
+  const balanced = [...replica.rows("Load_Balancer").values()].flatMap((row) =>
+    [...textsOf(row["vips"])]
+      .filter(([vip, backEnds]) => toVip(vip, backEnds) === undefined)
+      .map(([vip]) => `load balancer ${textOf(row, "name")}: ${vip}`),
+  );
+  const others = (table: string, column: string, what: string): readonly string[] =>
+    [...replica.rows(table).values()]
+      .map((row) => textOf(row, column))
+      .filter((text) => ipv4Prefix(text) === undefined)
+      .map((text) => `${what} ${text}`);
+  return [
+    ...balanced,
+    ...others("Logical_Router_Static_Route", "ip_prefix", "route to"),
+    ...others("NAT", "logical_ip", "translation of"),
+  ].map((what) => `northd writes no flow for ${what}: it is no IPv4 address`);
+}
+
 function toRouter(
   replica: Replica,
   id: string,
@@ -290,9 +295,8 @@ function toRouter(
       ([, port]) => ports.get(textOf(port, "name")) ?? [],
     ),
     routes: rowsAt(replica, "Logical_Router_Static_Route", row, "static_routes").flatMap(([each, route]) => {
-      const prefix =
-        parsePrefix(textOf(route, "ip_prefix")) ?? parsePrefix(`${textOf(route, "ip_prefix")}/32`);
-      if (prefix === undefined || typeof prefix.address !== "number") return [];
+      const prefix = ipv4Prefix(textOf(route, "ip_prefix"));
+      if (prefix === undefined) return [];
       const port = textOf(route, "output_port");
       const isSource = textOf(route, "policy") === "src-ip";
       return [
@@ -313,9 +317,8 @@ function toRouter(
       nextHops: [...listOf(policy, "nexthops"), ...listOf(policy, "nexthop")],
     })),
     translations: rowsAt(replica, "NAT", row, "nat").flatMap(([each, nat]) => {
-      const text = textOf(nat, "logical_ip");
-      const logical = parsePrefix(text.includes("/") ? text : `${text}/32`);
-      if (logical === undefined || typeof logical.address !== "number") return [];
+      const logical = ipv4Prefix(textOf(nat, "logical_ip"));
+      if (logical === undefined) return [];
       const optional = (column: string): string | undefined => textOf(nat, column) || undefined;
       return [
         {
