@@ -23,6 +23,8 @@ const NAME_ARGUMENT = /-Name\s{1,4}"?([\w.-]{1,80})/iu;
 const NAME = /"Name":\s{0,4}"([^"]{1,80})"/u;
 const IN_JSON = /"Error":\s{0,4}"([^"]{1,300})"/u;
 const IN_RECORD = /@\{Error=([^;{}]+);/u;
+/** As in JSON; a bound within the pattern would take the checker of patterns too long. */
+const ERROR_MAX = 300;
 const IS_MADE = /"Success":\s{0,4}true/iu;
 /** The document and the answer have not more lines. */
 const LINES_MAX = 120;
@@ -30,6 +32,11 @@ const LINES_MAX = 120;
 interface OpenRequest {
   name: string;
   readonly place: Place;
+}
+
+function refusalIn(text: string): string | undefined {
+  const [, error = ""] = IN_JSON.exec(text) ?? IN_RECORD.exec(text) ?? [];
+  return error === "" || error.length > ERROR_MAX ? undefined : error;
 }
 
 /** Calls whose answer is there as well. */
@@ -48,7 +55,7 @@ export function readNetworkRequests(lines: readonly Line[]): readonly NetworkReq
       continue;
     }
     if (open.name === "") open.name = NAME.exec(text)?.[1] ?? "";
-    const [, refusal] = IN_JSON.exec(text) ?? IN_RECORD.exec(text) ?? [];
+    const refusal = refusalIn(text);
     if (refusal === undefined && !IS_MADE.test(text)) continue;
     if (open.name !== "") found.push({ name: open.name, refusal: refusal?.trim(), place: open.place });
     open = undefined;

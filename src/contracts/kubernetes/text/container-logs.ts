@@ -32,7 +32,9 @@ export interface ContainerLog {
   readonly line: number;
 }
 
-/** `web of pod shop/web-0 ====` */
+/** A name in Kubernetes is not longer. */
+const NAME_MAX = 253;
+/** `web of pod shop/web-0 ====`; bounds in it would take the checker of patterns too long. */
 const NAMED = /^(\S+) of pod ([^\s/]+)\/(\S+) ====/u;
 
 function countLines(text: string, from: number, to: number): number {
@@ -53,11 +55,12 @@ export function containerLogsIn(text: string): readonly ContainerLog[] {
     done = endOfLog(text, at);
     const last = text.lastIndexOf("\n", done - 1) + 1;
     const end = text.startsWith(END, last) ? last : done;
-    const [, container = "", namespace = "", pod = ""] =
-      NAMED.exec(text.slice(at + START.length, begin)) ?? [];
+    const names = NAMED.exec(text.slice(at + START.length, begin))?.slice(1) ?? [];
+    const [container = "", namespace = "", pod = ""] = names;
     line += countLines(text, counted, begin);
     counted = begin;
-    if (container !== "") logs.push({ container, namespace, pod, text: text.slice(begin, end), line });
+    if (container !== "" && names.every(({ length }) => length <= NAME_MAX))
+      logs.push({ container, namespace, pod, text: text.slice(begin, end), line });
   }
   return logs;
 }
