@@ -76,9 +76,14 @@ function openPair(
   const exchange: TapExchange = EXCHANGES[way]((tap) => gone.push(tap));
   const taps = [built.left, built.right];
   for (const tap of taps) exchange.add(tap);
-  const carrying = (async () => {
-    while (await exchange.wait()) exchange.exchange(() => undefined);
-  })();
+  const carrying = new Promise<void>((resolve) => {
+    const carry = (isOpen: boolean): void => {
+      if (!isOpen) return resolve();
+      exchange.exchange(() => undefined);
+      exchange.wait(carry);
+    };
+    exchange.wait(carry);
+  });
   return {
     ...built,
     gone,

@@ -19,12 +19,25 @@ import { ApiError } from "./error-details.ts";
 /** One thing after the other: what changes the cluster must not meet what reads it halfway. */
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();
+  /** Turns that have not ended. */
+  private count = 0;
 
   /** Runs `work` when everything asked before has ended, well or not. */
   take<T>(work: () => T | Promise<T>): Promise<T> {
+    const end = (): void => {
+      this.count--;
+    };
+    this.count++;
     const turn = this.last.then(work);
-    this.last = turn.catch(() => undefined);
+    this.last = turn.then(end, end);
     return turn;
+  }
+
+  /** Runs `work` at once, if nobody has a turn or waits for one. @returns false: it did not run. */
+  takeNow(work: () => void): boolean {
+    if (this.count > 0) return false;
+    work();
+    return true;
   }
 }
 
@@ -205,6 +218,17 @@ export class HeldCluster {
     return this.turns.take(async () => {
       try {
         return await work(this.session);
+      } finally {
+        this.afterTurn?.();
+      }
+    });
+  }
+
+  /** The same at once, without a promise. @returns false: somebody else has a turn or waits for one, and nothing was done. */
+  inTurnNow(work: (session: ClusterSession) => void): boolean {
+    return this.turns.takeNow(() => {
+      try {
+        work(this.session);
       } finally {
         this.afterTurn?.();
       }

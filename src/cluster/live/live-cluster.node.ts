@@ -157,7 +157,9 @@ export class LiveCluster implements LiveView, TapReader {
     });
     held.afterTurn = () => this.time.arm();
     this.time.arm();
-    this.carrying = this.carry().catch(this.failed);
+    this.carrying = new Promise((resolve) => {
+      this.carry(resolve);
+    });
     this.workloads = this.opened.pods.flatMap(({ pod, machine }) =>
       startWorkloads(session.cluster, pod, machine.path, options.server),
     );
@@ -240,15 +242,30 @@ export class LiveCluster implements LiveView, TapReader {
     return [this.opened.segment, ...this.opened.pods.map(({ machine }) => machine)];
   }
 
-  /** While the cluster is busy with a question, frames wait in the kernel, and get lost when its queue is full. */
-  private async carry(): Promise<void> {
-    while (await this.taps.wait()) {
-      try {
-        await this.held.inTurn(() => this.exchange());
-      } catch (error) {
-        if (this.isOver) return;
-        this.failed(error);
-      }
+  /** Carries one burst after the other until the exchange is closed. */
+  private carry(ended: () => void): void {
+    const goOn = (): void => this.carry(ended);
+    const failed = (error: unknown): void => {
+      if (!this.isOver) this.failed(error);
+    };
+    this.taps.wait((isOpen) => {
+      if (!isOpen) return ended();
+      if (this.exchangeNow(failed)) return goOn();
+      // While the cluster is busy with a question, frames wait in the kernel, and get lost when its queue is full.
+      void this.held
+        .inTurn(() => this.exchange())
+        .catch(failed)
+        .then(goOn);
+    });
+  }
+
+  /** A promise would be kept later by as much as a frame takes. @returns false: somebody else has a turn. */
+  private exchangeNow(failed: (error: unknown) => void): boolean {
+    try {
+      return this.held.inTurnNow(() => this.exchange());
+    } catch (error) {
+      failed(error);
+      return true;
     }
   }
 

@@ -36,10 +36,11 @@ export class PolledExchange implements TapExchange {
     if (this.taps.delete(tap.fd)) this.readiness.remove(tap.fd);
   }
 
-  async wait(): Promise<boolean> {
-    const readable = await this.readiness.wait();
-    this.readable = readable ?? [];
-    return readable !== undefined;
+  wait(came: (isOpen: boolean) => void): void {
+    void this.readiness.wait().then((readable) => {
+      this.readable = readable ?? [];
+      came(readable !== undefined);
+    });
   }
 
   exchange(process: () => void): void {

@@ -129,13 +129,14 @@ export class RingExchange implements TapExchange, CompletionReceiver {
     this.flush();
   }
 
-  wait(): Promise<boolean> {
-    if (this.isClosed) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      this.came = resolve;
-      this.callLoop();
-      this.flush();
-    });
+  wait(came: (isOpen: boolean) => void): void {
+    if (this.isClosed) {
+      came(false);
+      return;
+    }
+    this.came = came;
+    this.callLoop();
+    this.flush();
   }
 
   exchange(process: () => void): void {

@@ -8,8 +8,8 @@ export interface TapExchange {
   add(tap: TapDevice): void;
   /** Nothing of it is read or written any more. */
   remove(tap: TapDevice): void;
-  /** Resolves when frames may have come; false: it is closed. One waits at a time. */
-  wait(): Promise<boolean>;
+  /** Calls `came` once: when frames may have come, or with false when it is closed. One waits at a time. */
+  wait(came: (isOpen: boolean) => void): void;
   /** Takes in what has come, lets `process` work on it, and gives out what that sends, some times over while more comes. */
   exchange(process: () => void): void;
   /** Ends the wait, and with it the descriptors that it has. The TAPs stay. */
