@@ -332,6 +332,48 @@ describe("what is no evidence, and half of it", () => {
     );
   });
 
+  // A build server that sees skipped cases alone shows success.
+  it.each([
+    ["text", /^Nothing was checked; 0 checks made/u],
+    ["markdown", /\nNothing was checked; 0 checks made/u],
+    [
+      "junit",
+      /<testsuites name="mullion doctor" tests="\d+" failures="0" errors="1"[^]*<error message="no check could be made"/u,
+    ],
+    ["sarif", /"executionSuccessful": false,[^]*"text": "no check could be made"/u],
+  ])("%s says that nothing could be checked", async (form, said) => {
+    const log = "I0409 13:34:05.1 3560 server.go:1] hello\n";
+    const { code, terminal } = await run({ "a/program.log": log }, "a", "-o", form);
+    expect(code).toBe(2);
+    expect(terminal.output).toMatch(said);
+    expect(terminal.output).not.toContain("othing wrong found");
+  });
+
+  it("JUnit counts all its cases", async () => {
+    const documents = healthyNode();
+    documents.loadBalancers.length = 0;
+    const files = { ...filesOf(documents), "node/System.evtx": EVTX } as never;
+    const { terminal } = await run(files, "node", "-o", "junit");
+    const count = (pattern: RegExp): number => [...terminal.output.matchAll(pattern)].length;
+    const [, tests, failures, errors, skipped] =
+      /<testsuites name="mullion doctor" tests="(\d+)" failures="(\d+)" errors="(\d+)" skipped="(\d+)">/u.exec(
+        terminal.output,
+      ) ?? [];
+    expect([tests, failures, errors, skipped].map(Number)).toEqual([
+      count(/<testcase /gu),
+      count(/<failure /gu),
+      0,
+      count(/<skipped /gu),
+    ]);
+  });
+
+  it("a log's message has the log's own words where a text of an error has none", async () => {
+    const line = 'E0409 13:34:04.7 3560 x.go:1] Network name "cbr0" not found\n';
+    const { terminal } = await run({ "a/kubelet.log": line }, "a");
+    expect(terminal.output).toContain('the log says: Network name "cbr0" not found.');
+    expect(terminal.output).not.toMatch(/\{(?:name|guid|number|ip|words)\}/u);
+  });
+
   it.each(["text", "json", "markdown", "junit", "sarif"])(
     "%s says what to collect next, and not as evidence",
     async (form) => {
@@ -487,7 +529,7 @@ describe("a log of a broken node, and nothing else", () => {
     const line =
       "FATA: rpc error: code = InvalidArgument desc = could not get HNS network vxlan0 via v2 api: Network Id  not found";
     const { findings } = await reportOf({ "collected/program.log": `${line}\n` });
-    expect(findings[0]?.message).toBe("the log says: could not get HNS network {name} via v2 api");
+    expect(findings[0]?.message).toBe("the log says: could not get HNS network vxlan0 via v2 api");
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /** `mullion doctor PATH…`: what is wrong with a Windows node, from what was collected there. */
-import { type DoctorReport, examineNodes, nodeNames } from "#diagnose/doctor/doctor.ts";
+import { type DoctorReport, examineNodes, isChecked, nodeNames } from "#diagnose/doctor/doctor.ts";
 import { formatJunit, formatMarkdown, formatSarif } from "#diagnose/doctor/format-machine.ts";
 import { formatDoctor } from "#diagnose/doctor/format-text.ts";
 import { packageVersion } from "../installation.ts";
@@ -62,6 +62,5 @@ export async function doctor(request: DoctorRequest, terminal: Terminal): Promis
   if (node !== undefined && report.nodes.length === 0) throw unknownNode(node, nodeNames(readings, logs));
   terminal.stdout(await formatAs(output, report, terminal, isLong));
   if (report.findings.length > 0) return 1;
-  // Without a single check nobody knows that nothing is wrong.
-  return report.checksMade > 0 ? 0 : 2;
+  return isChecked(report) ? 0 : 2;
 }

@@ -2,7 +2,7 @@
 import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
-import { patternOf } from "../catalogue/errors/holes.ts";
+import { patternOf, textAsSaid } from "../catalogue/errors/holes.ts";
 import type { ErrorOrigin } from "../catalogue/errors/known-error.ts";
 import type { LogFinding } from "../catalogue/log/findings.ts";
 import { squeeze } from "../catalogue/log/squeeze.ts";
@@ -70,6 +70,11 @@ export const DOCTOR_REPORT = {
   },
 } as const;
 export type DoctorReport = ValueOf<typeof DOCTOR_REPORT>;
+
+/** Without a single check nobody knows that nothing is wrong. */
+export function isChecked({ checksMade, findings }: DoctorReport): boolean {
+  return checksMade > 0 || findings.length > 0;
+}
 
 /** Of `mullion doctor -o json`. */
 export function doctorSchema(): JsonSchema {
@@ -179,7 +184,8 @@ function textIn(line: string, { texts, names }: LogFinding["error"]): string {
   const own = texts
     .filter((text) => patternOf(text).pieces.every((piece) => said.includes(piece)))
     .toSorted((a, b) => b.length - a.length);
-  return own[0] ?? texts[0] ?? names[0] ?? line.trim().replace(/\.$/u, "");
+  const text = own[0] ?? texts[0];
+  return text === undefined ? (names[0] ?? line.trim().replace(/\.$/u, "")) : textAsSaid(line, text);
 }
 
 /** What logs of the node tell of some programs: an error with one cause is likely, for it may be over. */

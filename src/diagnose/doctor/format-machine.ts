@@ -6,7 +6,8 @@ import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { uriOf } from "../lint/report/format-sarif.ts";
 import type { Certainty, NodeFinding } from "./check.ts";
-import type { DoctorReport } from "./doctor.ts";
+import { type DoctorReport, isChecked } from "./doctor.ts";
+import { isPathOfServer } from "./place.ts";
 
 /** A line for each cause that is out: the code, and what excludes it. */
 function ruledOutLines({ ruledOut = [] }: NodeFinding): readonly string[] {
@@ -51,50 +52,84 @@ function filesSuite(notRead: DoctorReport["notRead"]): readonly XmlElement[] {
   return [xmlElement("testsuite", { name, tests: count, failures: 0, skipped: count }, cases)];
 }
 
+/** A node without findings; how many checks were made is known of all nodes together. */
+function soundCase(node: string, { nodes, checksMade }: DoctorReport): XmlElement {
+  const name = nodes.length === 1 ? `${plural(checksMade, "check")} made` : "nothing wrong found";
+  return xmlElement("testcase", { classname: node, name });
+}
+
+function nodeSuite(node: string, report: DoctorReport): XmlElement {
+  const failures = report.findings.filter((each) => each.node === node);
+  const skipped = report.checksNotMade.filter((each) => each.node === node);
+  const sound = failures.length === 0 && isChecked(report) ? [soundCase(node, report)] : [];
+  const cases = [
+    ...sound,
+    ...failures.map(failureOf),
+    ...skipped.map(({ check, missing }) =>
+      xmlElement("testcase", { classname: node, name: check }, [
+        xmlElement("skipped", { message: `without ${missing.join(", ")}` }),
+      ]),
+    ),
+  ];
+  const counts = { tests: cases.length, failures: failures.length, skipped: skipped.length };
+  return xmlElement("testsuite", { name: node, ...counts }, cases);
+}
+
+/** Without a single check a build server shows an error, as the exit code does: skipped checks alone would pass. */
+function uncheckedSuite(): XmlElement {
+  const name = "mullion doctor";
+  const message = "no check could be made";
+  return xmlElement("testsuite", { name, tests: 1, failures: 0, errors: 1 }, [
+    xmlElement("testcase", { classname: name, name: "checks" }, [xmlElement("error", { message })]),
+  ]);
+}
+
 /** Findings fail; checks that could not be made are skipped with what is missing. */
-export function formatJunit({ nodes, findings, checksMade, checksNotMade, notRead }: DoctorReport): string {
+export function formatJunit(report: DoctorReport): string {
+  const { nodes, findings, checksNotMade, notRead } = report;
   const names = [...new Set([...nodes, ...findings.map(({ node }) => node)])];
-  const suites = names.map((name) => {
-    const failures = findings.filter(({ node }) => node === name);
-    const skipped = checksNotMade.filter(({ node }) => node === name);
-    const cases = [
-      ...failures.map(failureOf),
-      ...skipped.map(({ check, missing }) =>
-        xmlElement("testcase", { classname: name, name: check }, [
-          xmlElement("skipped", { message: `without ${missing.join(", ")}` }),
-        ]),
-      ),
-    ];
-    const sound =
-      failures.length === 0
-        ? [xmlElement("testcase", { classname: name, name: `${plural(checksMade, "check")} made` })]
-        : [];
-    const tests = cases.length + sound.length;
-    return xmlElement("testsuite", { name, tests, failures: failures.length, skipped: skipped.length }, [
-      ...sound,
-      ...cases,
-    ]);
-  });
-  const skipped = checksNotMade.length + notRead.length;
-  const counts = { name: "mullion doctor", failures: findings.length, skipped };
-  return formatXml(xmlElement("testsuites", counts, [...suites, ...filesSuite(notRead)]));
+  const suites = [
+    ...names.map((name) => nodeSuite(name, report)),
+    ...(isChecked(report) ? [] : [uncheckedSuite()]),
+    ...filesSuite(notRead),
+  ];
+  const counts = {
+    tests: suites.reduce((sum, { children }) => sum + children.length, 0),
+    failures: findings.length,
+    errors: isChecked(report) ? 0 : 1,
+    skipped: checksNotMade.length + notRead.length,
+  };
+  return formatXml(xmlElement("testsuites", { name: "mullion doctor", ...counts }, suites));
 }
 
 const LEVELS: Readonly<Record<Certainty, string>> = { certain: "error", likely: "warning", possible: "note" };
 
+/** A line of a file; an object of an API server is in none, and its path is its name. */
 function locationOf({
   file,
   line,
   says,
 }: NodeFinding["evidence"][number]): Readonly<Record<string, unknown>> {
-  return {
-    physicalLocation: { artifactLocation: { uri: uriOf(file) }, region: { startLine: line } },
-    message: { text: says },
-  };
+  const message = { text: says };
+  return isPathOfServer(file)
+    ? { logicalLocations: [{ fullyQualifiedName: file, kind: "resource" }], message }
+    : { physicalLocation: { artifactLocation: { uri: uriOf(file) }, region: { startLine: line } }, message };
+}
+
+/** What went wrong while files were read (SARIF 2.1.0, section 3.20.21). */
+function notificationsOf(report: DoctorReport): readonly Readonly<Record<string, unknown>>[] {
+  const left = report.notRead.map(({ file, line, reason }) => ({
+    level: "note",
+    message: { text: `not read: ${reason}` },
+    locations: [locationOf({ file, line, says: reason })],
+  }));
+  const unchecked = { level: "warning", message: { text: "no check could be made" } };
+  return isChecked(report) ? left : [unchecked, ...left];
 }
 
 /** SARIF 2.1.0. `version` is that of the tool. */
-export function formatSarif({ findings, notRead }: DoctorReport, version: string): string {
+export function formatSarif(report: DoctorReport, version: string): string {
+  const { findings } = report;
   const codes = [...new Set(findings.map(({ code }) => code))].toSorted();
   const rules = codes.map((id) => {
     const remedy = findings.find(({ code }) => code === id)?.remedy ?? "";
@@ -108,12 +143,8 @@ export function formatSarif({ findings, notRead }: DoctorReport, version: string
         tool: { driver: { name: "mullion doctor", version, rules } },
         invocations: [
           {
-            executionSuccessful: true,
-            toolExecutionNotifications: notRead.map(({ file, line, reason }) => ({
-              level: "note",
-              message: { text: `not read: ${reason}` },
-              locations: [locationOf({ file, line, says: reason })],
-            })),
+            executionSuccessful: isChecked(report),
+            toolExecutionNotifications: notificationsOf(report),
           },
         ],
         results: findings.map((finding) => {
@@ -166,14 +197,10 @@ function section(finding: NodeFinding, number: number): string {
 }
 
 /** To paste into a thread. */
-export function formatMarkdown({
-  nodes,
-  findings,
-  checksMade,
-  checksNotMade,
-  notRead,
-}: DoctorReport): string {
-  const count = findings.length === 0 ? "Nothing wrong found" : plural(findings.length, "finding");
+export function formatMarkdown(report: DoctorReport): string {
+  const { nodes, findings, checksMade, checksNotMade, notRead } = report;
+  const nothing = isChecked(report) ? "Nothing wrong found" : "Nothing was checked";
+  const count = findings.length === 0 ? nothing : plural(findings.length, "finding");
   const made = `${count}; ${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
   const missing = [...new Set(checksNotMade.flatMap((each) => each.missing))];
   return `${[
@@ -183,6 +210,10 @@ export function formatMarkdown({
     ...(missing.length === 0 ? [] : [`Missing: ${missing.join(", ")}.`]),
     ...(notRead.length === 0
       ? []
-      : [notRead.map(({ file, reason }) => `- not read: ${literal(file)}: ${plain(reason)}`).join("\n")]),
+      : [
+          notRead
+            .map(({ file, line, reason }) => `- not read: ${literal(`${file}:${line}`)}: ${plain(reason)}`)
+            .join("\n"),
+        ]),
   ].join("\n\n")}\n`;
 }

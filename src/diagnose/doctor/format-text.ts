@@ -2,7 +2,7 @@
 import { plural, wrap } from "#core/base/text-layout.ts";
 import { blocksOf } from "../catalogue/prose.ts";
 import type { NodeFinding } from "./check.ts";
-import { COLLECT, type DoctorReport } from "./doctor.ts";
+import { COLLECT, type DoctorReport, isChecked } from "./doctor.ts";
 import type { KindOfEvidence } from "./evidence.ts";
 import type { TextStyle } from "../lint/report/format-text.ts";
 
@@ -88,8 +88,9 @@ export function formatDoctor(report: DoctorReport, style: TextStyle, isLong: boo
   const { findings, checksMade, checksNotMade, files, notRead } = report;
   const blocks = findings.map((finding, index) => formatFinding(finding, index + 1, style));
   const made = `${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
-  const isChecked = checksMade > 0 || findings.length > 0;
-  const nothing = isChecked ? style.green("Nothing wrong found") : style.yellow("Nothing was checked");
+  const nothing = isChecked(report)
+    ? style.green("Nothing wrong found")
+    : style.yellow("Nothing was checked");
   const found = findings.length === 0 ? nothing : plural(findings.length, "finding");
   const read = files.map(({ file, holds }) => `  ${file}: ${holds.join(", ")}`);
   const left = notRead.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`);

@@ -21,3 +21,8 @@ export function linesOf({ file, text }: SourceText): readonly Line[] {
     line: index + 1,
   }));
 }
+
+/** True for the path of an object, or the address of a list, of an API server: no file has that. */
+export function isPathOfServer(file: string): boolean {
+  return /^(?:\/apis?\/|https?:\/\/)/u.test(file);
+}

@@ -63,6 +63,24 @@ export function shownText(text: string): string {
   return text.replaceAll(new RegExp(HOLE, "g"), "…");
 }
 
+/** A text as a line says it, with the line's own words in the holes between its parts; `…` where the line wraps it. */
+export function textAsSaid(line: string, text: string): string {
+  const parts = text.split(new RegExp(HOLE, "g")).filter((_, index) => index % 2 === 0);
+  if (parts.length === 1) return text;
+  const inner = parts.map((part) => part.trim()).filter((part) => part !== "");
+  const letters = line.toLowerCase();
+  let start = -1;
+  let end = 0;
+  for (const part of inner) {
+    const at = letters.indexOf(part.toLowerCase(), end);
+    if (at < 0) return shownText(text);
+    if (start < 0) start = at;
+    end = at + part.length;
+  }
+  const [first = "", last = ""] = [parts[0], parts.at(-1)];
+  return `${first.trim() === "" ? "… " : ""}${line.slice(start, end)}${last.trim() === "" ? " …" : ""}`;
+}
+
 /** A text with its holes filled by examples. */
 export function filledText(text: string): string {
   return text.replaceAll(new RegExp(HOLE, "g"), (_, kind: HoleKind) => HOLES[kind].example);
