@@ -305,7 +305,7 @@ export async function examineNodes(
   const read = { ...whole, evidence: { ...whole.evidence, nodes } };
   const examined = await reportOf(read);
   const report = { ...examined, notRead: [...examined.notRead, ...left] };
-  return isRedacted ? redact(report, read.evidence.cluster) : report;
+  return isRedacted ? redact(report, read.evidence) : report;
 }
 
 /** The nodes that files are of. */
