@@ -9,6 +9,7 @@ import {
   type Known,
   codeBlocks,
   findBrokenLinks,
+  findBrokenTables,
   findMissingPaths,
   findUnknownCommands,
   findUnpublished,
@@ -102,6 +103,10 @@ describe("the documentation", () => {
 
   it("links to files and headings that exist", () => {
     expect(findBrokenLinks(PAGES, KNOWN)).toEqual([]);
+  });
+
+  it("has tables whose rows are as wide as their heads", () => {
+    expect(findBrokenTables(PAGES)).toEqual([]);
   });
 
   it("names files that exist", () => {
@@ -207,6 +212,20 @@ describe("a planted fault", () => {
       { path: "README.md", text: "# Here" },
     ];
     expect(findBrokenLinks(pages, KNOWN)).toEqual([]);
+  });
+
+  it.each([
+    ["| a | b |\n| - | - |\n| 1 | 2 | 3 |", "docs/a.md:3: 3 cells below a head of 2"],
+    ["| a | b |\n| - | - |\n| 1 |", "docs/a.md:3: 1 cells below a head of 2"],
+    ["| a |\n| - |\n| 1 |\n| - |", "docs/a.md:4: a table has one head"],
+    ["| a |\n| 1 |", "docs/a.md:2: a table has one head"],
+  ])("table %j is found", (text, problem) => {
+    expect(findBrokenTables([page(text)])).toEqual([problem]);
+  });
+
+  it("table in order is not", () => {
+    const text = "| a | b |\n| :-- | --: |\n| `x \\| y` | 2 |\n\n| c |\n| - |";
+    expect(findBrokenTables([page(text)])).toEqual([]);
   });
 
   it("path is found", () => {

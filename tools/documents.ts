@@ -66,6 +66,38 @@ export function findBrokenLinks(pages: readonly SourceFile[], known: Known): rea
   return problems;
 }
 
+/** As many lines, so that those behind keep their numbers. */
+function blankLines(text: string): string {
+  return text.replace(/[^\n]+/g, "");
+}
+
+function cellsOf(row: string): readonly string[] {
+  return row.trim().replaceAll("\\|", "").slice(1, -1).split("|");
+}
+
+function isRuler(row: string): boolean {
+  return cellsOf(row).every((cell) => /^ *:?-+:? *$/.test(cell));
+}
+
+/** Rows of tables with more or fewer cells than the head, and lines below the head that belong to another table. */
+export function findBrokenTables(pages: readonly SourceFile[]): readonly string[] {
+  const problems: string[] = [];
+  for (const { path, text } of pages) {
+    let table: string[] = [];
+    for (const [index, line] of text.replace(FENCE, blankLines).split("\n").entries()) {
+      if (line.startsWith("|")) table.push(line);
+      else table = [];
+      const [head] = table;
+      if (head === undefined || table.length === 1) continue;
+      const where = `${path}:${index + 1}`;
+      if (isRuler(line) !== (table.length === 2)) problems.push(`${where}: a table has one head`);
+      const [wanted, found] = [cellsOf(head).length, cellsOf(line).length];
+      if (found !== wanted) problems.push(`${where}: ${found} cells below a head of ${wanted}`);
+    }
+  }
+  return problems;
+}
+
 /** Folders whose files are called by their path in running text. */
 const PATH = /^(?:\.ci|bench|bin|docs|examples|schemas|src|test|tools)\/[\w./*-]*$/;
 
