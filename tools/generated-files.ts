@@ -8,7 +8,7 @@ import { BRING_UP_SCHEMA } from "#cluster/bring-up/report.ts";
 import { EXEC_SCHEMA } from "#cluster/exec/exec-report.ts";
 import { RESOLUTION_SCHEMA } from "#cluster/trace/resolve-report.ts";
 import { TRACE_SCHEMA } from "#cluster/trace/trace-report.ts";
-import { formatDocumentsPage } from "#contracts/hcn/description/format-documents-page.ts";
+import { formatDocumentsPage } from "./format-documents-page.ts";
 import { formatEffects } from "./fault-effects-page.ts";
 import { formatCosts } from "#hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";

@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import type { HcnNotification, NotificationScope } from "#contracts/hcn/client.ts";
 import { DllHcnClient } from "#contracts/hcn/dll/dll-client.node.ts";
-import { windowsLibraries } from "#contracts/hcn/dll/native-libraries.ts";
+import { windowsLibraries } from "#contracts/hcn/dll/native-calls.node.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 
 /** What the other side sends. */

@@ -77,15 +77,16 @@ export {
   type NamespaceType,
   parseNamespace,
 } from "./documents/namespace.ts";
-export { type PodShims, syncNamespace } from "./namespace-sync.ts";
 export {
   type ComputeSystem,
   type ComputeSystemAdapter,
-  type ComputeSystemType,
   type ComputeSystems,
+  type ComputeSystemType,
+  type PodShims,
   addNetworkAdapter,
   containerDocument,
   removeNetworkAdapter,
+  syncNamespace,
 } from "./compute-systems.ts";
 export {
   type HostComputeNetwork,
@@ -110,14 +111,18 @@ export {
   addLoadBalancerEndpoint,
   addNamespaceContainer,
   addNamespaceEndpoint,
+  addSdnRoute,
+  addSdnRouteEndpoint,
   createEndpoint,
   createLoadBalancer,
   createNamespace,
   createNetwork,
+  createSdnRoute,
   deleteEndpoint,
   deleteLoadBalancer,
   deleteNamespace,
   deleteNetwork,
+  deleteSdnRoute,
   getEndpointById,
   getEndpointByName,
   getLoadBalancerById,
@@ -126,18 +131,22 @@ export {
   getNamespaceEndpointIds,
   getNetworkById,
   getNetworkByName,
+  getSdnRouteById,
   listEndpoints,
   listEndpointsOfNetwork,
   listLoadBalancers,
   listNamespaces,
   listNetworks,
+  listSdnRoutes,
   modifyEndpointPolicies,
   modifyLoadBalancer,
   modifyNetworkPolicies,
+  modifySdnRoute,
   namespaceOf,
   removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
+  removeSdnRouteEndpoint,
 } from "./operations.ts";
 export {
   ENDPOINT_POLICY_TYPES,
@@ -147,16 +156,6 @@ export {
 } from "./documents/policy-type.ts";
 export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./documents/proxy-policy.ts";
 export { type HostComputeRoute, type SdnRoutePolicySetting, parseSdnRoute } from "./documents/sdn-route.ts";
-export {
-  addSdnRoute,
-  addSdnRouteEndpoint,
-  createSdnRoute,
-  deleteSdnRoute,
-  getSdnRouteById,
-  listSdnRoutes,
-  modifySdnRoute,
-  removeSdnRouteEndpoint,
-} from "./sdn-route-operations.ts";
 export type {
   EndpointAttachDetachRequest,
   HnsEndpoint,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NAMESPACE_TYPES } from "./documents/namespace.ts";
-import { type PodShims, syncNamespace } from "./namespace-sync.ts";
+import { type PodShims, syncNamespace } from "./compute-systems.ts";
 
 const ID = "7cb720c0-ac4c-4266-92e1-dc277b2a9b94";
 

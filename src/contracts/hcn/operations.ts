@@ -25,6 +25,7 @@ import {
   parseNetwork,
   subnetsOf,
 } from "./documents/network.ts";
+import { type HostComputeRoute, type SdnRoutePolicySetting, parseSdnRoute } from "./documents/sdn-route.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();
@@ -33,6 +34,7 @@ const WORDS = contracts();
 export type StoredNetwork = Stored<HostComputeNetwork>;
 export type StoredNamespace = Stored<HostComputeNamespace>;
 export type StoredLoadBalancer = Stored<HostComputeLoadBalancer>;
+export type StoredRoute = Stored<HostComputeRoute>;
 
 /** A query in v2 shape for the objects whose fields equal `filter`. */
 export function queryBy(filter: JsonObject): HostComputeQuery {
@@ -43,7 +45,7 @@ export function queryBy(filter: JsonObject): HostComputeQuery {
  * Enumerates and reads every object that matches. An object that vanishes between the two calls is left out
  * (hcn.md §1.5: hcsshim fails the whole listing then).
  */
-export async function listDocuments(
+async function listDocuments(
   client: HcnClient,
   kind: HcnObjectKind,
   query: HostComputeQuery,
@@ -66,37 +68,134 @@ export function requestDocument(document: object): JsonObject {
   return checkJsonObject(document);
 }
 
-/** The first of what a look-up found. @throws HcnNotFoundError when it found nothing. */
-export function firstFound<T>(found: readonly T[], what: string, value: string): T {
-  const [object] = found;
-  if (object === undefined) throw new HcnNotFoundError(what, value);
-  return object;
+/** A new object's document, or one that replaces another: it gets schema version 2.0 when it has none. */
+function wholeDocument(document: object): JsonObject {
+  return requestDocument({ SchemaVersion: SCHEMA_V2_0, ...document });
+}
+
+// What the kinds of objects have in common.
+
+/** A kind of objects, and how its documents are read out of answers. */
+interface Kind<T> {
+  readonly name: HcnObjectKind;
+  readonly read: (document: JsonObject) => T;
+}
+
+const NETWORK: Kind<StoredNetwork> = {
+  name: "Network",
+  /** A missing `Type` in a result means NAT (hcn.md §1.6). */
+  read: (document) => {
+    const network = storedOf(parseNetwork(document), "network");
+    return network.Type === undefined ? { ...network, Type: "NAT" } : network;
+  },
+};
+const ENDPOINT: Kind<StoredEndpoint> = { name: "Endpoint", read: parseStoredEndpoint };
+const NAMESPACE: Kind<StoredNamespace> = {
+  name: "Namespace",
+  read: (document) => storedOf(parseNamespace(document), "namespace"),
+};
+const LOAD_BALANCER: Kind<StoredLoadBalancer> = {
+  name: "LoadBalancer",
+  read: (document) => storedOf(parseLoadBalancer(document), "load balancer"),
+};
+const SDN_ROUTE: Kind<StoredRoute> = {
+  name: "SdnRoute",
+  read: (document) => storedOf(parseSdnRoute(document), "SDN route"),
+};
+
+type List<T> = (client: HcnClient, query?: HostComputeQuery) => Promise<readonly T[]>;
+type Get<T> = (client: HcnClient, value: string) => Promise<T>;
+type Create<D, T> = (client: HcnClient, document: D) => Promise<T>;
+type Replace<D, T> = (client: HcnClient, id: Guid, document: D) => Promise<T>;
+type Delete = (client: HcnClient, id: Guid) => Promise<void>;
+type ModifyPolicies<T> = (
+  client: HcnClient,
+  id: Guid,
+  requestType: ModifyRequestType,
+  policies: readonly PolicyDocument[],
+) => Promise<T>;
+
+function listOf<T>({ name, read }: Kind<T>): List<T> {
+  return async (client, query = DEFAULT_QUERY) =>
+    (await listDocuments(client, name, query)).map((document) => read(document));
+}
+
+/** The first whose field has the value. It throws HcnNotFoundError `<what> "x" not found`. */
+function getBy<T>(list: List<T>, field: string, what: string): Get<T> {
+  return async (client, value) => {
+    const [found] = await list(client, queryBy({ [field]: value }));
+    if (found === undefined) throw new HcnNotFoundError(what, value);
+    return found;
+  };
+}
+
+async function readBack<T>(client: HcnClient, { name, read }: Kind<T>, id: Guid): Promise<T> {
+  return read(await client.query(name, id, DEFAULT_QUERY));
+}
+
+function creationOf<D extends object, T>(kind: Kind<T>): Create<D, T> {
+  return async (client, document) =>
+    readBack(client, kind, await client.create(kind.name, wholeDocument(document)));
+}
+
+/** Replaces what an object says: the request carries the whole document (hcn.md §8.5). */
+function replacementOf<D extends object, T>(kind: Kind<T>): Replace<D, T> {
+  return async (client, id, document) => {
+    await client.modify(kind.name, id, wholeDocument({ ...document, ID: id }));
+    return readBack(client, kind, id);
+  };
+}
+
+function deletionOf({ name }: Kind<unknown>): Delete {
+  return async (client, id) => client.delete(name, id);
+}
+
+/** Adds, removes or updates policies of an object and reads it back. */
+function policyChangeOf<T>(kind: Kind<T>): ModifyPolicies<T> {
+  return async (client, id, requestType, policies) => {
+    const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
+    await client.modify(kind.name, id, requestDocument(settings));
+    return readBack(client, kind, id);
+  };
+}
+
+/** An object of which endpoints are a part. */
+type OfEndpoints = Stored<{ readonly ID?: Guid; readonly HostComputeEndpoints?: readonly Guid[] }>;
+
+/**
+ * Gives an object other endpoints as hcsshim does: not a modify, but delete and create under the id that its document
+ * holds (hcn.md §1.5).
+ */
+function endpointChangeOf<T extends OfEndpoints>(
+  kind: Kind<T>,
+  change: (before: readonly Guid[], endpoint: Guid) => readonly Guid[],
+): (client: HcnClient, object: T, endpoint: Guid) => Promise<T> {
+  const create = creationOf<object, T>(kind);
+  return async (client, object, endpoint) => {
+    await client.delete(kind.name, object.ID);
+    const endpoints = change(object.HostComputeEndpoints ?? [], endpoint);
+    return create(client, { ...object, HostComputeEndpoints: endpoints });
+  };
+}
+
+function withEndpoint(before: readonly Guid[], endpoint: Guid): readonly Guid[] {
+  return [...before, endpoint];
+}
+
+function withoutEndpoint(before: readonly Guid[], endpoint: Guid): readonly Guid[] {
+  return before.filter((id) => parseGuid(id) !== parseGuid(endpoint));
 }
 
 // Networks.
 
-/** A missing `Type` in a result means NAT (hcn.md §1.6). */
-function networkOf(document: JsonObject): StoredNetwork {
-  const network = storedOf(parseNetwork(document), "network");
-  return network.Type === undefined ? { ...network, Type: "NAT" } : network;
-}
-
-export async function listNetworks(
-  client: HcnClient,
-  query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly StoredNetwork[]> {
-  return (await listDocuments(client, "Network", query)).map(networkOf);
-}
-
+export const listNetworks: List<StoredNetwork> = listOf(NETWORK);
 /** @throws HcnNotFoundError `Network name "x" not found`. */
-export async function getNetworkByName(client: HcnClient, name: string): Promise<StoredNetwork> {
-  return firstFound(await listNetworks(client, queryBy({ Name: name })), "Network name", name);
-}
-
+export const getNetworkByName: Get<StoredNetwork> = getBy(listNetworks, "Name", "Network name");
 /** @throws HcnNotFoundError `Network ID "x" not found`. */
-export async function getNetworkById(client: HcnClient, id: Guid): Promise<StoredNetwork> {
-  return firstFound(await listNetworks(client, queryBy({ ID: id })), "Network ID", id);
-}
+export const getNetworkById: Get<StoredNetwork> = getBy(listNetworks, "ID", "Network ID");
+export const deleteNetwork: Delete = deletionOf(NETWORK);
+/** Adds, removes or updates policies of a network and reads it back. */
+export const modifyNetworkPolicies: ModifyPolicies<StoredNetwork> = policyChangeOf(NETWORK);
 
 /** What hcsshim refuses before it calls the service (hcn.md §4.1). */
 function checkNetworkRequest(network: HostComputeNetwork): void {
@@ -116,35 +215,12 @@ function checkNetworkRequest(network: HostComputeNetwork): void {
 /** Creates a network and reads it back. The document gets schema version 2.0 when it has none. */
 export async function createNetwork(client: HcnClient, network: HostComputeNetwork): Promise<StoredNetwork> {
   checkNetworkRequest(network);
-  const id = await client.create("Network", requestDocument({ SchemaVersion: SCHEMA_V2_0, ...network }));
-  return networkOf(await client.query("Network", id, DEFAULT_QUERY));
-}
-
-export async function deleteNetwork(client: HcnClient, id: Guid): Promise<void> {
-  await client.delete("Network", id);
-}
-
-/** Adds, removes or updates policies of a network and reads it back. */
-export async function modifyNetworkPolicies(
-  client: HcnClient,
-  id: Guid,
-  requestType: ModifyRequestType,
-  policies: readonly PolicyDocument[],
-): Promise<StoredNetwork> {
-  const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
-  await client.modify("Network", id, requestDocument(settings));
-  return networkOf(await client.query("Network", id, DEFAULT_QUERY));
+  return readBack(client, NETWORK, await client.create("Network", wholeDocument(network)));
 }
 
 // Endpoints.
 
-export async function listEndpoints(
-  client: HcnClient,
-  query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly StoredEndpoint[]> {
-  return (await listDocuments(client, "Endpoint", query)).map(parseStoredEndpoint);
-}
-
+export const listEndpoints: List<StoredEndpoint> = listOf(ENDPOINT);
 /** The filter carries the v1 name of the field, also in a v2 query, as hcsshim's does (hcn.md §1.5). */
 export async function listEndpointsOfNetwork(
   client: HcnClient,
@@ -154,14 +230,12 @@ export async function listEndpointsOfNetwork(
 }
 
 /** @throws HcnNotFoundError `Endpoint ID "x" not found`. */
-export async function getEndpointById(client: HcnClient, id: Guid): Promise<StoredEndpoint> {
-  return firstFound(await listEndpoints(client, queryBy({ ID: id })), "Endpoint ID", id);
-}
-
+export const getEndpointById: Get<StoredEndpoint> = getBy(listEndpoints, "ID", "Endpoint ID");
 /** The first of that name. @throws HcnNotFoundError `Endpoint name "x" not found`. */
-export async function getEndpointByName(client: HcnClient, name: string): Promise<StoredEndpoint> {
-  return firstFound(await listEndpoints(client, queryBy({ Name: name })), "Endpoint name", name);
-}
+export const getEndpointByName: Get<StoredEndpoint> = getBy(listEndpoints, "Name", "Endpoint name");
+export const deleteEndpoint: Delete = deletionOf(ENDPOINT);
+/** Adds, removes or replaces policies of an endpoint (`Update` replaces the whole list) and reads it back. */
+export const modifyEndpointPolicies: ModifyPolicies<StoredEndpoint> = policyChangeOf(ENDPOINT);
 
 /**
  * Creates an endpoint on a network, for callers to whom its identifier is enough.
@@ -177,8 +251,7 @@ export async function createEndpointOnly(
       detail: WORDS.endpointNamespaceReadOnly,
     });
   }
-  const document = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });
-  return client.create("Endpoint", document, { network });
+  return client.create("Endpoint", wholeDocument({ ...endpoint, HostComputeNetwork: network }), { network });
 }
 
 /** Creates an endpoint on a network and reads it back. @throws as `createEndpointOnly`. */
@@ -188,51 +261,20 @@ export async function createEndpoint(
   endpoint: HostComputeEndpoint,
 ): Promise<StoredEndpoint> {
   const id = await createEndpointOnly(client, network, endpoint);
-  return parseStoredEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
-}
-
-export async function deleteEndpoint(client: HcnClient, id: Guid): Promise<void> {
-  await client.delete("Endpoint", id);
-}
-
-/** Adds, removes or replaces policies of an endpoint (`Update` replaces the whole list) and reads it back. */
-export async function modifyEndpointPolicies(
-  client: HcnClient,
-  id: Guid,
-  requestType: ModifyRequestType,
-  policies: readonly PolicyDocument[],
-): Promise<StoredEndpoint> {
-  const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
-  await client.modify("Endpoint", id, requestDocument(settings));
-  return parseStoredEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
+  return readBack(client, ENDPOINT, id);
 }
 
 // Namespaces.
 
-function namespaceFrom(document: JsonObject): StoredNamespace {
-  return storedOf(parseNamespace(document), "namespace");
-}
-
-export async function listNamespaces(
-  client: HcnClient,
-  query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly StoredNamespace[]> {
-  return (await listDocuments(client, "Namespace", query)).map(namespaceFrom);
-}
-
+export const listNamespaces: List<StoredNamespace> = listOf(NAMESPACE);
 /** @throws HcnNotFoundError `Namespace ID "x" not found`. */
-export async function getNamespaceById(client: HcnClient, id: Guid): Promise<StoredNamespace> {
-  return firstFound(await listNamespaces(client, queryBy({ ID: id })), "Namespace ID", id);
-}
+export const getNamespaceById: Get<StoredNamespace> = getBy(listNamespaces, "ID", "Namespace ID");
+export const deleteNamespace: Delete = deletionOf(NAMESPACE);
 
 /** Creates a namespace, without a type as containerd does when none is given, and reads it back. */
 export async function createNamespace(client: HcnClient, type?: NamespaceType): Promise<StoredNamespace> {
   const id = await client.create("Namespace", requestDocument({ Type: type, SchemaVersion: SCHEMA_V2_0 }));
-  return namespaceFrom(await client.query("Namespace", id, DEFAULT_QUERY));
-}
-
-export async function deleteNamespace(client: HcnClient, id: Guid): Promise<void> {
-  await client.delete("Namespace", id);
+  return readBack(client, NAMESPACE, id);
 }
 
 /** @throws HcnError HCN_E_GUID_CONVERSION_FAILURE before any call when `id` is no GUID. */
@@ -245,56 +287,24 @@ function namespaceGuid(id: string): Guid {
   });
 }
 
-async function modifyNamespace(
-  client: HcnClient,
-  namespace: Guid,
-  requestType: "Add" | "Remove",
-  resource: { readonly type: NamespaceResourceType; readonly settings: JsonObject },
-): Promise<void> {
-  const settings = { ResourceType: resource.type, RequestType: requestType, Settings: resource.settings };
-  await client.modify("Namespace", namespaceGuid(namespace), requestDocument(settings));
+type ModifyMembers = (client: HcnClient, namespace: Guid, id: string) => Promise<void>;
+
+/** `field` is what the settings call the id of a member. */
+function memberChangeOf(
+  RequestType: "Add" | "Remove",
+  ResourceType: NamespaceResourceType,
+  field: string,
+): ModifyMembers {
+  return async (client, namespace, id) => {
+    const settings = { ResourceType, RequestType, Settings: { [field]: id } };
+    await client.modify("Namespace", namespaceGuid(namespace), requestDocument(settings));
+  };
 }
 
-export async function addNamespaceEndpoint(
-  client: HcnClient,
-  namespace: Guid,
-  endpoint: Guid,
-): Promise<void> {
-  await modifyNamespace(client, namespace, "Add", { type: "Endpoint", settings: { EndpointId: endpoint } });
-}
-
-export async function removeNamespaceEndpoint(
-  client: HcnClient,
-  namespace: Guid,
-  endpoint: Guid,
-): Promise<void> {
-  await modifyNamespace(client, namespace, "Remove", {
-    type: "Endpoint",
-    settings: { EndpointId: endpoint },
-  });
-}
-
-export async function addNamespaceContainer(
-  client: HcnClient,
-  namespace: Guid,
-  container: string,
-): Promise<void> {
-  await modifyNamespace(client, namespace, "Add", {
-    type: "Container",
-    settings: { ContainerId: container },
-  });
-}
-
-export async function removeNamespaceContainer(
-  client: HcnClient,
-  namespace: Guid,
-  container: string,
-): Promise<void> {
-  await modifyNamespace(client, namespace, "Remove", {
-    type: "Container",
-    settings: { ContainerId: container },
-  });
-}
+export const addNamespaceEndpoint: ModifyMembers = memberChangeOf("Add", "Endpoint", "EndpointId");
+export const removeNamespaceEndpoint: ModifyMembers = memberChangeOf("Remove", "Endpoint", "EndpointId");
+export const addNamespaceContainer: ModifyMembers = memberChangeOf("Add", "Container", "ContainerId");
+export const removeNamespaceContainer: ModifyMembers = memberChangeOf("Remove", "Container", "ContainerId");
 
 function resourceIds(namespace: HostComputeNamespace, type: NamespaceResourceType): readonly string[] {
   return (namespace.Resources ?? [])
@@ -323,21 +333,9 @@ export function namespaceOf(endpoint: HostComputeEndpoint): Guid | undefined {
 
 // Load balancers.
 
-function loadBalancerFrom(document: JsonObject): StoredLoadBalancer {
-  return storedOf(parseLoadBalancer(document), "load balancer");
-}
-
-export async function listLoadBalancers(
-  client: HcnClient,
-  query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly StoredLoadBalancer[]> {
-  return (await listDocuments(client, "LoadBalancer", query)).map(loadBalancerFrom);
-}
-
+export const listLoadBalancers: List<StoredLoadBalancer> = listOf(LOAD_BALANCER);
 /** @throws HcnNotFoundError `LoadBalancer "x" not found`. */
-export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<StoredLoadBalancer> {
-  return firstFound(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer", id);
-}
+export const getLoadBalancerById: Get<StoredLoadBalancer> = getBy(listLoadBalancers, "ID", "LoadBalancer");
 
 /**
  * Creates a load balancer, for callers to whom its identifier is enough. The document gets schema version 2.0 when it
@@ -347,59 +345,54 @@ export async function createLoadBalancerOnly(
   client: HcnClient,
   loadBalancer: HostComputeLoadBalancer,
 ): Promise<Guid> {
-  return client.create("LoadBalancer", requestDocument({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
+  return client.create("LoadBalancer", wholeDocument(loadBalancer));
 }
 
 /** Creates a load balancer and reads it back. */
-export async function createLoadBalancer(
-  client: HcnClient,
-  loadBalancer: HostComputeLoadBalancer,
-): Promise<StoredLoadBalancer> {
-  const id = await createLoadBalancerOnly(client, loadBalancer);
-  return loadBalancerFrom(await client.query("LoadBalancer", id, DEFAULT_QUERY));
-}
+export const createLoadBalancer: Create<HostComputeLoadBalancer, StoredLoadBalancer> =
+  creationOf(LOAD_BALANCER);
+export const modifyLoadBalancer: Replace<HostComputeLoadBalancer, StoredLoadBalancer> =
+  replacementOf(LOAD_BALANCER);
+export const deleteLoadBalancer: Delete = deletionOf(LOAD_BALANCER);
 
-/** Replaces what a load balancer says: the request carries the whole document (hcn.md §8.5). */
-export async function modifyLoadBalancer(
-  client: HcnClient,
-  id: Guid,
-  loadBalancer: HostComputeLoadBalancer,
-): Promise<StoredLoadBalancer> {
-  const settings = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer, ID: id });
-  await client.modify("LoadBalancer", id, settings);
-  return loadBalancerFrom(await client.query("LoadBalancer", id, DEFAULT_QUERY));
-}
-
-export async function deleteLoadBalancer(client: HcnClient, id: Guid): Promise<void> {
-  await client.delete("LoadBalancer", id);
-}
-
-/** Deletes the load balancer and creates it again with other endpoints, under the id that its document holds. */
-async function remakeLoadBalancer(
-  client: HcnClient,
-  loadBalancer: StoredLoadBalancer,
-  endpoints: readonly Guid[],
-): Promise<StoredLoadBalancer> {
-  await deleteLoadBalancer(client, loadBalancer.ID);
-  return createLoadBalancer(client, { ...loadBalancer, HostComputeEndpoints: endpoints });
-}
-
-/** hcsshim's `AddEndpoint` of a load balancer: not a modify, but delete and create (hcn.md §1.5). */
-export async function addLoadBalancerEndpoint(
+type ChangeBackEnds = (
   client: HcnClient,
   loadBalancer: StoredLoadBalancer,
   endpoint: Guid,
-): Promise<StoredLoadBalancer> {
-  return remakeLoadBalancer(client, loadBalancer, [...(loadBalancer.HostComputeEndpoints ?? []), endpoint]);
-}
+) => Promise<StoredLoadBalancer>;
 
+/** hcsshim's `AddEndpoint` of a load balancer. */
+export const addLoadBalancerEndpoint: ChangeBackEnds = endpointChangeOf(LOAD_BALANCER, withEndpoint);
 /** hcsshim's `RemoveEndpoint` of a load balancer. */
-export async function removeLoadBalancerEndpoint(
+export const removeLoadBalancerEndpoint: ChangeBackEnds = endpointChangeOf(LOAD_BALANCER, withoutEndpoint);
+
+// SDN routes (hcn.md §2.8).
+
+export const listSdnRoutes: List<StoredRoute> = listOf(SDN_ROUTE);
+/** @throws HcnNotFoundError `SDN Route "x" not found`. */
+export const getSdnRouteById: Get<StoredRoute> = getBy(listSdnRoutes, "ID", "SDN Route");
+/** Creates an SDN route and reads it back. */
+export const createSdnRoute: Create<HostComputeRoute, StoredRoute> = creationOf(SDN_ROUTE);
+export const modifySdnRoute: Replace<HostComputeRoute, StoredRoute> = replacementOf(SDN_ROUTE);
+export const deleteSdnRoute: Delete = deletionOf(SDN_ROUTE);
+
+/**
+ * A route of some endpoints to a prefix, as hcsshim's `AddRoute` makes it.
+ * @throws HcnError HCN_E_INVALID_JSON_REFERENCE before any call when there is no endpoint.
+ */
+export async function addSdnRoute(
   client: HcnClient,
-  loadBalancer: StoredLoadBalancer,
-  endpoint: Guid,
-): Promise<StoredLoadBalancer> {
-  const ids = loadBalancer.HostComputeEndpoints ?? [];
-  const left = ids.filter((id) => parseGuid(id) !== parseGuid(endpoint));
-  return remakeLoadBalancer(client, loadBalancer, left);
+  endpoints: readonly Guid[],
+  setting: SdnRoutePolicySetting,
+): Promise<StoredRoute> {
+  if (endpoints.length === 0)
+    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", { detail: "missing endpoints" });
+  return createSdnRoute(client, { HostComputeEndpoints: endpoints, Setting: [setting] });
 }
+
+type ChangeRouted = (client: HcnClient, route: StoredRoute, endpoint: Guid) => Promise<StoredRoute>;
+
+/** hcsshim's `AddEndpoint` of a route. */
+export const addSdnRouteEndpoint: ChangeRouted = endpointChangeOf(SDN_ROUTE, withEndpoint);
+/** hcsshim's `RemoveEndpoint` of a route. */
+export const removeSdnRouteEndpoint: ChangeRouted = endpointChangeOf(SDN_ROUTE, withoutEndpoint);

@@ -14,7 +14,7 @@ import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { type OpenApiProxy, startOpenApiProxy } from "#test/support/hns/openapi-proxy.ts";
 import { SimulatedDisk } from "#test/support/hns/simulated-disk.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
-import { loadService } from "../store/open-service.ts";
+import { loadService } from "../durable-hns.node.ts";
 import { openStateFolder } from "../store/state-folder.node.ts";
 import { HnsHttpServer, type HnsHttpServerOptions } from "./http-server.node.ts";
 

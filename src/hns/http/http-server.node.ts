@@ -10,7 +10,7 @@ import { bearerCheck, isOwnHost } from "#core/base/tcp-access.node.ts";
 import type { Log } from "#core/base/log.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { isPipeName } from "#contracts/hcn/http/pipe-name.ts";
+import { isPipeName } from "#contracts/hcn/http/http-exchange.node.ts";
 import { listen, listenOnSocket } from "#contracts/hcn/http/unix-socket.node.ts";
 import { HnsApp, type ServedFacts } from "./http-app.node.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { type Field, type ObjectDescription, type ObjectOf, type V1Of, fieldsOf } from "./description.ts";
 import { schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
-import { formatDocument } from "./format-documents-page.ts";
+import { formatDocument } from "../../../../tools/format-documents-page.ts";
 import { JsonReader } from "./json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { printerOf } from "./object-json.ts";

@@ -23,10 +23,13 @@ import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
 import { checkJsonObject, parseAnswerText } from "../description/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../documents/port-reservation.ts";
-import { errorOfHresult, errorOfRecord, errorOfResult, isGone } from "./dll-error.node.ts";
-import { DllRegistrations } from "./dll-registrations.node.ts";
 import {
+  type NativeLibraries,
   type NativeArgument,
+  errorOfHresult,
+  errorOfRecord,
+  errorOfResult,
+  isGone,
   NativeCalls,
   PORT_ENTRY_BYTES,
   formatNativeGuid,
@@ -34,7 +37,7 @@ import {
   place,
   wideText,
 } from "./native-calls.node.ts";
-import type { NativeLibraries } from "./native-libraries.ts";
+import { DllRegistrations } from "./dll-registrations.node.ts";
 import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
 
 const U16_MAX = 65_535;

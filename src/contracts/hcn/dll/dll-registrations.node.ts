@@ -11,8 +11,13 @@ import { ZERO_GUID } from "../guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { parseAnswerText } from "../description/json.ts";
 import { NOTIFICATION_TYPES, checkScope } from "../notification.ts";
-import { errorOfHresult } from "./dll-error.node.ts";
-import { type NativeArgument, type NativeCalls, place, wideText } from "./native-calls.node.ts";
+import {
+  type NativeArgument,
+  type NativeCalls,
+  errorOfHresult,
+  place,
+  wideText,
+} from "./native-calls.node.ts";
 
 type Listener = (notification: HcnNotification) => void;
 

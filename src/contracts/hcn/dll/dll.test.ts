@@ -1,9 +1,15 @@
 // What the client over the DLLs decides by itself; what it asks of them is in test/wine/dll-client.wine.test.ts.
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { errorOfRecord, errorOfResult, isGone } from "./dll-error.node.ts";
-import { windowsLibraries } from "./native-libraries.ts";
-import { formatNativeGuid, parseNativeGuid, parsePortEntry } from "./native-calls.node.ts";
+import {
+  windowsLibraries,
+  errorOfRecord,
+  errorOfResult,
+  isGone,
+  formatNativeGuid,
+  parseNativeGuid,
+  parsePortEntry,
+} from "./native-calls.node.ts";
 
 const ID = "0fb28d70-306c-469d-9690-3245a82d882a";
 const NATIVE = "708db20f6c309d4696903245a82d882a";

@@ -11,11 +11,10 @@ import { dirname, join } from "node:path";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "../client.ts";
 import { DllHcnClient } from "../dll/dll-client.node.ts";
-import { type NativeLibraries, windowsLibraries } from "../dll/native-libraries.ts";
+import { type NativeLibraries, windowsLibraries } from "../dll/native-calls.node.ts";
 import { HcnError } from "../error.ts";
 import { HttpHcnClient } from "./http-client.node.ts";
-import type { HttpAddress, HttpExchange } from "./http-exchange.node.ts";
-import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
+import { type HttpAddress, type HttpExchange, DEFAULT_PIPE, parsePipeUrl } from "./http-exchange.node.ts";
 import { readTokenFile } from "./token-file.node.ts";
 import { contracts } from "#data/words.js";
 

@@ -1,7 +1,7 @@
 /** Answers of HTTP/1.1 in whatever pieces they come. */
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
-import { HttpAnswer } from "./http-answer.node.ts";
+import { HttpAnswer } from "./serial-exchange.node.ts";
 
 function answerOf(...pieces: readonly string[]): HttpAnswer {
   const answer = new HttpAnswer();

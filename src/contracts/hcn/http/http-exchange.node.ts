@@ -1,7 +1,6 @@
 /** How a call of HNS reaches the service: one request, one answer. */
 import { LIMITS } from "#core/base/limits.ts";
 import { HcnError } from "../error.ts";
-import { formatPipeUrl, isPipeName } from "./pipe-name.ts";
 
 /** Where the service listens. */
 export type HttpAddress =
@@ -43,4 +42,27 @@ export function answerTooLong(): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", {
     detail: `The answer is longer than ${LIMITS.httpResponseBytesMax} bytes`,
   });
+}
+
+// Names of Windows' pipes, where a service listens that is a Unix socket elsewhere.
+
+/** The pipe of the node's service. */
+export const DEFAULT_PIPE = "\\\\.\\pipe\\mullion-hns";
+
+const PIPE = /^[\\/]{2}[.?][\\/]pipe[\\/](.+)$/i;
+
+/** True for `\\.\pipe\NAME`, also with slashes. */
+export function isPipeName(path: string): boolean {
+  return PIPE.test(path);
+}
+
+/** `\\.\pipe\NAME` of what follows `npipe:`: `////./pipe/NAME`, as other programs write it, or the name itself. */
+export function parsePipeUrl(rest: string): string | undefined {
+  const name = PIPE.exec(rest.replace(/^\/\/(?=\/\/)/, ""))?.[1];
+  return name === undefined ? undefined : `\\\\.\\pipe\\${name}`;
+}
+
+/** `npipe:////./pipe/NAME`. */
+export function formatPipeUrl(path: string): string {
+  return `npipe://${path.replaceAll("\\", "/")}`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultSocketPath, parseHnsAddress } from "./find-hns.node.ts";
 import { formatHttpAddress } from "./http-client.node.ts";
-import { DEFAULT_PIPE, isPipeName, parsePipeUrl } from "./pipe-name.ts";
+import { DEFAULT_PIPE, isPipeName, parsePipeUrl } from "./http-exchange.node.ts";
 
 describe("pipes of Windows", () => {
   it.each([

@@ -3,7 +3,7 @@
  * upstream on Linux. On Windows upstream listens on 127.0.0.1:3996, for anybody on the node, and wishes for a named pipe: it is one here.
  */
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from "node:http";
-import { isPipeName } from "#contracts/hcn/http/pipe-name.ts";
+import { isPipeName } from "#contracts/hcn/http/http-exchange.node.ts";
 import { listen, listenOnSocket } from "#contracts/hcn/http/unix-socket.node.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { LIMITS } from "#core/base/limits.ts";

@@ -1,7 +1,7 @@
 /** Described documents as tables: a part of docs/reference/hcn-documents.md. */
 import { describe } from "#core/base/shape.ts";
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
-import { BASE } from "../documents/base-document.ts";
+import { BASE } from "#contracts/hcn/documents/base-document.ts";
 import {
   type Field,
   type ObjectDescription,
@@ -9,13 +9,13 @@ import {
   type ScalarKind,
   type V1Name,
   referredObject,
-} from "./description.ts";
-import { ENDPOINT } from "../documents/endpoint.ts";
-import { GUEST_NETWORK_SERVICE } from "../documents/guest-network-service.ts";
-import { LOAD_BALANCER } from "../documents/load-balancer.ts";
-import { NAMESPACE } from "../documents/namespace.ts";
-import { NETWORK } from "../documents/network.ts";
-import { SDN_ROUTE } from "../documents/sdn-route.ts";
+} from "#contracts/hcn/description/description.ts";
+import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
+import { GUEST_NETWORK_SERVICE } from "#contracts/hcn/documents/guest-network-service.ts";
+import { LOAD_BALANCER } from "#contracts/hcn/documents/load-balancer.ts";
+import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
+import { NETWORK } from "#contracts/hcn/documents/network.ts";
+import { SDN_ROUTE } from "#contracts/hcn/documents/sdn-route.ts";
 
 const SCALAR_NOUNS: Readonly<Record<ScalarKind, string>> = {
   text: "text",
