@@ -28,7 +28,7 @@ import { IpOutput } from "./ip/ip-output.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./local-ports.ts";
 import { type HostsFile, NO_HOSTS, NameCache } from "./resolver/known-names.ts";
-import { resolverSettings } from "./resolver/name-settings.ts";
+import { resolverSettings } from "./resolver/candidate-names.ts";
 import { RouteTable, type SharedRoutes } from "./ip/route-table.ts";
 import type { HookedStack } from "./hooked-stack.ts";
 import type { DnsSettings, StackInterface } from "./stack.ts";

@@ -10,7 +10,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { UNSPECIFIED, isLinkLocal } from "./ip/address-scope.ts";
 import { Ipv6Link } from "./ip/ipv6-link.ts";
 import { NeighborTable } from "./ip/neighbor-table.ts";
-import type { InterfaceNames } from "./resolver/name-settings.ts";
+import type { InterfaceNames } from "./resolver/candidate-names.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 import type { OutgoingPacket, BridgeSegment, Stack, StackInterface } from "./stack.ts";
 

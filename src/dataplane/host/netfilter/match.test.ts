@@ -5,7 +5,7 @@ import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Host } from "../host.ts";
 import { TrackedPacket } from "./connection-table.ts";
-import { type Candidate, evaluate, isMatching } from "./match.ts";
+import { type Candidate, evaluate, isMatching } from "./translator.ts";
 import { type Match, type Rule, type Target, RuleSet } from "./rule-set.ts";
 
 const NODE = "10.0.0.21";

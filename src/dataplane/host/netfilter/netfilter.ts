@@ -13,9 +13,8 @@ import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import type { Path, Stack, StackInterface } from "../stack.ts";
 import { Reassembly } from "../ip/fragmentation.ts";
 import { type ConnectionTable, TrackedPacket } from "./connection-table.ts";
-import { evaluate } from "./match.ts";
+import { evaluate, Translator } from "./translator.ts";
 import type { Hook, RuleSet } from "./rule-set.ts";
-import { Translator } from "./translator.ts";
 import { type HandledPacket, Tracker } from "./tracker.ts";
 import { readTuple } from "./tuple.ts";
 

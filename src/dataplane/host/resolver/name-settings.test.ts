@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { ip } from "#test/support/dataplane/engine-kit.ts";
 import type { DnsSettings } from "../stack.ts";
-import { type NamedInterface, resolverSettings } from "./name-settings.ts";
+import { type NamedInterface, resolverSettings } from "./candidate-names.ts";
 
 const NOTHING: DnsSettings = { domain: "", search: [], servers: [] };
 

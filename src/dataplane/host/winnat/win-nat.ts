@@ -17,9 +17,18 @@ import { LocalPorts } from "../local-ports.ts";
 import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";
 import { Reassembly } from "../ip/fragmentation.ts";
-import { type NatEnds, isError, readEnds, readQuotedEnds, tupleWith } from "./nat-ends.ts";
+import {
+  type NatEnds,
+  type NatBinding,
+  type NatSession,
+  type NatPorts,
+  isError,
+  readEnds,
+  readQuotedEnds,
+  tupleWith,
+  SessionTable,
+} from "./session-table.ts";
 import type { NatProgram, StaticMapping } from "./nat-program.ts";
-import { type NatBinding, type NatSession, type NatPorts, SessionTable } from "./session-table.ts";
 
 /** Offset of the flags in a TCP header. */
 const TCP_FLAGS_OFFSET = 13;
