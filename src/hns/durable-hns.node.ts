@@ -2,8 +2,8 @@
 import { hnsVersionOf } from "#core/catalogue/profiles.ts";
 import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, windowsOf } from "./local-hns.ts";
 import { type StateFolder, openStateFolder } from "./store/state-folder.node.ts";
-import { loadService } from "./store/open-service.ts";
-import type { RestoreNote } from "./store/stored-object.ts";
+import type { RestoreNote, ObjectStore } from "./store/stored-object.ts";
+import type { HnsService } from "./service/hns-service.ts";
 
 /** A service and the folder that it keeps its objects in. */
 export interface DurableHns extends LocalHns {
@@ -39,4 +39,23 @@ export async function openHns(path: string, options: LocalHnsOptions = {}): Prom
     await folder.close();
     throw error;
   }
+}
+
+// A service on a store: it begins with what is stored, and a client stores what changes.
+
+/**
+ * Brings a new service to what its store holds; an empty store gets what every service begins with. `incarnation` is
+ * how often the store was opened.
+ * @returns what of the objects is not as it was.
+ */
+export async function loadService(
+  service: HnsService,
+  store: ObjectStore,
+  incarnation: number,
+): Promise<readonly RestoreNote[]> {
+  const objects = await store.list();
+  const notes = objects.length === 0 ? [] : service.restore(objects, { areStored: true, incarnation });
+  const changes = service.takeChanges();
+  if (changes.length > 0) await store.write(changes);
+  return notes;
 }

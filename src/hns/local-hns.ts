@@ -20,7 +20,7 @@ import { RecordingDatapath } from "./recording-datapath.ts";
 import { HnsService } from "./service/hns-service.ts";
 import { InProcessHcnClient } from "./service/in-process-client.ts";
 import type { NetworkingOptions } from "./service/network/networking-options.ts";
-import type { ObjectStore } from "./store/store.ts";
+import type { ObjectStore } from "./store/stored-object.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();

@@ -18,7 +18,7 @@ export { HttpHnsFaults } from "./failures/faults/http-faults.ts";
 export { readFault, readFaultPlan } from "./failures/faults/read-fault.ts";
 export type { InstalledExtension, NetworkingOptions } from "./service/network/networking-options.ts";
 export type { HnsServiceOptions } from "./service/service-context.ts";
-export { MemoryObjectStore, type ObjectStore } from "./store/store.ts";
+export { MemoryObjectStore, type ObjectStore } from "./store/stored-object.ts";
 export type {
   ImportedObject,
   RestoreNote,

@@ -18,7 +18,7 @@ import {
   type VnicDefinition,
   NOTHING_PASSED,
 } from "./ports/datapath.ts";
-import { HOST_COMPARTMENT } from "./service/namespace/namespace-record.ts";
+import { HOST_COMPARTMENT } from "./service/records.ts";
 import type { PhysicalAdapter } from "./ports/adapter-description.ts";
 
 interface ReservedPool {

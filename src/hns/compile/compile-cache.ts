@@ -8,7 +8,7 @@ import type { Ip, IpFamily } from "#core/net/ip.ts";
 import { hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { LbnatBackEnd } from "#dataplane/vfp/rule.ts";
-import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
+import type { IpConfigRecord } from "../service/records.ts";
 import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";
 
 // What a node compiled from which values, so that equal groups are one shared object.

@@ -2,16 +2,15 @@
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import { aclSources, compileAcls } from "./acl.ts";
+import { compileTierAcls, aclSources, compileAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import { type ProxySource, compileProxies, proxySources } from "./l4-proxy.ts";
 import { type NetworkView, attachedKey, hostLegsOf } from "./network-view.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { NO_MAPPINGS, type PortMappings, compilePortMappings } from "./port-mapping.ts";
-import { compileTierAcls } from "./tier-acl.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./provenance.ts";
 

@@ -15,7 +15,7 @@ import type { Prefix } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";

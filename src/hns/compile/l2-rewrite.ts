@@ -24,7 +24,7 @@ import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { StaticBindingDefinition } from "../ports/datapath.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 

@@ -26,7 +26,7 @@ import type { Mac } from "#core/net/mac.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 import { hns } from "#data/words.js";

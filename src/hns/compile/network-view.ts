@@ -1,7 +1,7 @@
 /** What the rules of a network's ports depend on. */
 import { type Ip, type Ipv4, type Ipv6, type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay/overlay-plan.ts";

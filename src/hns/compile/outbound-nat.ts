@@ -12,7 +12,7 @@ import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../ports/datapath.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import { type ProxySource, translatedProxies } from "./l4-proxy.ts";
 import { endpointProvenance, withPolicy, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 

@@ -16,7 +16,7 @@ import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 

@@ -5,7 +5,7 @@ import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import type { PortProgram } from "../ports/datapath.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../service/records.ts";
 import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";

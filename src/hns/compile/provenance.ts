@@ -3,9 +3,7 @@
  * routes of an endpoint.
  */
 import type { Provenance } from "#core/base/recorder.ts";
-import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
-import type { NetworkRecord } from "../service/network/network-record.ts";
-import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
+import type { SdnRouteRecord, EndpointRecord, NetworkRecord } from "../service/records.ts";
 import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 
 /** Rules that HNS adds although no policy asks for them. */

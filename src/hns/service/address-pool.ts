@@ -23,7 +23,7 @@ import {
   prefixContains,
   prefixFamily,
 } from "#core/net/ip.ts";
-import type { IpSubnetRecord, SubnetRecord, MacRange } from "./network/network-record.ts";
+import type { IpSubnetRecord, SubnetRecord, MacRange } from "./records.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { hns } from "#data/words.js";
 

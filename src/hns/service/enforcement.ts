@@ -17,7 +17,13 @@ import { reasonForWfpProxy } from "../compile/host-filters.ts";
 import { reasonForProxy } from "../compile/l4-proxy.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
-import type { NetworkRecord } from "./network/network-record.ts";
+import type {
+  SdnRouteRecord,
+  LoadBalancerPortMappingRecord,
+  LoadBalancerRecord,
+  EndpointRecord,
+  NetworkRecord,
+} from "./records.ts";
 import { RULE_POLICIES, ruleLimitOf, hasRules, traitsOf, limitOfType } from "./network/type-traits.ts";
 import { tuplesOf } from "./policies/set-policies.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
@@ -25,14 +31,8 @@ import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "#contracts/hcn/do
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { asksDhcp, V2_FIELDS, isProcessing } from "./endpoint/endpoint-document.ts";
-import type { EndpointRecord } from "./endpoint/endpoint-record.ts";
-import type {
-  LoadBalancerPortMappingRecord,
-  LoadBalancerRecord,
-} from "./load-balancer/load-balancer-record.ts";
 import { shownPolicies, hasVlans } from "./network/network-facts.ts";
 import type { ServiceContext } from "./service-context.ts";
-import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();

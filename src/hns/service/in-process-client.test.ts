@@ -7,9 +7,8 @@ import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsService } from "./hns-service.ts";
-import { MemoryObjectStore } from "../store/store.ts";
-import { loadService } from "../store/open-service.ts";
-import type { StoredChange, StoredObject } from "../store/stored-object.ts";
+import { type StoredChange, type StoredObject, MemoryObjectStore } from "../store/stored-object.ts";
+import { loadService } from "../durable-hns.node.ts";
 
 describeHcnClient("the client in process", async () => Promise.resolve(hnsNode().client));
 

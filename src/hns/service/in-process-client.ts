@@ -32,9 +32,8 @@ import { FaultInjector } from "../failures/faults/fault-injector.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { ServiceDumps } from "../dump/service-dumps.ts";
 import type { HnsService } from "./hns-service.ts";
-import type { ObjectStore } from "../store/store.ts";
+import type { ObjectStore, StoredChange } from "../store/stored-object.ts";
 import { failureEnvelope } from "../v1/router.ts";
-import type { StoredChange } from "../store/stored-object.ts";
 import type { DegradableKind, RestartState } from "../failures/faults/fault.ts";
 import type { QuirkStatus } from "../failures/faults/hns-faults.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
@@ -231,68 +230,48 @@ export class InProcessHcnClient implements HcnClient {
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    const found = await this.perform(
-      () => factsOfCall("enumerate", kind),
-      () => this.service.enumerate(kind, query),
-    );
+    const found = await this.ask(["enumerate", kind], (service) => service.enumerate(kind, query));
     return kind === "Endpoint" && !this.faults.isIdle ? [...found, ...this.faults.ghosts(query)] : found;
   }
 
   async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
-    return this.perform(
-      () => factsOfCall("create", kind, options?.id, settings),
-      () => this.service.create(kind, settings, options),
+    return this.ask(["create", kind, options?.id, settings], (service) =>
+      service.create(kind, settings, options),
     );
   }
 
   async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(
-      () => factsOfCall("query", kind, id),
-      () => this.service.query(kind, id, query),
-    );
+    return this.ask(["query", kind, id], (service) => service.query(kind, id, query));
   }
 
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    return this.perform(
-      () => factsOfCall("modify", kind, id, settings),
-      () => this.service.modify(kind, id, settings),
-    );
+    return this.ask(["modify", kind, id, settings], (service) => service.modify(kind, id, settings));
   }
 
   async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    return this.perform(
-      () => factsOfCall("delete", kind, id),
-      () => this.service.delete(kind, id),
-    );
+    return this.ask(["delete", kind, id], (service) => service.delete(kind, id));
   }
 
   async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(
-      () => factsOfCall("query", "Endpoint", id),
-      () => this.service.queryEndpointStats(id, query),
-    );
+    return this.ask(["query", "Endpoint", id], (service) => service.queryEndpointStats(id, query));
   }
 
   async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(
-      () => factsOfCall("query", "Endpoint", id),
-      () => this.service.queryEndpointAddresses(id, query),
-    );
+    return this.ask(["query", "Endpoint", id], (service) => service.queryEndpointAddresses(id, query));
   }
 
   async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
-    const facts = (): CallFacts => factsOfCall("modify", "GuestNetworkService", guestNetworkService);
-    return this.perform(facts, () => this.service.reservePorts(guestNetworkService, request));
+    return this.ask(["modify", "GuestNetworkService", guestNetworkService], (service) =>
+      service.reservePorts(guestNetworkService, request),
+    );
   }
 
   async releasePorts(reservation: Guid): Promise<void> {
-    const facts = (): CallFacts => factsOfCall("modify", "GuestNetworkService");
-    return this.perform(facts, () => this.service.releasePorts(reservation));
+    return this.ask(["modify", "GuestNetworkService"], (service) => service.releasePorts(reservation));
   }
 
   async listPortReservations(): Promise<readonly PortRangeEntry[]> {
-    const facts = (): CallFacts => factsOfCall("enumerate", "GuestNetworkService");
-    return this.perform(facts, () => this.service.listPortReservations());
+    return this.ask(["enumerate", "GuestNetworkService"], (service) => service.listPortReservations());
   }
 
   async queryService(properties: ServiceProperties): Promise<JsonObject> {
@@ -346,6 +325,13 @@ export class InProcessHcnClient implements HcnClient {
     const registered = [...this.registrations].filter(({ scope }) => isHeardBy(scope, goodbye));
     for (const registration of registered) this.registrations.delete(registration);
     for (const { listener } of registered) listener(goodbye);
+  }
+
+  private async ask<T>(asked: Parameters<typeof factsOfCall>, call: (service: HnsService) => T): Promise<T> {
+    return this.perform(
+      () => factsOfCall(...asked),
+      () => call(this.service),
+    );
   }
 
   /** Makes a call with the faults that are in force, which alone ask for its facts. */

@@ -1,17 +1,15 @@
 /**
- * Tables that find policy lists by what they name: front ends, back ends, endpoints with routes. Plain data, part of the
- * service's state.
+ * Tables of what the service has to find fast: policy lists by what they name (front ends, back ends, endpoints with
+ * routes), compute systems, reserved ports. Plain data.
  */
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, equalGuids } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
-import type {
-  LoadBalancerPortMappingRecord,
-  LoadBalancerRecord,
-} from "./load-balancer/load-balancer-record.ts";
-import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import type { SdnRouteRecord, LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./records.ts";
 import { SharedMap } from "#core/base/shared-map.ts";
+import type { ComputeSystemType } from "#contracts/hcn/compute-systems.ts";
+import { PORT_ACCESS } from "#contracts/hcn/documents/port-reservation.ts";
 
 // Which front ends the node's load balancers have: the same address, protocol and port twice is refused (hcn.md §4.7).
 
@@ -248,5 +246,107 @@ export class FormerBackEnds {
 
   clear(): void {
     this.known.clear();
+  }
+}
+
+// The containers and virtual machines of the node, as far as HNS asks for them. They belong to the Host Compute
+// Service, so they outlive a restart of HNS.
+
+export interface ComputeSystemRecord {
+  readonly id: string;
+  readonly systemType: ComputeSystemType;
+  readonly owner: string;
+  readonly runtimeId: Guid;
+  readonly namespaceId: Guid | undefined;
+  /** Compartment of a container without a namespace; made with its first endpoint. */
+  readonly compartmentId: number | undefined;
+}
+
+export class ComputeSystemRegistry {
+  private readonly systems = new Map<string, ComputeSystemRecord>();
+
+  get(id: string): ComputeSystemRecord | undefined {
+    return this.systems.get(id);
+  }
+
+  /** @throws HcnError HCS_E_SYSTEM_NOT_FOUND. */
+  require(id: string): ComputeSystemRecord {
+    const found = this.systems.get(id);
+    if (found !== undefined) return found;
+    throw new HcnError("HCS_E_SYSTEM_NOT_FOUND", {
+      detail: `There is no compute system ${JSON.stringify(id)}`,
+    });
+  }
+
+  /** A virtual machine by its id or by its runtime id. */
+  findVirtualMachine(id: string): ComputeSystemRecord | undefined {
+    return this.list().find(
+      (system) =>
+        system.systemType === "VirtualMachine" &&
+        (equalGuids(system.id, id) || equalGuids(system.runtimeId, id)),
+    );
+  }
+
+  /** Enters a system, or its new record in the place of the old. */
+  set(system: ComputeSystemRecord): void {
+    this.systems.set(system.id, Object.freeze(system));
+  }
+
+  remove(id: string): void {
+    this.systems.delete(id);
+  }
+
+  /** In order of creation. */
+  list(): readonly ComputeSystemRecord[] {
+    return [...this.systems.values()];
+  }
+}
+
+// The ports that guest network services have reserved.
+
+export interface Reservation {
+  readonly handle: Guid;
+  readonly serviceId: Guid;
+  readonly protocol: number;
+  readonly access: number;
+  readonly startingPort: number;
+  readonly endingPort: number;
+  readonly isRange: boolean;
+}
+
+function overlap(a: Reservation, b: Reservation): boolean {
+  if ((a.protocol & b.protocol) === 0) return false;
+  return a.startingPort <= b.endingPort && b.startingPort <= a.endingPort;
+}
+
+function isShared(reservation: Reservation): boolean {
+  return reservation.access === PORT_ACCESS.SHARED;
+}
+
+export class PortReservationTable {
+  private readonly reservations = new Map<Guid, Reservation>();
+
+  /** The reservation that stands in the way; those that share meet each other. */
+  conflictWith(wanted: Reservation): Reservation | undefined {
+    for (const present of this.reservations.values())
+      if (overlap(wanted, present) && !(isShared(wanted) && isShared(present))) return present;
+    return undefined;
+  }
+
+  add(reservation: Reservation): void {
+    this.reservations.set(reservation.handle, reservation);
+  }
+
+  /** @returns false when there is no such reservation. */
+  release(handle: Guid): boolean {
+    return this.reservations.delete(handle);
+  }
+
+  releaseAllOf(serviceId: Guid): void {
+    for (const { handle, serviceId: owner } of this.list()) if (owner === serviceId) this.release(handle);
+  }
+
+  list(): readonly Reservation[] {
+    return [...this.reservations.values()];
   }
 }

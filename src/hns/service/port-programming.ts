@@ -25,13 +25,15 @@ import {
 import { ProgramDefects } from "../failures/defects/program-defects.ts";
 import { isMapped, planOverlay } from "../compile/overlay/overlay-plan.ts";
 import { compileHostTunnel, compileRouter } from "../compile/overlay/overlay-program.ts";
-import { compilePrograms, paRouteOf } from "../compile/port-program.ts";
+import { compileTranslation, compilePrograms, paRouteOf } from "../compile/port-program.ts";
 import { RouteRules, remoteSubnetsOf } from "../compile/overlay/remote-subnets.ts";
-import { compileTranslation } from "../compile/translation.ts";
 import type { Datapath, PortProgram } from "../ports/datapath.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
-import type { LoadBalancerRecord } from "./load-balancer/load-balancer-record.ts";
-import type { NetworkRecord } from "./network/network-record.ts";
+import {
+  type LoadBalancerRecord,
+  type EndpointRecord,
+  type NetworkRecord,
+  isRemoteEndpoint,
+} from "./records.ts";
 import type { NetworkFrame, PolicyIndexes } from "./network/policy-index.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  createSdnRoute,
+  deleteSdnRoute,
+  getSdnRouteById,
+  listSdnRoutes,
+  modifySdnRoute,
+  removeSdnRouteEndpoint,
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
@@ -10,16 +18,6 @@ import {
   listEndpoints,
 } from "#contracts/hcn/operations.ts";
 import type { HostComputeRoute } from "#contracts/hcn/documents/sdn-route.ts";
-import {
-  addSdnRoute,
-  addSdnRouteEndpoint,
-  createSdnRoute,
-  deleteSdnRoute,
-  getSdnRouteById,
-  listSdnRoutes,
-  modifySdnRoute,
-  removeSdnRouteEndpoint,
-} from "#contracts/hcn/sdn-route-operations.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "#contracts/hcn/documents/sdn-route.ts";
 import { checkSameNetwork, readBackEndList } from "./load-balancer/load-balancers.ts";
 import { checkTakesSdnRoutes } from "./policies/features.ts";
-import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import type { SdnRouteRecord } from "./records.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Inferred (hcn.md §11.25): the code for a route that is not there. */

@@ -14,14 +14,14 @@ import type { QuirkName, QuirkSetting, QuirkSettings } from "#core/catalogue/qui
 import { CompileCache, SharedValues } from "../compile/compile-cache.ts";
 import type { ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
 import type { NodeFacts } from "../compile/network-view.ts";
-import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
+import { ComputeSystemRegistry } from "./object-tables.ts";
 import type { Datapath } from "../ports/datapath.ts";
 import {
   type NetworkingOptions,
   type NetworkingSettings,
   networkingSettings,
 } from "./network/networking-options.ts";
-import type { NetworkRecord, RecordBase } from "./network/network-record.ts";
+import type { NetworkRecord, RecordBase } from "./records.ts";
 import { PolicyIndexes } from "./network/policy-index.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";
 import { PROGRAM_QUIRKS } from "../failures/defects/program-defects.ts";

@@ -11,7 +11,7 @@ import { deleteGuestNetworkService } from "./guest/guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancer/load-balancers.ts";
 import { updateNamespace } from "./namespace/namespaces.ts";
 import { createHostNamespace, removeNamespace } from "./namespace/namespaces.ts";
-import type { NetworkRecord } from "./network/network-record.ts";
+import type { NetworkRecord } from "./records.ts";
 import { deleteNetwork } from "./network/networks.ts";
 import { createOwnNetworks } from "./network/own-networks.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";

@@ -5,17 +5,23 @@
 import { SharedMap } from "#core/base/shared-map.ts";
 import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { AddressPool, MacPool } from "./address-pool.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
-import { FrontEndTable, SdnRouteTable, BackEndReferences, FormerBackEnds } from "./object-tables.ts";
 import {
   type GuestNetworkServiceRecord,
+  type SdnRouteRecord,
+  type NamespaceRecord,
+  type LoadBalancerRecord,
+  type EndpointRecord,
+  type NetworkRecord,
+  isRemoteEndpoint,
+} from "./records.ts";
+import {
   PortReservationTable,
-} from "./guest/guest-network-service-record.ts";
-import type { LoadBalancerRecord } from "./load-balancer/load-balancer-record.ts";
-import type { NamespaceRecord } from "./namespace/namespace-record.ts";
-import type { NetworkRecord } from "./network/network-record.ts";
+  FrontEndTable,
+  SdnRouteTable,
+  BackEndReferences,
+  FormerBackEnds,
+} from "./object-tables.ts";
 import { PortMappingTable } from "./endpoint/port-mapping-table.ts";
-import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import type { RoutedEndpoint } from "../compile/provenance.ts";
 import { isMapped } from "../compile/overlay/overlay-plan.ts";
 import { LoadBalancerTable } from "../compile/load-balancer/load-balancer-table.ts";

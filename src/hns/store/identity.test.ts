@@ -14,19 +14,17 @@ import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { AddressPool } from "../service/address-pool.ts";
 import { RecordingDatapath } from "../recording-datapath.ts";
 import type {
+  NamespaceRecord,
+  LoadBalancerRecord,
   EndpointAttachment,
   EndpointRecord,
   IpConfigRecord,
   VirtualMachinePort,
-} from "../service/endpoint/endpoint-record.ts";
-import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
-import type { NamespaceRecord } from "../service/namespace/namespace-record.ts";
-import type {
   NetworkRecord,
   RecordBase,
   RouteRecord,
   SubnetRecord,
-} from "../service/network/network-record.ts";
+} from "../service/records.ts";
 import { ServiceContext } from "../service/service-context.ts";
 import { equalValues } from "./stored-kind.ts";
 import { storedRowOf } from "./restore.ts";

@@ -22,7 +22,7 @@ import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type Prefix, maskIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import type { RouteRecord, RecordBase } from "../service/network/network-record.ts";
+import type { RouteRecord, RecordBase } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 
 /** Takes what was left out. */

@@ -29,16 +29,16 @@ import { NAMESPACE_TYPES } from "#contracts/hcn/documents/namespace.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type Guid, parseGuid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import {
+  type GuestNetworkServiceRecord,
+  type NamespaceRecord,
   HOST_COMPARTMENT,
   NAMESPACE_STATES,
-  type NamespaceRecord,
-} from "../service/namespace/namespace-record.ts";
+} from "../service/records.ts";
 import { namespaceDocument, namespaceDocumentV1 } from "../view/namespace-view.ts";
 import {
   GUEST_NETWORK_SERVICE_STATES,
   parseGuestNetworkService,
 } from "#contracts/hcn/documents/guest-network-service.ts";
-import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
 import { guestNetworkServiceDocument } from "../view/guest-network-service-view.ts";
 
 // What containers and guests are in, in stored form: namespaces and guest network services.

@@ -8,7 +8,7 @@ import { createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
 import { type StateFolder, openStateFolder } from "./state-folder.node.ts";
-import { loadService } from "./open-service.ts";
+import { loadService } from "../durable-hns.node.ts";
 
 const OPTIONS = { node: "w1", version: { Major: 15, Minor: 3 } } as const;
 

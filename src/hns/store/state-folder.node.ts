@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { messageOf } from "#core/base/thrown.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import type { ObjectStore } from "./store.ts";
-import type { StoredChange, StoredObject } from "./stored-object.ts";
+import type { ObjectStore, StoredChange, StoredObject } from "./stored-object.ts";
 import {
   FORMAT_VERSION,
   type FolderState,

@@ -1,5 +1,5 @@
 import { describeObjectStore } from "#test/support/hns/store.suite.ts";
-import { MemoryObjectStore } from "./store.ts";
+import { MemoryObjectStore } from "./stored-object.ts";
 
 describeObjectStore("the store in memory", async () => {
   const store = new MemoryObjectStore();

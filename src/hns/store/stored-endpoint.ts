@@ -18,11 +18,11 @@ import type {
   EndpointRecord,
   IpConfigRecord,
   VirtualMachinePort,
-} from "../service/endpoint/endpoint-record.ts";
+} from "../service/records.ts";
 import { isOfHost, ownerOfMac } from "../service/endpoint/endpoint-document.ts";
 import { isGuest } from "../service/namespace/namespaces.ts";
 import { RemoteEndpointRecord } from "../service/endpoint/remote-endpoint.ts";
-import { compartmentOf } from "../service/compute-systems/compartments.ts";
+import { ownCompartmentOf } from "../service/endpoint/attachment.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { endpointDocument, endpointDocumentV1 } from "../view/endpoint-view.ts";
 import { type LenientReader, type Report, readBaseFields, readPolicyRecords } from "./lenient-reader.ts";
@@ -118,7 +118,7 @@ function containerAttachment(
     return Object.freeze({
       kind: "container",
       namespaceId: undefined,
-      compartmentId: compartmentOf(context, owner),
+      compartmentId: ownCompartmentOf(context, owner),
       portId,
     });
   report(`There is no container ${endpoint.containers.join(", ")}; the endpoint is not attached`);

@@ -8,7 +8,7 @@
 import { type JsonObject, type JsonValue, isJsonObject, type Fields, isFields } from "#core/base/json.ts";
 import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { checkJsonObject } from "#contracts/hcn/description/json.ts";
-import type { RecordBase } from "../service/network/network-record.ts";
+import type { RecordBase } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { ServiceState } from "../service/state.ts";
 import { LenientReader, type Report } from "./lenient-reader.ts";

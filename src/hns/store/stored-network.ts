@@ -17,7 +17,7 @@ import type {
   MacRange,
   NetworkRecord,
   SubnetRecord,
-} from "../service/network/network-record.ts";
+} from "../service/records.ts";
 import { bringUpNetwork } from "../service/network/networks.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
 import type { ServiceContext } from "../service/service-context.ts";

@@ -4,9 +4,10 @@ import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type {
+  SdnRouteRecord,
   LoadBalancerPortMappingRecord,
   LoadBalancerRecord,
-} from "../service/load-balancer/load-balancer-record.ts";
+} from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { ServiceState } from "../service/state.ts";
 import {
@@ -18,7 +19,6 @@ import {
 import { type LenientReader, type Report, readBaseFields } from "./lenient-reader.ts";
 import { type RecordTable, type StoredKindRow, storedKind } from "./stored-kind.ts";
 import { parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/documents/sdn-route.ts";
-import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 
 interface Referring {
   readonly networkId: Guid;

@@ -5,7 +5,7 @@ import { policyDocument } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { PrintableOf } from "#contracts/hcn/description/object-json.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { NotEnforced } from "../service/enforcement.ts";
-import type { RecordBase, RouteRecord } from "../service/network/network-record.ts";
+import type { RecordBase, RouteRecord } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { Prng } from "#core/base/prng.ts";
 import { type Guid, formatUpperGuid } from "#contracts/hcn/guid.ts";

@@ -4,8 +4,12 @@ import { type Guid, ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { notEnforcedOnEndpoint, notProcessed } from "../service/enforcement.ts";
-import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
-import type { NetworkRecord } from "../service/network/network-record.ts";
+import {
+  type EndpointRecord,
+  type NetworkRecord,
+  endpointState,
+  isRemoteEndpoint,
+} from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { withKept } from "../store/kept-fields.ts";

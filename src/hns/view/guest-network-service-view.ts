@@ -6,7 +6,7 @@ import {
 } from "#contracts/hcn/documents/guest-network-service.ts";
 import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
+import type { GuestNetworkServiceRecord } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { baseValues, healthData } from "./document-fields.ts";
 

@@ -4,7 +4,7 @@ import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import { NAMESPACE, type NamespaceResource } from "#contracts/hcn/documents/namespace.ts";
 import { printerOf } from "#contracts/hcn/description/object-json.ts";
-import { type NamespaceRecord, NAMESPACE_STATES } from "../service/namespace/namespace-record.ts";
+import { type NamespaceRecord, NAMESPACE_STATES } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
 import { flagsOfValues } from "#contracts/hcn/v1-form/v1-only-fields.ts";

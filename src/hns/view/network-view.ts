@@ -4,7 +4,7 @@ import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-j
 import { familyOf, formatPrefix, formatIp, prefixFamily } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";
-import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/network/network-record.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/records.ts";
 import {
   managementAddress,
   shownPolicies,

@@ -13,12 +13,11 @@ import {
   notEnforcedOnLoadBalancer,
   notEnforcedOnSdnRoute,
 } from "../service/enforcement.ts";
-import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
+import type { SdnRouteRecord, LoadBalancerRecord } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
 import { baseValues, healthData, sortFields } from "./document-fields.ts";
 import { SDN_ROUTE } from "#contracts/hcn/documents/sdn-route.ts";
-import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();

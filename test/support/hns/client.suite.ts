@@ -10,6 +10,10 @@ import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  deleteSdnRoute,
+  listSdnRoutes,
   addNamespaceEndpoint,
   createEndpoint,
   createLoadBalancer,
@@ -33,12 +37,6 @@ import {
   queryBy,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import {
-  addSdnRoute,
-  addSdnRouteEndpoint,
-  deleteSdnRoute,
-  listSdnRoutes,
-} from "#contracts/hcn/sdn-route-operations.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,

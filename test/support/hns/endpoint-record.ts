@@ -3,8 +3,7 @@ import { defined } from "#core/base/assert.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
-import type { EndpointRecord } from "#hns/service/endpoint/endpoint-record.ts";
-import type { NetworkRecord, RecordBase, RouteRecord } from "#hns/service/network/network-record.ts";
+import type { EndpointRecord, NetworkRecord, RecordBase, RouteRecord } from "#hns/service/records.ts";
 import { ANY_IPV4, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 

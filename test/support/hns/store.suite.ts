@@ -3,8 +3,7 @@
  * process would find it afterwards, where that makes a difference.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ObjectStore } from "#hns/store/store.ts";
-import type { StoredChange, StoredKind, StoredObject } from "#hns/store/stored-object.ts";
+import type { ObjectStore, StoredChange, StoredKind, StoredObject } from "#hns/store/stored-object.ts";
 
 export interface StoreUnderTest {
   readonly store: ObjectStore;

@@ -13,11 +13,12 @@ import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { LbnatBackEnd, Distribution } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "../../service/endpoint/endpoint-record.ts";
-import type {
-  LoadBalancerPortMappingRecord,
-  LoadBalancerRecord,
-} from "../../service/load-balancer/load-balancer-record.ts";
+import {
+  type LoadBalancerPortMappingRecord,
+  type LoadBalancerRecord,
+  type EndpointRecord,
+  isRemoteEndpoint,
+} from "../../service/records.ts";
 import type { SharedValues } from "../compile-cache.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { HostPoolDefinition, PortClaimDefinition } from "../../ports/datapath.ts";

@@ -15,7 +15,7 @@ import type {
   TunnelSettings,
   Changes,
 } from "../../ports/datapath.ts";
-import type { LoadBalancerRecord } from "../../service/load-balancer/load-balancer-record.ts";
+import type { LoadBalancerRecord } from "../../service/records.ts";
 import {
   type CompiledLoadBalancer,
   HOST_GROUP_NAMES,

@@ -15,7 +15,7 @@ import type {
   PortClaimDefinition,
   StaticBindingDefinition,
 } from "../../ports/datapath.ts";
-import type { LoadBalancerRecord } from "../../service/load-balancer/load-balancer-record.ts";
+import type { LoadBalancerRecord } from "../../service/records.ts";
 import {
   type EndpointTable,
   type LoadBalancerFacts,

@@ -5,7 +5,7 @@ import type { Group } from "#dataplane/vfp/group.ts";
 import type { PortAddressInfo } from "#dataplane/vfp/port-settings.ts";
 import type { DhcpLease } from "#dataplane/switch/switch-port.ts";
 import type { PortProgram, RouterProgram, TunnelSettings } from "../../ports/datapath.ts";
-import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../../service/records.ts";
 import type { CompileCache } from "../compile-cache.ts";
 import {
   NO_GROUPS,
@@ -22,8 +22,6 @@ import {
   compileHostDecap,
   compileHostEncap,
   compileHostPaRoute,
-} from "./overlay-host-rules.ts";
-import {
   compileEncapIn,
   compileEncapOut,
   compileEncapRoutes,

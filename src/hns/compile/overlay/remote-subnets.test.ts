@@ -9,9 +9,8 @@ import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { PolicyIndexes, type SubnetRoute } from "../../service/network/policy-index.ts";
 import { combineNetworkPolicies } from "../../service/policies/network-policies.ts";
-import { compileHostEncap } from "./overlay-host-rules.ts";
+import { compileHostEncap, compileEncapOut } from "./overlay-rules.ts";
 import { type OverlayPlan, planOverlay } from "./overlay-plan.ts";
-import { compileEncapOut } from "./overlay-rules.ts";
 import { type CompiledRoutes, type RemoteSubnets, RouteRules, remoteSubnetsOf } from "./remote-subnets.ts";
 
 const INDEXES = new PolicyIndexes();

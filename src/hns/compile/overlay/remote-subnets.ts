@@ -14,8 +14,7 @@ import {
   type SubnetRoute,
   listRoutes,
 } from "../../service/network/policy-index.ts";
-import { makeRule } from "./overlay-parts.ts";
-import type { OverlayPlan } from "./overlay-plan.ts";
+import { type OverlayPlan, makeRule } from "./overlay-plan.ts";
 import { networkProvenance, withNamedPolicy } from "../provenance.ts";
 
 /** Who sends: endpoints keep the source's MAC, what the host sends and what its router routes has the router's. */

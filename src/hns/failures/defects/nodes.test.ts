@@ -17,8 +17,8 @@ import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { InProcessHcnClient } from "../../service/in-process-client.ts";
 import { createHns } from "../../local-hns.ts";
-import { MemoryObjectStore } from "../../store/store.ts";
-import { loadService } from "../../store/open-service.ts";
+import { MemoryObjectStore } from "../../store/stored-object.ts";
+import { loadService } from "../../durable-hns.node.ts";
 import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 const A = "10.0.0.50";

@@ -9,7 +9,7 @@ import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import type { LayerName } from "../../compile/layers.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
-import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";
+import type { EndpointRecord } from "../../service/records.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import type { Task } from "#core/base/clock.ts";
 import type { Group } from "#dataplane/vfp/group.ts";

@@ -13,12 +13,15 @@ import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
-import { requireEndpoint } from "../endpoint/attachment.ts";
-import type { NamespaceRecord } from "../namespace/namespace-record.ts";
+import type { NamespaceRecord, EndpointRecord } from "../records.ts";
+import { releaseCompartment, requireEndpoint } from "../endpoint/attachment.ts";
 import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
+  addVirtualMachinePort,
+  checkPortFree,
+  endpointsOfMachine,
+  removeVirtualMachinePort,
   attachToContainer,
   checkContainerAttach,
   detachFromContainer,
@@ -26,14 +29,7 @@ import {
   endpointsOfContainer,
   namespaceOfContainer,
 } from "./container-attachment.ts";
-import { releaseCompartment } from "./compartments.ts";
-import type { ComputeSystemRecord } from "./registry.ts";
-import {
-  addVirtualMachinePort,
-  checkPortFree,
-  endpointsOfMachine,
-  removeVirtualMachinePort,
-} from "./virtual-machine-port.ts";
+import type { ComputeSystemRecord } from "../object-tables.ts";
 
 /** Longer ones are refused; HCS documents no limit, and ids in use have 64 characters. */
 const ID_LENGTH_MAX = 256;

@@ -12,16 +12,15 @@ import { compileBandwidth } from "../../compile/endpoint-parts.ts";
 import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
 import { hostFiltersOf } from "../../compile/host-filters.ts";
 import { limitProxies } from "../../failures/defects/switch-defects.ts";
-import { releaseCompartment } from "../compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "../../ports/datapath.ts";
 import {
   type EndpointAttachment,
   type EndpointRecord,
+  type NetworkRecord,
+  HOST_COMPARTMENT,
   interfaceNameOf,
   isRemoteEndpoint,
-} from "./endpoint-record.ts";
-import { HOST_COMPARTMENT } from "../namespace/namespace-record.ts";
-import type { NetworkRecord } from "../network/network-record.ts";
+} from "../records.ts";
 import { hasRules, traitsOf } from "../network/type-traits.ts";
 import { vlanOf, hasSwitch } from "../network/network-facts.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
@@ -360,4 +359,26 @@ export function attachToHost(
 ): EndpointRecord {
   const attachment: EndpointAttachment = { kind: "host", namespaceId, portId: context.prng.guid() };
   return attachEndpoint(context, endpoint, Object.freeze(attachment));
+}
+
+// Compartments of containers that are in no namespace.
+
+/** The compartment of a container without a namespace. */
+export function ownCompartmentOf(context: ServiceContext, containerId: string): number {
+  const system = context.computeSystems.require(containerId);
+  if (system.compartmentId !== undefined) return system.compartmentId;
+  const compartmentId = context.datapath.createCompartment(`container ${containerId.slice(0, 12)}`);
+  context.computeSystems.set({ ...system, compartmentId });
+  return compartmentId;
+}
+
+/** Removes the compartment of containers that are gone when nothing is in it any more. */
+export function releaseCompartment(context: ServiceContext, compartmentId: number): void {
+  const isOwned = context.computeSystems.list().some((system) => system.compartmentId === compartmentId);
+  if (isOwned) return;
+  for (const endpoint of context.state.localEndpoints()) {
+    const { attachment } = endpoint;
+    if (attachment?.kind === "container" && attachment.compartmentId === compartmentId) return;
+  }
+  context.datapath.removeCompartment(compartmentId);
 }

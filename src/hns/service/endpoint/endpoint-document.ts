@@ -19,8 +19,7 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import type { AddressPlace, AddressPool } from "../address-pool.ts";
-import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
-import type { NetworkRecord, SubnetRecord, RouteRecord } from "../network/network-record.ts";
+import type { EndpointRecord, IpConfigRecord, NetworkRecord, SubnetRecord, RouteRecord } from "../records.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import type { DefaultLengths } from "../../compile/compile-cache.ts";
 import type { ServiceContext } from "../service-context.ts";

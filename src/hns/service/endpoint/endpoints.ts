@@ -26,18 +26,17 @@ import {
   updateEndpoint,
   renewVnic,
 } from "./attachment.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
+import { type EndpointRecord, type NetworkRecord, isRemoteEndpoint } from "../records.ts";
 import { readIpConfigs, checkEndpointRequest, readMac, readEndpointRoutes } from "./endpoint-document.ts";
 import { type EndpointTraits, RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { removeFromNamespace } from "../namespace/namespaces.ts";
-import type { NetworkRecord } from "../network/network-record.ts";
 import { changedEndpointPolicies, policiesOfNewEndpoint } from "../policies/endpoint-policies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
   addVirtualMachinePort,
   readVirtualMachinePort,
   removeVirtualMachinePort,
-} from "../compute-systems/virtual-machine-port.ts";
+} from "../compute-systems/container-attachment.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();

@@ -4,7 +4,7 @@
  */
 import { type GuidWords, guidOf } from "#core/base/prng.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { EndpointAttachment, EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
+import type { EndpointAttachment, EndpointRecord, IpConfigRecord } from "../records.ts";
 
 /** What a creation says about an endpoint. Remote endpoints for one address agree in it, whatever the node. */
 export type EndpointTraits = Omit<

@@ -12,7 +12,7 @@ import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { parseModifyRequest } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";
+import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "../records.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();

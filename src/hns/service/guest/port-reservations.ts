@@ -14,7 +14,8 @@ import {
   type SinglePortRequest,
 } from "#contracts/hcn/documents/port-reservation.ts";
 import { requireGuestNetworkService } from "./guest-network-services.ts";
-import { type GuestNetworkServiceRecord, type Reservation } from "./guest-network-service-record.ts";
+import type { GuestNetworkServiceRecord } from "../records.ts";
+import type { Reservation } from "../object-tables.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { hns } from "#data/words.js";
 

@@ -22,7 +22,7 @@ import {
 import { requestHns } from "#contracts/hcn/v1-operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "../in-process-client.ts";
-import { MemoryObjectStore } from "../../store/store.ts";
+import { MemoryObjectStore } from "../../store/stored-object.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 const PORT = { Protocol: 6, InternalPort: 8080, ExternalPort: 80 } as const;

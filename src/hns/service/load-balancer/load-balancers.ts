@@ -10,9 +10,13 @@ import {
   type LoadBalancerPortMapping,
 } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, isMulticastIp, parseIp, prefixContains } from "#core/net/ip.ts";
-import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";
+import {
+  type LoadBalancerRecord,
+  type LoadBalancerPortMappingRecord,
+  type EndpointRecord,
+  isRemoteEndpoint,
+} from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-record.ts";
 import { BACK_ENDS_MAX } from "#core/catalogue/quirks.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";

@@ -15,8 +15,12 @@ import {
   updateEndpoint,
   requireEndpoint,
 } from "../endpoint/attachment.ts";
-import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
-import { HOST_COMPARTMENT, type NamespaceRecord } from "./namespace-record.ts";
+import {
+  type NamespaceRecord,
+  type EndpointAttachment,
+  type EndpointRecord,
+  HOST_COMPARTMENT,
+} from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { hns } from "#data/words.js";

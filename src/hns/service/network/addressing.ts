@@ -21,7 +21,7 @@ import {
   prefixOf,
   prefixesOverlap,
 } from "#core/net/ip.ts";
-import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../records.ts";
 import { checkDisjoint, readSubnetRecord } from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";

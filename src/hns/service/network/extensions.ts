@@ -6,7 +6,7 @@ import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
-import type { NetworkRecord, ExtensionStates } from "./network-record.ts";
+import type { NetworkRecord, ExtensionStates } from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { isSwitchShared } from "./switch-placement.ts";
 import { traitsOf } from "./type-traits.ts";

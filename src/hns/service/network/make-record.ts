@@ -5,7 +5,7 @@ import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { InterfaceAddress } from "#core/net/ip.ts";
 import type { SwitchDefinition } from "../../ports/datapath.ts";
 import { chooseMac, chooseMacRange } from "../address-pool.ts";
-import type { NetworkRecord } from "./network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 import { readMacRanges } from "./network-validation.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -27,7 +27,7 @@ import {
 import { defined } from "#core/base/assert.ts";
 import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
-import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
+import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { hns } from "#data/words.js";
 

@@ -15,7 +15,7 @@ import { followFilters } from "../endpoint/attachment.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";
 import { removeLoadBalancer } from "../load-balancer/load-balancers.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
-import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
+import type { NetworkRecord, SubnetRecord } from "../records.ts";
 import { changedExtensions, readExtensionSettings } from "./extensions.ts";
 import {
   type NetworkRequest,

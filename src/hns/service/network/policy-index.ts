@@ -6,7 +6,7 @@
  */
 import { addToList } from "#core/base/keyed-lists.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import type { NetworkRecord } from "./network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 
 /** A policy and its position in the network's list. */
 export interface PlacedPolicy {

@@ -11,7 +11,7 @@ import {
   type Subnet,
 } from "#contracts/hcn/documents/network.ts";
 import { type Prefix, bitsOf, familyOf, formatPrefix, prefixOf } from "#core/net/ip.ts";
-import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
+import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "../records.ts";
 import {
   checkDisjoint,
   findSharedAddresses,

@@ -4,7 +4,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { parseIp } from "#core/net/ip.ts";
-import type { NetworkRecord } from "./network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";

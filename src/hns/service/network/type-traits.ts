@@ -1,6 +1,6 @@
 /** What the types of network differ in (hcn.md §4.1, table of network types). */
 import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
-import type { NetworkRecord, SwitchKind } from "./network-record.ts";
+import type { NetworkRecord, SwitchKind } from "../records.ts";
 import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { hns } from "#data/words.js";
 

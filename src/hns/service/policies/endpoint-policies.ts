@@ -14,7 +14,7 @@ import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts
 import { formatIp } from "#core/net/ip.ts";
 import { setsOf } from "../../compile/acl.ts";
 import { tuplesOf } from "./set-policies.ts";
-import type { NetworkRecord } from "../network/network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import { mappedProtocols } from "../endpoint/port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";

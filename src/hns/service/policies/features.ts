@@ -12,7 +12,7 @@ import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
-import type { NetworkRecord } from "../network/network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import { hns } from "#data/words.js";
 

@@ -10,7 +10,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { setsOf } from "../../compile/acl.ts";
-import type { NetworkRecord } from "../network/network-record.ts";
+import type { NetworkRecord } from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { hns } from "#data/words.js";
 

@@ -12,19 +12,16 @@ import {
   detachEndpoint,
 } from "../../service/endpoint/attachment.ts";
 import {
-  attachToContainer,
-  detachFromContainer,
-} from "../../service/compute-systems/container-attachment.ts";
-import type { ComputeSystemRecord } from "../../service/compute-systems/registry.ts";
-import {
   addVirtualMachinePort,
   isPortOf,
   removeVirtualMachinePort,
-} from "../../service/compute-systems/virtual-machine-port.ts";
-import type { EndpointRecord, VirtualMachinePort } from "../../service/endpoint/endpoint-record.ts";
+  attachToContainer,
+  detachFromContainer,
+} from "../../service/compute-systems/container-attachment.ts";
+import type { ComputeSystemRecord } from "../../service/object-tables.ts";
+import { type EndpointRecord, type VirtualMachinePort, HOST_COMPARTMENT } from "../../service/records.ts";
 import { requireEndpoint } from "../../service/endpoint/attachment.ts";
 import { removeFromNamespace } from "../../service/namespace/namespaces.ts";
-import { HOST_COMPARTMENT } from "../../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import { type V1Request, bodyOf } from "../route.ts";
 

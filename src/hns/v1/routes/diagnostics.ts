@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { RecordBase } from "../../service/network/network-record.ts";
+import type { RecordBase } from "../../service/records.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import { type Handler, type Routes, type V1Request, bodyOf } from "../route.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
