@@ -202,6 +202,35 @@ describe("what manifests ask for", () => {
     return verifyCluster(session.cluster, readModel(session.cluster));
   }
 
+  // k8s.io/kubernetes, pkg/proxy/iptables/proxier.go: "route LOCAL traffic for … external destinations" leads to all endpoints.
+  it("a Linux node asks its own NodePort, and the policy Local keeps it from no back end of Windows", async () => {
+    const deployment = (os: string) => `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: whoami-${os} }
+spec:
+  selector: { matchLabels: { app: whoami } }
+  template:
+    metadata: { labels: { app: whoami } }
+    spec:
+      nodeSelector: { kubernetes.io/os: ${os} }
+      containers: [{ name: whoami, image: registry.example/whoami:1, ports: [{ containerPort: 8080 }] }]
+---`;
+    const report = await verifyManifests(`${deployment("windows")}${deployment("linux")}
+apiVersion: v1
+kind: Service
+metadata: { name: whoami }
+spec:
+  type: NodePort
+  externalTrafficPolicy: Local
+  selector: { app: whoami }
+  ports: [{ port: 80, targetPort: 8080 }]
+`);
+    expect(report.findings).toEqual([]);
+    expect(outcomes(report, "node-to-own-node-port", /linux/)).toEqual(["works"]);
+    expect(outcomes(report, "outside-to-node-port", /outside/)).toEqual([LOCAL_EMPTY, "works"]);
+  });
+
   it("a Service that selects nobody is denied, and one whose back end is a stranger does not apply", async () => {
     const report = await verifyManifests(`
 apiVersion: v1

@@ -15,7 +15,7 @@ import {
 } from "../service-port.ts";
 import { isOrdinary, serviceFacts, countLocal } from "../facts.ts";
 import { nameCells } from "./name-cells.ts";
-import type { VerifyModel, VerifyNode, VerifyPod, VerifyServicePort } from "../model.ts";
+import type { VerifyModel, VerifyNode, VerifyPod, VerifyService, VerifyServicePort } from "../model.ts";
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
@@ -220,12 +220,21 @@ export function serviceCells(
   ];
 }
 
-/** A node's address and port, as the target of a cell. */
-function nodePortTarget(node: VerifyNode, asked: AskedPort, nodePort: number): CellTarget {
+/**
+ * True where the policy Local keeps the client among the pods of the node that it asks. kube-proxy on Linux sends what the
+ * node itself asks to all of them (k8s.io/kubernetes, pkg/proxy/iptables: the rule for --src-type LOCAL).
+ */
+function staysOnNode({ externalTrafficPolicy }: VerifyService, node: VerifyNode, isOwn: boolean): boolean {
+  return externalTrafficPolicy === "Local" && !(isOwn && node.os === "linux");
+}
+
+/** A node's address and port, as the target of a cell; `isOwn`: it is the node itself that asks. */
+function nodePortTarget(node: VerifyNode, asked: AskedPort, nodePort: number, isOwn = false): CellTarget {
   const { service, port } = asked;
-  const isLocal = service.externalTrafficPolicy === "Local";
   const known = port.backEnds.filter((each) => !isLeftOut(each, node));
-  const candidates = isLocal ? known.filter(({ pod }) => pod?.node.index === node.index) : known;
+  const candidates = staysOnNode(service, node, isOwn)
+    ? known.filter(({ pod }) => pod?.node.index === node.index)
+    : known;
   const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
   return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
 }
@@ -254,7 +263,7 @@ export function nodePortCells(model: VerifyModel): readonly Cell[] {
             makeCell({
               facts: serviceFacts(model, flow, port.protocol, { source, service, port, asked: node }),
               source,
-              target: nodePortTarget(node, asked, nodePort),
+              target: nodePortTarget(node, asked, nodePort, source === node),
               standsFor,
             }),
           ];
