@@ -93,6 +93,42 @@ export function annotate(error: unknown, action: string): CniError {
   });
 }
 
+/** What `work` gives; what it throws comes with what was being done before it. @throws as `annotate` */
+export async function annotated<T>(action: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw annotate(error, action);
+  }
+}
+
+/** What `work` gives; what it throws is put into upstream's own words around its text, with code 999. @throws CniError */
+export async function reworded<T>(words: (error: string) => string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new CniError(CNI_CODES.internal, words(describeError(error)), { cause: error });
+  }
+}
+
+/** Does all of it, one after the other: a failure stops no other. @returns what failed. */
+export async function attemptAll(works: Iterable<() => Promise<unknown>>): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const work of works) {
+    try {
+      await work();
+    } catch (error) {
+      failures.push(describeError(error));
+    }
+  }
+  return failures;
+}
+
+/** Reports at the end what failed on the way. @throws CniError */
+export function failWith(failures: readonly string[]): void {
+  if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+}
+
 /**
  * What upstream writes as `%w`: since cni 1.2 the library prints what a called plugin has said, without the words around
  * it (pkg/skel of cni 1.3.0); every other failure gets them.

@@ -8,6 +8,7 @@ import type { AzureDifferences } from "./differences.ts";
 import { readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
+import { quietly } from "../windows-endpoint/plugin-call.ts";
 import type { AzureContext } from "./context.ts";
 import { removeLeftover } from "./remove.ts";
 import { type AzureAllocation, haveSameIps, ipsOf, PLAIN_NIC } from "./address-source.ts";
@@ -124,15 +125,9 @@ async function removeRecord(
     await networks.removeOwn(caller, external, network);
 }
 
-/** Releases what was given to a failed ADD. */
+/** Releases what was given to a failed ADD; DEL comes again for what is not released here. */
 async function releaseAllocation({ source }: AzureCall, allocation: AzureAllocation): Promise<void> {
-  for (const { address } of ipsOf(allocation)) {
-    try {
-      await source.release(address);
-    } catch {
-      // DEL will release the address.
-    }
-  }
+  for (const { address } of ipsOf(allocation)) await quietly(() => source.release(address));
 }
 
 function plainIp({ address, gateway }: CniIp): CniIp {

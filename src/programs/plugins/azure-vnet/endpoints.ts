@@ -1,12 +1,12 @@
 /** The endpoint of an interface, of whatever kind: made, found, compared, removed. */
 import type { AzureDifferences } from "./differences.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import { getEndpointById, namespaceOf } from "#contracts/hcn/operations.ts";
 import { getHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { isMissing, isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import {
   apipaEndpointName,
@@ -17,7 +17,7 @@ import {
   createAttachedEndpoint,
   removeAttachedEndpoint,
   type MadeEndpoint,
-  creationFailure,
+  creating,
   policyOptionsOf,
 } from "./hns-endpoint.ts";
 import type { AzureCaller, AzureCall } from "./call.ts";
@@ -89,17 +89,14 @@ export class AzureEndpoints {
   /** True when the endpoint is in HNS, and in the pod's namespace if it has one. */
   async isThere({ caller }: AzureCall, { hnsId, netns, nicType }: AzureEndpointRecord): Promise<boolean> {
     if (nicType === "BackendNIC") return true;
-    try {
-      if (!isNamespaceGuid(netns)) {
-        await caller.hns((client) => getHnsEndpoint(client, hnsId));
-        return true;
-      }
-      const endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, hnsId));
-      return equalGuids(namespaceOf(endpoint), netns);
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
+    if (!isNamespaceGuid(netns)) {
+      const found = await unlessMissing(() => caller.hns((client) => getHnsEndpoint(client, hnsId)));
+      return found !== undefined;
     }
+    const endpoint = await unlessMissing(() =>
+      caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, hnsId)),
+    );
+    return endpoint !== undefined && equalGuids(namespaceOf(endpoint), netns);
   }
 
   /** @throws CniError that lists what differs from `previous` */
@@ -152,11 +149,7 @@ export class AzureEndpoints {
 
   private async createApipa(call: AzureCall, { nic }: AzurePlan): Promise<MadeEndpoint> {
     const name = apipaEndpointName(nic.networkContainerId);
-    try {
-      const id = await createApipaEndpoint(call, nic.networkContainerId);
-      return { name, ifName: name, id, mac: "", gateway: "" };
-    } catch (error) {
-      throw creationFailure(describeError(error), error);
-    }
+    const id = await creating(() => createApipaEndpoint(call, nic.networkContainerId));
+    return { name, ifName: name, id, mac: "", gateway: "" };
   }
 }

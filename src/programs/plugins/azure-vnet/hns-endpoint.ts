@@ -11,7 +11,7 @@ import { CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { familyOf, formatIp } from "#core/net/ip.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, describeError, reworded } from "#contracts/cni/error.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
 import {
   createHnsEndpoint,
@@ -29,7 +29,7 @@ import {
   namespaceOf,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import { isMissing, namespaceCall } from "../windows-endpoint/plugin-call.ts";
+import { namespaceCall, quietly, unlessMissing } from "../windows-endpoint/plugin-call.ts";
 import type { AzurePlan } from "./planning.ts";
 import { type PolicyOptions, toAzureHcnPolicies, toAzureHnsPolicies } from "./policies.ts";
 import type { AzureDns, AzureNetworkRecord } from "./state.ts";
@@ -129,18 +129,21 @@ export interface MadeEndpoint {
   readonly pciId?: string;
 }
 
-export function creationFailure(text: string, error: unknown): CniError {
+function creationFailure(text: string, error: unknown): CniError {
   const knowledge = error instanceof CniError ? error.knowledge : undefined;
   const message = `failed to create endpoint: ${text}`;
   return new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
 }
 
-/** Clears away after a failure, which is what is reported. */
-async function undo(work: () => Promise<void>): Promise<void> {
+/** What `work` gives; a failure is one to create the endpoint, in upstream's words around its text. */
+export async function creating<T>(
+  work: () => Promise<T>,
+  words: (error: string) => string = (error) => error,
+): Promise<T> {
   try {
-    await work();
-  } catch {
-    // The failure that is being reported is the one that led here.
+    return await work();
+  } catch (error) {
+    throw creationFailure(words(describeError(error)), error);
   }
 }
 
@@ -177,12 +180,10 @@ export async function createApipaEndpoint(
   networkContainerId: string,
 ): Promise<string> {
   const { netns } = request;
-  try {
-    await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
-  } catch (error) {
-    const text = WORDS.getNamespaceFailed({ netns, error: describeError(error) });
-    throw new CniError(CNI_CODES.internal, text, { cause: error });
-  }
+  await reworded(
+    (error) => WORDS.getNamespaceFailed({ netns, error }),
+    () => caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns)),
+  );
   let id: string;
   try {
     id = await cns.createApipaEndpoint(networkContainerId);
@@ -193,11 +194,7 @@ export async function createApipaEndpoint(
     await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
     return id;
   } catch (error) {
-    try {
-      await deleteApipaEndpoint(caller, networkContainerId);
-    } catch {
-      // The failure that is being reported is the one that led here.
-    }
+    await quietly(() => deleteApipaEndpoint(caller, networkContainerId));
     const text = WORDS.addApipaEndpointFailed({ id, netns, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
@@ -206,22 +203,17 @@ export async function createApipaEndpoint(
 /** What is gone already is no error. @throws CniError */
 export async function deleteApipaEndpoint(caller: AzureCaller, networkContainerId: string): Promise<void> {
   const name = apipaEndpointName(networkContainerId);
-  let endpoint: HostComputeEndpoint;
-  try {
-    endpoint = await caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name));
-  } catch (error) {
-    if (isMissing(error)) return;
-    const text = `deleteEndpointByNameHnsV2 failed due to error with GetEndpointByName: ${describeError(error)}`;
-    throw new CniError(CNI_CODES.internal, text, { cause: error });
-  }
-  const { ID = "" } = endpoint;
-  try {
-    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, ID));
-  } catch (error) {
-    if (isMissing(error)) return;
-    const text = `failed to delete HostNCApipa endpoint: ${name}: ${describeError(error)}`;
-    throw new CniError(CNI_CODES.internal, text, { cause: error });
-  }
+  const endpoint = await reworded(
+    (error) => `deleteEndpointByNameHnsV2 failed due to error with GetEndpointByName: ${error}`,
+    () =>
+      unlessMissing(() => caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name))),
+  );
+  if (endpoint === undefined) return;
+  await reworded(
+    (error) => `failed to delete HostNCApipa endpoint: ${name}: ${error}`,
+    () =>
+      unlessMissing(() => caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID))),
+  );
 }
 
 /** @throws CniError; nothing is left then */
@@ -238,7 +230,7 @@ export async function createHcnEndpoint(
     if (plan.nic.allowsHostToContainer || plan.nic.allowsContainerToHost)
       await joinHost(call, plan.nic.networkContainerId);
   } catch (error) {
-    await undo(() => removeHcnEndpoint(caller, id, differences));
+    await quietly(() => removeHcnEndpoint(caller, id, differences));
     throw error;
   }
   return {
@@ -258,42 +250,29 @@ async function create(
 ): Promise<HostComputeEndpoint> {
   const { caller, differences } = call;
   const options = await policyOptionsOf(call, plan, differences);
-  let document: HostComputeEndpoint;
-  try {
-    document = azureEndpointDocument(network, plan, options);
-  } catch (error) {
-    throw creationFailure(describeError(error), error);
-  }
-  try {
-    return await caller.hcn("hcnCreateEndpoint", (client) => createEndpoint(client, network.hnsId, document));
-  } catch (error) {
-    const text = `Failed to create endpoint: ${plan.endpointName} due to error: ${describeError(error)}`;
-    throw creationFailure(text, error);
-  }
+  const document = await creating(async () => azureEndpointDocument(network, plan, options));
+  return creating(
+    () => caller.hcn("hcnCreateEndpoint", (client) => createEndpoint(client, network.hnsId, document)),
+    (error) => `Failed to create endpoint: ${plan.endpointName} due to error: ${error}`,
+  );
 }
 
 async function attach({ caller, request: { netns } }: AzureCall, id: string): Promise<void> {
-  try {
-    await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
-  } catch (error) {
-    const text = `Failed to get hcn namespace: ${netns} due to error: ${describeError(error)}`;
-    throw creationFailure(text, error);
-  }
-  try {
-    await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
-  } catch (error) {
-    const text = WORDS.addEndpointFailed({ id, netns });
-    throw creationFailure(`${text} ${describeError(error)}`, error);
-  }
+  await creating(
+    () => caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns)),
+    (error) => `Failed to get hcn namespace: ${netns} due to error: ${error}`,
+  );
+  await creating(
+    () => caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id)),
+    (error) => `${WORDS.addEndpointFailed({ id, netns })} ${error}`,
+  );
 }
 
 async function joinHost(call: AzureCall, networkContainerId: string): Promise<void> {
-  try {
-    await createApipaEndpoint(call, networkContainerId);
-  } catch (error) {
-    const text = `Failed to create HostNCApipaEndpoint due to error: ${describeError(error)}`;
-    throw creationFailure(text, error);
-  }
+  await creating(
+    () => createApipaEndpoint(call, networkContainerId),
+    (error) => `Failed to create HostNCApipaEndpoint due to error: ${error}`,
+  );
 }
 
 /** What is gone already is no error. @throws CniError */
@@ -302,25 +281,22 @@ export async function removeHcnEndpoint(
   id: string,
   { endpoints }: AzureDifferences,
 ): Promise<void> {
-  let endpoint: HostComputeEndpoint;
-  try {
-    endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
-  } catch (error) {
-    if (isMissing(error)) return;
-    const text = WORDS.getEndpointFailed({ id, error: describeError(error) });
-    throw new CniError(CNI_CODES.internal, text, { cause: error });
-  }
+  const endpoint = await reworded(
+    (error) => WORDS.getEndpointFailed({ id, error }),
+    () => unlessMissing(() => caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id))),
+  );
+  if (endpoint === undefined) return;
   const namespace = namespaceOf(endpoint);
   // A namespace that does not let go hinders nothing.
   if (namespace !== undefined)
-    await undo(() => caller.hcn(namespaceCall, (client) => removeNamespaceEndpoint(client, namespace, id)));
-  try {
-    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
-  } catch (error) {
-    if (endpoints.forgivesVanished && isMissing(error)) return;
-    const text = `Failed to delete hcn endpoint: ${id} due to error: ${describeError(error)}`;
-    throw new CniError(CNI_CODES.internal, text, { cause: error });
-  }
+    await quietly(() =>
+      caller.hcn(namespaceCall, (client) => removeNamespaceEndpoint(client, namespace, id)),
+    );
+  const remove = () => caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
+  await reworded(
+    (error) => `Failed to delete hcn endpoint: ${id} due to error: ${error}`,
+    () => (endpoints.forgivesVanished ? unlessMissing(remove) : remove()),
+  );
 }
 
 /** @throws CniError; nothing is left then */
@@ -332,19 +308,16 @@ export async function createAttachedEndpoint(
 ): Promise<MadeEndpoint> {
   const { caller, request, configuration, differences } = call;
   const options = await policyOptionsOf(call, plan, differences);
-  let endpoint: HnsEndpoint;
-  try {
+  const endpoint = await creating(async () => {
     const document = azureHnsEndpointDocument(network, plan, options);
-    endpoint = await caller.hns((client) => createHnsEndpoint(client, document));
-  } catch (error) {
-    throw creationFailure(describeError(error), error);
-  }
+    return caller.hns((client) => createHnsEndpoint(client, document));
+  });
   const { ID: id = "", MacAddress: mac = "", GatewayAddress: gateway = "" } = endpoint;
   try {
     await caller.hns((client) => hotAttachEndpoint(client, id, request.containerId));
     await addGatewayNeighbor(shell, network.subnets, plan.endpointName, configuration.ipv6Mode);
   } catch (error) {
-    await undo(() => caller.hns((client) => deleteHnsEndpoint(client, id)));
+    await quietly(() => caller.hns((client) => deleteHnsEndpoint(client, id)));
     throw creationFailure(describeError(error), error);
   }
   return { name: plan.endpointName, ifName: plan.ifName, id, mac, gateway };
@@ -352,9 +325,5 @@ export async function createAttachedEndpoint(
 
 /** What is gone already is no error. @throws CniError */
 export async function removeAttachedEndpoint(caller: AzureCaller, id: string): Promise<void> {
-  try {
-    await caller.hns((client) => deleteHnsEndpoint(client, id));
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  await unlessMissing(() => caller.hns((client) => deleteHnsEndpoint(client, id)));
 }

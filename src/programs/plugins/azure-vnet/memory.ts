@@ -85,11 +85,19 @@ export interface AzureMemory {
 /** Stands in the state file where upstream has its own version. */
 const STATE_VERSION = "mullion";
 
-/** Code 11 asks the runtime to try again. */
-export function tryAgain(action: string, error: unknown): CniError {
+function tryAgain(action: string, error: unknown): CniError {
   const knowledge = error instanceof CniError ? error.knowledge : undefined;
   const message = `${action}: ${describeError(error)}`;
   return new CniError(CNI_CODES.tryAgainLater, message, { knowledge, cause: error });
+}
+
+/** What `work` gives; a failure has code 11, which asks the runtime to try again. */
+export async function tryingAgain<T>(action: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw tryAgain(action, error);
+  }
 }
 
 async function readState(locked: LockedState, checksSeal: boolean): Promise<AzureState> {
@@ -234,11 +242,9 @@ export class CnsMemory implements AzureMemory {
   private async save(made: readonly AzureEndpointRecord[]): Promise<void> {
     const [first] = made;
     if (first === undefined) return;
+    const infos = new Map(made.map((record) => [record.ifName, infoOf(record)]));
     try {
-      await this.cns.updateEndpoint(
-        first.containerId,
-        new Map(made.map((record) => [record.ifName, infoOf(record)])),
-      );
+      await this.cns.updateEndpoint(first.containerId, infos);
     } catch (error) {
       const text = `failed to create endpoint: Update endpoint API returend with error: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, text, { knowledge: "azure-cns-refused", cause: error });
@@ -250,10 +256,6 @@ export class CnsMemory implements AzureMemory {
     if (gone.some(({ endpoint }) => endpoint.nicType === "InfraNIC")) return;
     const own = gone.find(({ endpoint }) => endpoint.nicType === "FrontendNIC");
     if (own === undefined) return;
-    try {
-      await this.cns.deleteEndpoint(own.endpoint.containerId);
-    } catch (error) {
-      throw tryAgain("failed to delete state", error);
-    }
+    await tryingAgain("failed to delete state", () => this.cns.deleteEndpoint(own.endpoint.containerId));
   }
 }

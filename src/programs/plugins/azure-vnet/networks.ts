@@ -1,6 +1,6 @@
 /** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
 import type { AzureDifferences } from "./differences.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, reworded } from "#contracts/cni/error.ts";
 import { type PolicyDocument, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
@@ -20,7 +20,7 @@ import {
   getHnsVersion,
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
-import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
 import type { AzurePlan } from "./planning.ts";
 import { formatNetwork } from "./address-source.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";
@@ -175,14 +175,10 @@ export class AzureNetworks {
     { id, hnsId }: AzureNetworkRecord,
   ): Promise<void> {
     if (hnsId === "" || (id !== "" && !isOwnNetwork(id))) return;
-    try {
-      await caller.hcn("hcnDeleteNetwork", (client) => deleteNetwork(client, hnsId));
-    } catch (error) {
-      if (!isMissing(error)) {
-        const text = `failed to delete hcn network id ${hnsId}: ${describeError(error)}`;
-        throw new CniError(CNI_CODES.internal, text, { cause: error });
-      }
-    }
+    await reworded(
+      (error) => `failed to delete hcn network id ${hnsId}: ${error}`,
+      () => unlessMissing(() => caller.hcn("hcnDeleteNetwork", (client) => deleteNetwork(client, hnsId))),
+    );
     external.networks.delete(id);
   }
 
@@ -235,38 +231,29 @@ export class AzureNetworks {
     const { caller, request } = call;
     const document = azureNetworkDocument(call, plan);
     const failed = `failed to create endpoint: Failed to create hcn network: ${plan.networkId}`;
-    const known = await this.findHcn(caller, plan, failed);
+    const known = await reworded(
+      (error) => `${failed}, failed to query for existing network with error: ${error}`,
+      () =>
+        unlessMissing(() =>
+          caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, plan.networkId)),
+        ),
+    );
     if (known !== undefined && plan.nic.type === "FrontendNIC") {
       const text = WORDS.networkExists({ networkId: plan.networkId });
       throw new CniError(this.differences.tryAgainCode, text, {
         details: this.differences.explains ? "the pod that had this interface is not gone yet" : "",
       });
     }
-    let network = known;
-    try {
-      network ??= await caller.hcn("hcnCreateNetwork", (client) => createNetwork(client, document));
-    } catch (error) {
-      const text = `${failed} due to error: ${describeError(error)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
+    const network =
+      known ??
+      (await reworded(
+        (error) => `${failed} due to error: ${error}`,
+        () => caller.hcn("hcnCreateNetwork", (client) => createNetwork(client, document)),
+      ));
     const reason = await ensureDefaultRoute(this.host.shell, plan.subnets);
     if (reason !== undefined && this.differences.explains)
       request.warn(WORDS.ipv6DefaultRouteFailed({ reason }));
     return network;
-  }
-
-  private async findHcn(
-    caller: AzureCaller,
-    { networkId }: AzurePlan,
-    failed: string,
-  ): Promise<StoredNetwork | undefined> {
-    try {
-      return await caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, networkId));
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      const text = `${failed}, failed to query for existing network with error: ${describeError(error)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
   }
 
   /** An HNS that does not tell its version is an old one (network_windows.go, newNetworkImplHnsV1). */
@@ -286,13 +273,10 @@ export class AzureNetworks {
       if (known !== undefined) return known;
     }
     const document = azureHnsNetworkDocument(call, plan, this.differences);
-    let network: StoredHnsNetwork;
-    try {
-      network = await caller.hns((client) => createHnsNetwork(client, document));
-    } catch (error) {
-      const text = `failed to create endpoint: ${describeError(error)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
+    const network = await reworded(
+      (error) => `failed to create endpoint: ${error}`,
+      () => caller.hns((client) => createHnsNetwork(client, document)),
+    );
     await addPodRange(this.host.shell, plan, configuration.ipv6Mode);
     if (await this.isOldHns(caller)) await this.host.startTimer(PAUSE_MS).done;
     return network;

@@ -3,7 +3,7 @@
  * try again. Endpoints that HNS has and the state does not, because the plugin was killed between the two, are known by
  * their names, which only azure-vnet gives; hardened removes them.
  */
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, attemptAll, failWith } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { type HostComputeEndpoint, ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
@@ -17,9 +17,9 @@ import {
   queryBy,
 } from "#contracts/hcn/operations.ts";
 import { deleteHnsEndpoint, listHnsEndpoints } from "#contracts/hcn/v1-operations.ts";
-import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
 import type { AzureContext } from "./context.ts";
-import { tryAgain } from "./memory.ts";
+import { tryingAgain } from "./memory.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";
 import { endpointNameOf } from "./planning.ts";
 import { type FoundEndpoint, allEndpoints } from "./state.ts";
@@ -53,18 +53,11 @@ function isUnknownNamespace(
 async function releaseWithoutEndpoint({ differences }: AzureContext, call: AzureCall): Promise<void> {
   const { request, source, session } = call;
   if (differences.looksAtHns) {
-    try {
-      await removeLeftover(call, endpointNameOf(request, session.state, request.ifName, differences));
-    } catch (error) {
-      throw tryAgain("failed to delete endpoint", error);
-    }
+    const name = endpointNameOf(request, session.state, request.ifName, differences);
+    await tryingAgain("failed to delete endpoint", () => removeLeftover(call, name));
   }
   if (call.configuration.isMultiTenant) return;
-  try {
-    await source.release(undefined);
-  } catch (error) {
-    throw tryAgain("failed to release address(no endpoint)", error);
-  }
+  await tryingAgain("failed to release address(no endpoint)", () => source.release(undefined));
 }
 
 /** Removes endpoints of one container. @throws CniError (11) */
@@ -80,55 +73,37 @@ async function removeAll(
 
 async function removeEndpoint(context: AzureContext, call: AzureCall, found: FoundEndpoint): Promise<void> {
   const { endpoints, networks, differences, isStateless } = context;
-  try {
+  await tryingAgain("failed to delete endpoint", async () => {
     await endpoints.remove(call.caller, found.endpoint);
     if (found.endpoint.nicType === "FrontendNIC" && (isStateless || differences.forgetsNetworks))
       await networks.removeOwn(call.caller, found.external, found.network);
-  } catch (error) {
-    throw tryAgain("failed to delete endpoint", error);
-  }
+  });
 }
 
 /** Other interfaces have addresses that this attachment did not get from the source. */
 async function releaseAddresses({ source }: AzureCall, { endpoint }: FoundEndpoint): Promise<void> {
   if (endpoint.nicType !== "InfraNIC") return;
-  for (const address of endpoint.addresses) {
-    try {
-      await source.release(address);
-    } catch (error) {
-      throw tryAgain("failed to release address", error);
-    }
-  }
+  for (const address of endpoint.addresses)
+    await tryingAgain("failed to release address", () => source.release(address));
 }
 
 /** Goes on after failures and reports them at the end. */
 export async function runGc(context: AzureContext, request: PluginRequest): Promise<void> {
   await context.withCall(request, async (call) => {
     const valid = context.decode(() => readValidAttachments(request.configuration));
-    const failures: string[] = [];
-    const attempt = async (work: () => Promise<void>): Promise<void> => {
-      try {
-        await work();
-      } catch (error) {
-        failures.push(describeError(error));
-      }
-    };
+    const works: (() => Promise<void>)[] = [];
     if (valid !== undefined) {
       const isStale = ({ endpoint, network }: FoundEndpoint): boolean =>
         isOwnNetwork(call, network.id) &&
         !valid.some((each) => each.containerId === endpoint.containerId && each.ifName === endpoint.ifName);
-      for (const one of allEndpoints(call.session.state).filter(isStale))
-        await attempt(() => removeOne(context, call, one));
-      await attempt(() =>
-        collectUnknown(
-          call,
-          valid.map(({ containerId }) => containerId),
-        ),
-      );
+      const stale = allEndpoints(call.session.state).filter(isStale);
+      const containers = valid.map(({ containerId }) => containerId);
+      works.push(...stale.map((one) => () => removeOne(context, call, one)));
+      works.push(() => collectUnknown(call, containers));
     }
+    const failures = await attemptAll(works);
     if (!context.isStateless) await call.session.save([]);
-    await attempt(() => call.source.gc(valid));
-    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+    failWith([...failures, ...(await attemptAll([() => call.source.gc(valid)]))]);
   });
 }
 
@@ -174,11 +149,7 @@ async function isThere(caller: AzureCaller, namespace: string): Promise<boolean>
 }
 
 async function removeHcn(caller: AzureCaller, { ID: id = "" }: HostComputeEndpoint): Promise<void> {
-  try {
-    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  await unlessMissing(() => caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id)));
 }
 
 /** HNS v1 says which containers an endpoint is attached to. */
@@ -186,11 +157,7 @@ async function removeHns(caller: AzureCaller, containerId: string, name: string)
   const all = await caller.hns(listHnsEndpoints);
   for (const { ID: id = "", Name, SharedContainers: containers = [] } of all) {
     if (Name !== name || containers.some((other) => other !== containerId)) continue;
-    try {
-      await caller.hns((client) => deleteHnsEndpoint(client, id));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    await unlessMissing(() => caller.hns((client) => deleteHnsEndpoint(client, id)));
   }
 }
 

@@ -186,7 +186,7 @@ export abstract class SdnEndpoints {
   constructor(caller: HnsCaller, differences: SdnDifferences) {
     this.caller = caller;
     this.differences = differences;
-    this.endpoints = new HcnEndpoints({ caller, differences: differences.endpoints });
+    this.endpoints = new HcnEndpoints(caller, differences.endpoints);
   }
 
   /** What is looked at before HNS is changed: loopback DSR, subnet, port mappings. @throws CniError, PluginPanic */

@@ -1,16 +1,11 @@
 /** Endpoints of Microsoft's plugins, mended: what is in the way goes, what is there is attached, failures leave nothing. */
 import type { StoredNetwork } from "#contracts/hcn/operations.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { readPrevResult } from "#contracts/cni/plugin-input.ts";
+
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import {
-  type HcnTarget,
-  dnsOfEndpoint,
-  hardenedResult,
-  ipsOfHcnEndpoint,
-} from "../windows-endpoint/hcn-endpoint.ts";
+import { type HcnTarget, hardenedHcnResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { SdnEndpoints } from "./endpoints.ts";
 import type { SdnCall } from "./ipam-session.ts";
 import { plugins } from "#data/words.js";
@@ -61,8 +56,6 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
     network: StoredNetwork,
     endpoint: StoredEndpoint,
   ): CniResult {
-    const ips = ipsOfHcnEndpoint(network, endpoint);
-    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return hardenedResult(request, parts, readPrevResult(request.configuration));
+    return hardenedHcnResult(request, network, endpoint);
   }
 }

@@ -7,7 +7,7 @@ import { parseCniArguments, readValidAttachments, requirePrevResult } from "#con
 import type { CniLibrary } from "#contracts/cni/library.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { attemptAll, failWith, reworded } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -78,13 +78,10 @@ export class SdnPlugin implements CniPlugin {
     const call = this.open(request);
     const { releasesFirst } = this.differences.endpoints;
     if (releasesFirst) {
-      try {
-        await call.ipam.del();
-      } catch (error) {
-        throw new CniError(CNI_CODES.internal, `ipam deletion failed, ${describeError(error)}`, {
-          cause: error,
-        });
-      }
+      await reworded(
+        (error) => `ipam deletion failed, ${error}`,
+        () => call.ipam.del(),
+      );
       await this.endpoints.validate(call);
     }
     await this.endpoints.remove(call);
@@ -110,13 +107,8 @@ export class SdnPlugin implements CniPlugin {
   async gc(request: PluginRequest): Promise<void> {
     const call = this.open(request);
     const valid = this.decode(() => readValidAttachments(request.configuration));
-    const failures = [...(await this.endpoints.gc(call, () => this.networks.get(call), valid))];
-    try {
-      await call.ipam.gc();
-    } catch (error) {
-      failures.push(describeError(error));
-    }
-    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+    const failures = await this.endpoints.gc(call, () => this.networks.get(call), valid);
+    failWith([...failures, ...(await attemptAll([() => call.ipam.gc()]))]);
   }
 
   private open(request: PluginRequest): SdnCall {

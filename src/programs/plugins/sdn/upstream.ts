@@ -8,7 +8,7 @@ import {
   getNamespaceById,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, describeError, reworded } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { type Guid, equalGuids } from "#contracts/hcn/guid.ts";
@@ -36,14 +36,13 @@ export class UpstreamSdnEndpoints extends SdnEndpoints {
   protected override async reuse(): Promise<void> {}
 
   /** The endpoint is leaked when this fails (row 105). */
-  protected override async attach({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    try {
+  protected override attach({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+    const words = (error: string): string =>
+      `error adding endpoint to namespace ${error} : endpoint ${printGoEndpoint(endpoint)}`;
+    return reworded(words, async () => {
       if (!isNamespaceGuid(netns)) throw new CniError(CNI_CODES.internal, "invalid namespace ID");
       await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
-    } catch (error) {
-      const text = `error adding endpoint to namespace ${describeError(error)} : endpoint ${printGoEndpoint(endpoint)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
+    });
   }
 
   protected override couldNotCreate(error: unknown, document: HostComputeEndpoint): CniError {

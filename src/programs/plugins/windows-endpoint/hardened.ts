@@ -7,7 +7,7 @@ import type { CniResult } from "#contracts/cni/result.ts";
 import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import { type EnsuredEndpoint, HcnApi } from "./hcn-api.ts";
-import { type HcnTarget, dnsOfEndpoint, hardenedResult, ipsOfHcnEndpoint } from "./hcn-endpoint.ts";
+import { type HcnTarget, hardenedHcnResult, hardenedResult } from "./hcn-endpoint.ts";
 import { HnsApi, dnsOfHnsEndpoint, ipOfHnsEndpoint } from "./hns-api.ts";
 import {
   type NetworkView,
@@ -76,9 +76,7 @@ export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
     network: StoredNetwork,
     endpoint: StoredEndpoint,
   ): CniResult {
-    const ips = ipsOfHcnEndpoint(network, endpoint);
-    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return hardenedResult(request, parts, readPrevResult(request.configuration));
+    return hardenedHcnResult(request, network, endpoint);
   }
 
   protected override async couldNotTell({ endpoint, isNew }: EnsuredEndpoint): Promise<void> {

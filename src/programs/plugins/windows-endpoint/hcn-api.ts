@@ -4,7 +4,7 @@ import type { EndpointDifferences } from "./differences.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, annotate, annotated } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniIp, CniResult } from "#contracts/cni/result.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
@@ -23,8 +23,7 @@ import {
   type PluginTraits,
   requireNetwork,
   type HnsCaller,
-  isMissing,
-  withKnowledge,
+  requireFound,
   endpointNameOf,
 } from "./plugin-call.ts";
 import {
@@ -176,19 +175,15 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
     this.traits = traits;
     this.caller = caller;
     this.differences = differences;
-    this.endpoints = new HcnEndpoints({ caller, differences });
+    this.endpoints = new HcnEndpoints(caller, differences);
   }
 
   async add(call: PluginCall<C>): Promise<CniResult> {
     const { network, view } = await this.findNetwork(call);
     const target = this.targetOf(call, network);
     const sentences = this.traits.sentences.hcn;
-    let ensured: EnsuredEndpoint;
-    try {
-      ensured = await this.ensure(call, target, view);
-    } catch (error) {
-      throw annotate(error, sentences.add({ ...target, containerId: call.request.containerId }));
-    }
+    const action = sentences.add({ ...target, containerId: call.request.containerId });
+    const ensured = await annotated(action, () => this.ensure(call, target, view));
     try {
       return this.resultOf(call, network, ensured.endpoint);
     } catch (error) {
@@ -238,13 +233,9 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
     const sentences = traits.sentences.hcn;
     // The plugin's own look comes first, and what fails there is told after what fails here (cni.md §2.3).
     const view = await settle(traits.viewNetwork(call));
-    let network: StoredNetwork;
-    try {
-      network = await this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name));
-    } catch (error) {
-      const annotated = annotate(error, sentences.networkLookUp(name));
-      throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
-    }
+    const network = await requireFound(sentences.networkLookUp(name), () =>
+      this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name)),
+    );
     if ("failure" in view) throw view.failure;
     const type = network.Type ?? "NAT";
     // Inferred: HNS prints types in one spelling, so it makes no difference whether a reference folds case.
@@ -269,12 +260,9 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
   /** There is an endpoint that no result can be made of. */
   protected abstract couldNotTell(ensured: EnsuredEndpoint): Promise<void>;
 
-  protected async plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
-    try {
-      return await planEndpoint(call, this.traits, view);
-    } catch (error) {
-      throw annotate(error, "failed to make a new HostComputeEndpoint");
-    }
+  protected plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
+    const action = "failed to make a new HostComputeEndpoint";
+    return annotated(action, () => planEndpoint(call, this.traits, view));
   }
 
   /** The policies that the endpoint should have, loopback DSR for the addresses it has. */

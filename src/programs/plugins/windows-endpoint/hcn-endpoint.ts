@@ -12,8 +12,8 @@ import {
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
 import type { EndpointDifferences } from "./differences.ts";
-import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
-import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
+import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
+import { CNI_CODES, CniError, annotate, annotated } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";
 import { type Dns, type Route, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
@@ -42,6 +42,8 @@ import {
   type HnsCaller,
   isMissing,
   isMissingForUpstream,
+  quietly,
+  unlessMissing,
   namespaceCall,
   isNamespaceGuid,
 } from "./plugin-call.ts";
@@ -105,6 +107,17 @@ export function gatewayOfEndpoint(endpoint: HostComputeEndpoint, family: IpFamil
   return hops.find((hop) => hop !== 0 && hop !== 0n);
 }
 
+/** The endpoint as it is told in hardened mode: every address, name resolution, what earlier plugins made. @throws CniError */
+export function hardenedHcnResult(
+  request: PluginRequest,
+  network: StoredNetwork,
+  endpoint: HostComputeEndpoint,
+): CniResult {
+  const ips = ipsOfHcnEndpoint(network, endpoint);
+  const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
+  return hardenedResult(request, parts, readPrevResult(request.configuration));
+}
+
 /** Puts what this plugin adds behind what the plugins before it made. */
 function mergeWithPrevious(previous: CniResult | undefined, own: CniResult): CniResult {
   if (previous === undefined) return own;
@@ -152,11 +165,6 @@ export interface HcnTarget {
   readonly networkId: string;
   /** `CNI_NETNS`. */
   readonly netns: string;
-}
-
-export interface HcnEndpointOptions {
-  readonly caller: HnsCaller;
-  readonly differences: EndpointDifferences;
 }
 
 function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
@@ -226,51 +234,41 @@ export class HcnEndpoints {
   private readonly caller: HnsCaller;
   private readonly differences: EndpointDifferences;
 
-  constructor(options: HcnEndpointOptions) {
-    this.caller = options.caller;
-    this.differences = options.differences;
+  constructor(caller: HnsCaller, differences: EndpointDifferences) {
+    this.caller = caller;
+    this.differences = differences;
   }
 
   /** Undefined when there is none. */
-  async find(name: string): Promise<StoredEndpoint | undefined> {
-    try {
-      return await this.caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name));
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw annotate(error, `failed to find HostComputeEndpoint ${name}`);
-    }
+  find(name: string): Promise<StoredEndpoint | undefined> {
+    return annotated(`failed to find HostComputeEndpoint ${name}`, () =>
+      unlessMissing(() =>
+        this.caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name)),
+      ),
+    );
   }
 
   /**
    * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
    * what was being made.
    */
-  async lookAgain({ endpointName, networkId }: HcnTarget): Promise<void> {
-    try {
+  lookAgain({ endpointName, networkId }: HcnTarget): Promise<void> {
+    const action = "failed to make a new HostComputeEndpoint: error while generating HostComputeEndpoint";
+    return annotated(action, async () => {
       const other = await this.find(endpointName);
       if (other === undefined) return;
-      if (!equalGuids(other.HostComputeNetwork, networkId)) return await this.deleteCorrupted(other);
+      if (!equalGuids(other.HostComputeNetwork, networkId)) return this.deleteCorrupted(other);
       // The word "network" is upstream's.
       throw new CniError(CNI_CODES.internal, `HostComputeNetwork ${endpointName} is already existed`);
-    } catch (error) {
-      throw annotate(
-        annotate(error, "error while generating HostComputeEndpoint"),
-        "failed to make a new HostComputeEndpoint",
-      );
-    }
+    });
   }
 
   /** Creates the endpoint and reads it back. Hardened completes loopback DSR once HNS has chosen the address. */
   async create(target: HcnTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
     const document = hcnEndpointDocument(target, plan, this.differences);
-    let endpoint: StoredEndpoint;
-    try {
-      endpoint = await this.caller.hcn("hcnCreateEndpoint", (client) =>
-        createEndpoint(client, target.networkId, document),
-      );
-    } catch (error) {
-      throw annotate(error, "failed to create the new HostComputeEndpoint");
-    }
+    const endpoint = await annotated("failed to create the new HostComputeEndpoint", () =>
+      this.caller.hcn("hcnCreateEndpoint", (client) => createEndpoint(client, target.networkId, document)),
+    );
     return plan.hasLateLoopbackDsr ? this.addLateLoopbackDsr(endpoint) : endpoint;
   }
 
@@ -291,21 +289,16 @@ export class HcnEndpoints {
   }
 
   /** Adds the endpoint to the namespace. @throws CniError */
-  async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    const { netns, endpointName } = target;
-    try {
+  attach({ netns, endpointName }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+    const action = `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}`;
+    return annotated(action, async () => {
       if (!isNamespaceGuid(netns)) {
         throw new CniError(CNI_CODES.internal, "invalid namespace ID", {
           knowledge: "cni-namespace-not-guid",
         });
       }
       await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
-    } catch (error) {
-      throw annotate(
-        error,
-        `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}`,
-      );
-    }
+    });
   }
 
   /** True when the endpoint is in the namespace already. */
@@ -318,13 +311,12 @@ export class HcnEndpoints {
   async isAttached(endpoint: StoredEndpoint): Promise<boolean> {
     const id = namespaceOf(endpoint);
     if (id === undefined) return false;
-    try {
-      await this.caller.hcn("hcnEnumerateNamespaces", (client) => getNamespaceById(client, id));
-      return true;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw annotate(error, `failed to get HostComputeNamespace ${endpoint.Name ?? ""}`);
-    }
+    const found = await annotated(`failed to get HostComputeNamespace ${endpoint.Name ?? ""}`, () =>
+      unlessMissing(() =>
+        this.caller.hcn("hcnEnumerateNamespaces", (client) => getNamespaceById(client, id)),
+      ),
+    );
+    return found !== undefined;
   }
 
   /** Takes the endpoint out of its namespace and deletes it. What is gone already is no error. @throws CniError */
@@ -341,12 +333,8 @@ export class HcnEndpoints {
   }
 
   /** As `remove`, after a failure that is the one to report. */
-  async removeQuietly(endpoint: StoredEndpoint): Promise<void> {
-    try {
-      await this.remove(endpoint);
-    } catch {
-      // DEL or GC will find it by its name.
-    }
+  removeQuietly(endpoint: StoredEndpoint): Promise<void> {
+    return quietly(() => this.remove(endpoint));
   }
 
   /** GC: removes what belongs to no valid container of a network. @returns what failed. */
@@ -371,12 +359,10 @@ export class HcnEndpoints {
   }
 
   /** Deletes an endpoint of the right name on another network. @throws CniError */
-  async deleteCorrupted(endpoint: StoredEndpoint): Promise<void> {
-    try {
-      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID));
-    } catch (error) {
-      throw annotate(error, `failed to delete corrupted HostComputeEndpoint ${endpoint.Name ?? ""}`);
-    }
+  deleteCorrupted(endpoint: StoredEndpoint): Promise<void> {
+    return annotated(`failed to delete corrupted HostComputeEndpoint ${endpoint.Name ?? ""}`, () =>
+      this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID)),
+    );
   }
 
   private async detach(endpoint: StoredEndpoint): Promise<void> {

@@ -9,7 +9,7 @@ import type { EndpointDifferences } from "./differences.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { CniError, CNI_CODES, annotate } from "#contracts/cni/error.ts";
+import { CniError, CNI_CODES, annotate, annotated } from "#contracts/cni/error.ts";
 import type { CniDns, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import {
@@ -32,7 +32,10 @@ import {
   type PluginCall,
   type PluginTraits,
   collectGarbage,
+  quietly,
+  requireFound,
   requireNetwork,
+  unlessMissing,
   type HnsCaller,
   hasHcnCode,
   isMissing,
@@ -132,19 +135,14 @@ export class HnsEndpoints {
    * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
    * what was being made.
    */
-  async lookAgain(target: HnsTarget): Promise<void> {
+  lookAgain(target: HnsTarget): Promise<void> {
     const { endpointName, networkId } = target;
-    try {
+    return annotated("failed to make a new HNSEndpoint: error while generating HNSEndpoint", async () => {
       const other = await this.find({ ...target, netns: NO_NAMESPACE });
       if (other === undefined) return;
-      if (!equalGuids(other.VirtualNetwork, networkId)) return await this.deleteCorrupted(other);
+      if (!equalGuids(other.VirtualNetwork, networkId)) return this.deleteCorrupted(other);
       throw new CniError(CNI_CODES.internal, `HNSEndpoint ${endpointName} is already existed`);
-    } catch (error) {
-      throw annotate(
-        annotate(error, "error while generating HNSEndpoint"),
-        "failed to make a new HNSEndpoint",
-      );
-    }
+    });
   }
 
   /** Endpoints of one network. */
@@ -153,22 +151,17 @@ export class HnsEndpoints {
     return all.filter((endpoint) => equalGuids(endpoint.VirtualNetwork, networkId));
   }
 
-  async create(target: HnsTarget, plan: EndpointPlan): Promise<StoredHnsEndpoint> {
+  create(target: HnsTarget, plan: EndpointPlan): Promise<StoredHnsEndpoint> {
     const body = hnsEndpointBody(target, plan);
-    try {
-      return await this.caller.hns((client) => createHnsEndpoint(client, body));
-    } catch (error) {
-      throw annotate(error, "failed to create the new HNSEndpoint");
-    }
+    return annotated("failed to create the new HNSEndpoint", () =>
+      this.caller.hns((client) => createHnsEndpoint(client, body)),
+    );
   }
 
   /** Deletes an endpoint of the right name on another network. */
-  async deleteCorrupted(endpoint: StoredHnsEndpoint): Promise<void> {
-    try {
-      await this.delete(endpoint);
-    } catch (error) {
-      throw annotate(error, `failed to delete corrupted HNSEndpoint ${endpoint.Name ?? ""}`);
-    }
+  deleteCorrupted(endpoint: StoredHnsEndpoint): Promise<void> {
+    const action = `failed to delete corrupted HNSEndpoint ${endpoint.Name ?? ""}`;
+    return annotated(action, () => this.delete(endpoint));
   }
 
   delete(endpoint: StoredHnsEndpoint): Promise<void> {
@@ -199,38 +192,28 @@ export class HnsEndpoints {
   }
 
   /** Detaches one container; failures are ignored, as in upstream. */
-  async detachContainer(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
+  detachContainer(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
     const request = { SystemType: "Container", ContainerId: containerId } as const;
-    await ignoreFailure(this.caller.hns((client) => detachHnsEndpoint(client, endpoint.ID, request)));
+    return quietly(() => this.caller.hns((client) => detachHnsEndpoint(client, endpoint.ID, request)));
   }
 
   /** Takes the endpoint from the running container; failures are ignored, as in upstream. */
-  private async hotDetach(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
-    await ignoreFailure(this.caller.hns((client) => hotDetachEndpoint(client, endpoint.ID, containerId)));
+  private hotDetach(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
+    return quietly(() => this.caller.hns((client) => hotDetachEndpoint(client, endpoint.ID, containerId)));
   }
 
   /** Detaches the sandbox' container and deletes the endpoint; failures are ignored, as in upstream. */
   async removeSandbox(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
     await this.hotDetach(endpoint, containerId);
-    await ignoreFailure(this.delete(endpoint));
+    await quietly(() => this.delete(endpoint));
   }
 
   /** As `removeSandbox`, but a failure to delete is reported. What is gone already is none. */
   async removeSandboxOrFail(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
     await this.hotDetach(endpoint, containerId);
-    try {
-      await this.delete(endpoint);
-    } catch (error) {
-      if (!isMissing(error)) throw annotate(error, `failed to remove HNSEndpoint ${endpoint.Name ?? ""}`);
-    }
-  }
-}
-
-async function ignoreFailure(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch {
-    // What could not be undone is found again by its name.
+    await annotated(`failed to remove HNSEndpoint ${endpoint.Name ?? ""}`, () =>
+      unlessMissing(() => this.delete(endpoint)),
+    );
   }
 }
 
@@ -257,17 +240,8 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
     const { network, view } = await this.findNetwork(call);
     const target = this.targetOf(call, network.ID);
     const sentences = this.traits.sentences.hns;
-    let endpoint: StoredHnsEndpoint;
-    try {
-      endpoint = await this.ensure(call, target, view);
-    } catch (error) {
-      throw annotate(error, sentences.add(target));
-    }
-    try {
-      return this.resultOf(call, network, endpoint);
-    } catch (error) {
-      throw annotate(error, sentences.result);
-    }
+    const endpoint = await annotated(sentences.add(target), () => this.ensure(call, target, view));
+    return annotated(sentences.result, async () => this.resultOf(call, network, endpoint));
   }
 
   /** A workload container is detached; with the sandbox the endpoint goes (rows 73, 37). */
@@ -324,13 +298,9 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
     const { traits } = this;
     const { name } = call.configuration;
     const sentences = traits.sentences.hns;
-    let network: StoredHnsNetwork;
-    try {
-      network = await this.caller.hns((client) => getHnsNetworkByName(client, name));
-    } catch (error) {
-      const annotated = annotate(error, sentences.networkLookUp(name));
-      throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
-    }
+    const network = await requireFound(sentences.networkLookUp(name), () =>
+      this.caller.hns((client) => getHnsNetworkByName(client, name)),
+    );
     const type = network.Type ?? "";
     if (!traits.networkTypes.some((each) => equalFold(each, type)))
       throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
@@ -358,12 +328,9 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
     target: HnsTarget,
     view: NetworkView | undefined,
   ): Promise<StoredHnsEndpoint> {
-    let plan: EndpointPlan;
-    try {
-      plan = await planEndpoint(call, this.traits, view);
-    } catch (error) {
-      throw annotate(error, "failed to make a new HNSEndpoint");
-    }
+    const plan = await annotated("failed to make a new HNSEndpoint", () =>
+      planEndpoint(call, this.traits, view),
+    );
     if (this.differences.looksAgain && this.traits.looksAgainOverHns) await this.endpoints.lookAgain(target);
     return this.endpoints.create(target, plan);
   }

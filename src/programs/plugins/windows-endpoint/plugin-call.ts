@@ -6,8 +6,7 @@
 import type { StructReader } from "#contracts/cni/json.ts";
 import type { JsonValue, JsonObject } from "#core/base/json.ts";
 import { type CniDns, type CniIp, formatInterfaceAddress, type CniResult } from "#contracts/cni/result.ts";
-import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
-import { isCniName } from "#contracts/cni/plugin-input.ts";
+import { type GcAttachment, isCniName } from "#contracts/cni/plugin-input.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { EndpointDifferences } from "./differences.ts";
 import {
@@ -16,6 +15,7 @@ import {
   toCniError,
   annotate,
   annotateDelegate,
+  attemptAll,
   describeError,
 } from "#contracts/cni/error.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -25,8 +25,7 @@ import { ComputeSystemError } from "#contracts/hcn/v1-operations.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/ip.ts";
+import type { InterfaceAddress, Ip } from "#core/net/ip.ts";
 import { plugins } from "#data/words.js";
 
 const WORDS = plugins();
@@ -208,6 +207,21 @@ export function isMissing(error: unknown): boolean {
   return isNotFoundError(rootCause(error));
 }
 
+/** What `work` gives; undefined when what it called for does not exist. */
+export async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Clears away after a failure: that one is reported, and what is left is found again by its name. */
+export async function quietly(work: () => Promise<unknown>): Promise<void> {
+  await attemptAll([work]);
+}
+
 /** Upstream's test, which does not know HCN's own codes (cni.md §2.0). */
 export function isMissingForUpstream(error: unknown): boolean {
   const cause = rootCause(error);
@@ -225,6 +239,16 @@ export function hasHcnCode(error: unknown, code: HcnError["code"]): boolean {
 export function withKnowledge(error: unknown, knowledge: KnowledgeCode): CniError {
   const { code, message, details, knowledge: known } = toCniError(error);
   return new CniError(code, message, { details, knowledge: known ?? knowledge, cause: error });
+}
+
+/** The network of a look-up. @throws CniError, which explains one that is missing */
+export async function requireFound<T>(sentence: string, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    const failure = annotate(error, sentence);
+    throw isMissing(error) ? withKnowledge(failure, "cni-network-not-found") : failure;
+  }
 }
 
 /** One address of an endpoint, and the next hop of the default route of its family. */
@@ -297,12 +321,7 @@ export class IpamSession {
 
   /** After a failed ADD. Upstream calls DEL whatever happened, hardened only what it called ADD for (row 43). */
   async undo(): Promise<void> {
-    if (!this.options.differences.undoesUncalled && !this.wasCalled) return;
-    try {
-      await this.del();
-    } catch {
-      // The failure that is being reported is the one that led here.
-    }
+    if (this.options.differences.undoesUncalled || this.wasCalled) await quietly(() => this.del());
   }
 }
 
@@ -419,20 +438,13 @@ interface GarbageCollection<T> {
 export async function collectGarbage<T>(options: GarbageCollection<T>): Promise<readonly string[]> {
   const { networkName, valid, list, describe, remove } = options;
   if (valid === undefined) return [];
-  let stale: readonly T[];
+  let all: readonly T[];
   try {
-    stale = (await list()).filter((endpoint) => isStale(describe(endpoint), networkName, valid));
-  } catch (error) {
     // A network that is gone has no endpoints.
-    return isMissing(error) ? [] : [describeError(error)];
+    all = (await unlessMissing(list)) ?? [];
+  } catch (error) {
+    return [describeError(error)];
   }
-  const failures: string[] = [];
-  for (const endpoint of stale) {
-    try {
-      await remove(endpoint);
-    } catch (error) {
-      failures.push(describeError(error));
-    }
-  }
-  return failures;
+  const stale = all.filter((endpoint) => isStale(describe(endpoint), networkName, valid));
+  return attemptAll(stale.map((endpoint) => () => remove(endpoint)));
 }

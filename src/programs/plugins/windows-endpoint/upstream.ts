@@ -4,7 +4,7 @@
  */
 import type { StoredHnsNetwork, StoredHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import type { StoredNetwork } from "#contracts/hcn/operations.ts";
-import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, PluginPanic, annotated } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
@@ -89,13 +89,11 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
     return this.endpoints.create(target, plan);
   }
 
-  private async removeAfterFailure({ endpointName, netns }: HcnTarget): Promise<void> {
-    try {
+  private removeAfterFailure({ endpointName, netns }: HcnTarget): Promise<void> {
+    return annotated(WORDS.removeNewEndpointFailed({ endpointName, netns }), async () => {
       const endpoint = await this.endpoints.find(endpointName);
       if (endpoint !== undefined) await this.endpoints.remove(endpoint);
-    } catch (error) {
-      throw annotate(error, WORDS.removeNewEndpointFailed({ endpointName, netns }));
-    }
+    });
   }
 
   protected override resultOf(

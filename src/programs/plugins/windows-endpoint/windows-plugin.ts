@@ -11,7 +11,7 @@ import {
   readStandardConfiguration,
 } from "#contracts/cni/plugin-input.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { CNI_CODES, CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CniError, PluginPanic, attemptAll, failWith } from "#contracts/cni/error.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
@@ -168,15 +168,10 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     if (!this.differences.looksAtNetwork) return;
     const call = this.open(request);
     const valid = this.decode(() => readValidAttachments(request.configuration));
-    const failures = [...(await this.apiOf(call).gc(call, valid))];
-    if (call.ipam.isConfigured) {
-      try {
-        await this.delegate.gc(call.configuration.ipamType, request);
-      } catch (error) {
-        failures.push(describeError(error));
-      }
-    }
-    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+    const failures = await this.apiOf(call).gc(call, valid);
+    const { isConfigured } = call.ipam;
+    const ipam = () => this.delegate.gc(call.configuration.ipamType, request);
+    failWith([...failures, ...(await attemptAll(isConfigured ? [ipam] : []))]);
   }
 
   private apiOf(call: PluginCall<C>): EndpointApi<C> {
