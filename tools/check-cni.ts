@@ -27,7 +27,7 @@ import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
 
 import { transportTo, CnsService } from "#programs/plugins/cns/service.ts";
-import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
+import type { HttpTransport } from "#programs/plugins/cns/client.ts";
 import { Flannel } from "#programs/plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-files.ts";
 import { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";

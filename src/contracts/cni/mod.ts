@@ -22,12 +22,17 @@ export {
   readValidAttachments,
 } from "./plugin-input.ts";
 export { type NetworkList, type NetworkPlugin, parseNetworkList, parseSinglePlugin } from "./conflist.ts";
-export { DecodeError, StructReader } from "./json.ts";
-export { type Delegate, RunnerDelegate } from "./plugin-runner.ts";
+export { DecodeError, JsonError, StructReader, parseJson } from "./json.ts";
+export {
+  type Delegate,
+  InProcessRunner,
+  type PluginCall,
+  type PluginExit,
+  type PluginRunner,
+  RunnerDelegate,
+} from "./plugin-runner.ts";
 export { CNI_CODES, CniError, type CniErrorOptions } from "./error.ts";
-export { InProcessRunner } from "./plugin-runner.ts";
 export { type JsonObject, type JsonValue } from "#core/base/json.ts";
-export { JsonError, parseJson } from "./json.ts";
 export {
   type CniPlugin,
   type CniProcess,
@@ -36,7 +41,6 @@ export {
   type PluginStatus,
   runPlugin,
 } from "./plugin.ts";
-export type { PluginCall, PluginExit, PluginRunner } from "./plugin-runner.ts";
 export {
   type CniDns,
   type CniInterface,
@@ -51,8 +55,10 @@ export {
 export {
   type AttachmentKey,
   type CachedAttachment,
+  type CniAttachment,
+  CniRuntime,
+  type CniRuntimeOptions,
   MemoryResultCache,
   type ResultCache,
 } from "./runtime.ts";
-export { type CniAttachment, CniRuntime, type CniRuntimeOptions } from "./runtime.ts";
 export { NEWEST_VERSION, SPEC_VERSIONS } from "./version.ts";

@@ -6,9 +6,8 @@ import type { ByMode, Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import { DecodeError, StructReader } from "./json.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import type { CniLibrary } from "./library.ts";
+import { type CniLibrary, OLDEST_VERSION } from "./version.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
-import { OLDEST_VERSION } from "./version.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();
@@ -251,6 +250,16 @@ function readCapabilities(declared: JsonObject): ReadonlyMap<string, boolean> {
 /** The version the configuration is written in. */
 export function effectiveVersion(configured: string): string {
   return configured === "" ? OLDEST_VERSION : configured;
+}
+
+/** What `read` gives; a field of a wrong type is an error of the contract. @throws CniError with `code` */
+export function decoding<T>(code: number, words: (fault: string) => string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new CniError(code, words(error.message), { cause: error });
+  }
 }
 
 /** The result of the previous plugin, or of the ADD that is being checked. @throws DecodeError, CniError */

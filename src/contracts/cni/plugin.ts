@@ -15,11 +15,10 @@ import {
   networkNameViolation,
   readParameters,
 } from "./plugin-input.ts";
-import { CNI_LIBRARY_1_3, type CniLibrary } from "./library.ts";
+import { CNI_LIBRARY_1_3, type CniLibrary, SINCE, isAtLeast } from "./version.ts";
 import { type CniResult, printResult } from "./result.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { SINCE, isAtLeast } from "./version.ts";
 import { StructReader, formatJson, parseJson, readStruct } from "./json.ts";
 import {
   CNI_CODES,

@@ -1,6 +1,5 @@
 /** Results of ADD as a JSON schema, from their description: all versions in one, because a list says which it has. */
-import { describe } from "#core/base/shape.ts";
-import type { JsonSchema } from "#core/base/shape.ts";
+import { type JsonSchema, describe } from "#core/base/shape.ts";
 import { RESULT_MEMBERS, type ResultField, type ResultFields, fieldsIn } from "./result.ts";
 
 const TEXT: JsonSchema = { type: "string" };

@@ -17,8 +17,7 @@ import {
 import { DecodeError, type StructReader, readStruct, formatJson, sortKeys } from "./json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";
-import { CNI_LIBRARY_1_3, type CniLibrary } from "./library.ts";
-import { NEWEST_VERSION, OLDEST_VERSION } from "./version.ts";
+import { CNI_LIBRARY_1_3, type CniLibrary, NEWEST_VERSION, OLDEST_VERSION } from "./version.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();

@@ -4,7 +4,7 @@
  */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { StateStore } from "#programs/plugins/azure-vnet/memory.ts";
-import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
+import type { HttpTransport } from "#programs/plugins/cns/client.ts";
 
 /** Never: the process is gone. */
 function forever<T>(): Promise<T> {

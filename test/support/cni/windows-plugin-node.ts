@@ -5,7 +5,7 @@ import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
 import type { AzureHost } from "#programs/plugins/azure-vnet/host.ts";
-import type { HttpRequest, HttpTransport } from "#programs/plugins/cns/transport.ts";
+import type { HttpRequest, HttpTransport } from "#programs/plugins/cns/client.ts";
 import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import type { SdnName } from "#programs/plugins/sdn/conf.ts";
 import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";

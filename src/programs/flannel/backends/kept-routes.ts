@@ -1,6 +1,5 @@
 /** The routes of a back end host-gw: which there should be, which are missing, which are left over. */
-import { type Ip, formatIp } from "#core/net/ip.ts";
-import { type Prefix, equalPrefixes, formatPrefix } from "#core/net/ip.ts";
+import { type Ip, type Prefix, equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelLog } from "../flannel-log.ts";

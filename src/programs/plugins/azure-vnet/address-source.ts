@@ -3,8 +3,7 @@
  * interfaces that a pod gets from there (cni.md §5.4, §5.7).
  */
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
-import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, formatPrefix, maskIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, familyOf, formatIp, formatPrefix, maskIp } from "#core/net/ip.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import type { NetworkContainer, NicType } from "../cns/documents.ts";
 import type { AzurePolicy } from "./conf.ts";
@@ -73,7 +72,7 @@ export function hasIpv6({ nics }: AzureAllocation): boolean {
 /** True when two interfaces have the same addresses. */
 export function haveSameIps(a: readonly InterfaceAddress[], b: readonly InterfaceAddress[]): boolean {
   const text = (list: readonly InterfaceAddress[]): string =>
-    list.map(({ ip, length }: { ip: Ip; length: number }) => `${formatIp(ip)}/${length}`).join();
+    list.map(({ ip, length }) => `${formatIp(ip)}/${length}`).join();
   return text(a) === text(b);
 }
 

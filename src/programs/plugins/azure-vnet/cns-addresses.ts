@@ -20,7 +20,7 @@ import { parseMac } from "#core/net/mac.ts";
 import type { CnsRoute, IpConfiguration, PodIpInfo, IpConfigsRequest, PodContext } from "../cns/documents.ts";
 import { type CnsClient, CnsError, isCnsFailure } from "../cns/client.ts";
 import { type AzureAllocation, type AzureNic, PLAIN_NIC, type AddressSource } from "./address-source.ts";
-import { cnsFailure } from "./cns-failure.ts";
+import { addressesWhenReady, cnsFailure } from "./cns-failure.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { PendingReleases } from "./host.ts";
 import { plugins } from "#data/words.js";
@@ -328,16 +328,8 @@ export class CnsAddresses implements AddressSource {
   /** Ready when CNS answers and has an address. */
   async status(): Promise<void> {
     const { client } = this.options;
-    let count: number;
-    try {
-      count = (await client.addressesIn("Available")).length;
-    } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, {
-        explains: true,
-      });
-      throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
-    }
-    if (count > 0) return;
+    const free = await addressesWhenReady(client);
+    if (free.length > 0) return;
     throw new CniError(CNI_CODES.pluginNotAvailable, `CNS at ${client.origin} has no free address`, {
       knowledge: "azure-cns-pool-exhausted",
     });

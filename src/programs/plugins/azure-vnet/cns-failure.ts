@@ -2,7 +2,7 @@
 import type { AzureDifferences } from "./differences.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { CNS_CODES } from "../cns/documents.ts";
+import { type AddressStatus, CNS_CODES } from "../cns/documents.ts";
 import { type CnsClient, CnsError } from "../cns/client.ts";
 import { plugins } from "#data/words.js";
 
@@ -56,6 +56,16 @@ function meaningOf({ failure, code, message }: CnsError): Meaning {
         (code === CNS_CODES.failedToAllocate && /not enough IPs|available/i.test(message));
       return isExhausted ? EXHAUSTED : REFUSED;
     }
+  }
+}
+
+/** Asks CNS, which has to be ready: what STATUS says. @throws CniError (50) */
+export async function addressesWhenReady(client: CnsClient): Promise<readonly AddressStatus[]> {
+  try {
+    return await client.addressesIn("Available");
+  } catch (error) {
+    const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, { explains: true });
+    throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type PluginRun, errorOf } from "#test/support/cni/cni-process.ts";
 import { AZURE_POD, type CnsNode, TENANT, cnsNode, pool } from "#test/support/cni/cns-node.ts";
-import type { HttpAnswer, HttpRequest } from "../cns/transport.ts";
+import type { HttpAnswer, HttpRequest } from "../cns/client.ts";
 
 const LIST = { cniVersion: "1.0.0", name: "azure", type: "azure-vnet", ipam: { type: "azure-cns" } };
 const NEWEST = { ...LIST, cniVersion: "1.1.0" };

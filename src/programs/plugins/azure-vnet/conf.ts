@@ -4,7 +4,12 @@ import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
-import { type PortMapping, readPortMapping } from "../windows-endpoint/plugin-call.ts";
+import {
+  type PortMapping,
+  type RuntimeDns,
+  readPortMapping,
+  readRuntimeDns,
+} from "../windows-endpoint/plugin-call.ts";
 import { plugins } from "#data/words.js";
 
 const WORDS = plugins();
@@ -21,12 +26,6 @@ export interface AzurePolicy {
   readonly value: JsonValue | undefined;
 }
 
-export interface AzureRuntimeDns {
-  readonly servers: readonly string[];
-  readonly searches: readonly string[];
-  readonly options: readonly string[];
-}
-
 export interface AzureConfiguration {
   /** The network's ID in the state, and its name in HNS. */
   readonly name: string;
@@ -38,7 +37,7 @@ export interface AzureConfiguration {
   readonly bridge: string;
   readonly ipamType: string;
   readonly dns: CniDns;
-  readonly runtimeDns: AzureRuntimeDns;
+  readonly runtimeDns: RuntimeDns;
   readonly portMappings: readonly PortMapping[];
   readonly hasLoopbackDsr: boolean;
   /** How long one call to HNS may take, in seconds; 0: as long as it likes. */
@@ -102,7 +101,7 @@ export function readAzureConfiguration(document: JsonObject, warns: boolean): Az
   const reader = new StructReader(document);
   refuseBareMetal(reader);
   const runtime = reader.struct("runtimeConfig");
-  const runtimeDns = runtime?.struct("dns");
+
   const windows = reader.struct("windowsSettings");
   const policies = readPolicies(reader);
   const mode = reader.text("mode");
@@ -114,11 +113,7 @@ export function readAzureConfiguration(document: JsonObject, warns: boolean): Az
     bridge: reader.text("bridge"),
     ipamType: standard.ipamType,
     dns: standard.dns,
-    runtimeDns: {
-      servers: runtimeDns?.texts("servers") ?? [],
-      searches: runtimeDns?.texts("searches") ?? [],
-      options: runtimeDns?.texts("options") ?? [],
-    },
+    runtimeDns: readRuntimeDns(runtime),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     hasLoopbackDsr: windows?.boolean("enableLoopbackDSR") === true,
     hnsTimeoutSeconds: windows?.integer("hnsTimeoutDurationInSeconds") ?? 0,

@@ -1,8 +1,8 @@
 /** What the verbs share: the parts of the plugin, and one call opened with them. */
 import { AZURE_DIFFERENCES, type AzureDifferences } from "./differences.ts";
-import { DecodeError } from "#contracts/cni/json.ts";
+import { decoding } from "#contracts/cni/plugin-input.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
-import { CniError } from "#contracts/cni/error.ts";
+
 import type { PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { CnsClient } from "../cns/client.ts";
@@ -78,13 +78,8 @@ export class AzureContext {
   }
 
   decode<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      const message = `Failed to parse network configuration: ${error.message}.`;
-      throw new CniError(this.differences.configurationCode, message, { cause: error });
-    }
+    const words = (fault: string): string => `Failed to parse network configuration: ${fault}.`;
+    return decoding(this.differences.configurationCode, words, read);
   }
 
   private configurationOf(request: PluginRequest): AzureConfiguration {

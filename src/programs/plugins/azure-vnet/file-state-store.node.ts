@@ -1,9 +1,8 @@
 /** The state as a file beside its lock, named as upstream names them (cni.md §5.8). */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { readPlainFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
-import { errorCode } from "#core/base/thrown.ts";
-import { describeSystemError } from "../host-local/file-lease-store.node.ts";
+import { removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
+import { describeSystemError, inSystemWords, readIfThere } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, awaitLock } from "../host-local/lease-lock.node.ts";
 import { LeaseStoreError } from "../host-local/leases.ts";
 import { type LockedState, StateLockTimeout, type StateStore } from "./memory.ts";
@@ -27,7 +26,7 @@ export class FileStateStore implements StateStore {
   async withLock<T>(work: (state: LockedState) => Promise<T>): Promise<T> {
     const release = await this.lock();
     try {
-      return await work({ read: () => this.read(), write: (text) => this.write(text) });
+      return await work({ read: () => readIfThere(this.path), write: (text) => this.write(text) });
     } finally {
       release();
     }
@@ -49,24 +48,11 @@ export class FileStateStore implements StateStore {
     }
   }
 
-  private async read(): Promise<string | undefined> {
-    await Promise.resolve();
-    try {
-      return readPlainFile(this.path).toString("utf8");
-    } catch (error) {
-      if (errorCode(error) === "ENOENT") return undefined;
-      throw new Error(describeSystemError(error), { cause: error });
-    }
-  }
-
-  private async write(text: string): Promise<void> {
-    await Promise.resolve();
-    try {
+  private write(text: string): Promise<void> {
+    return inSystemWords(() => {
       // The lock is held: nobody else is drafting.
       removeDrafts(this.options.folder, `${this.options.name}.json`);
       replaceFile(this.path, text, FILE_MODE);
-    } catch (error) {
-      throw new Error(describeSystemError(error), { cause: error });
-    }
+    });
   }
 }

@@ -5,9 +5,8 @@
 import type { AzureDifferences } from "./differences.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type CniRoute, formatInterfaceAddress } from "#contracts/cni/result.ts";
-import type { PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
+import { CLIENT_MEMBERS, type PolicyDocument, type Route } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import { CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { familyOf, formatIp } from "#core/net/ip.ts";

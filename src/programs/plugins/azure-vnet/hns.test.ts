@@ -23,7 +23,7 @@ import { hnsNode } from "#test/support/hns/hns-node.ts";
 import { Mortality } from "#test/support/cni/mortal-plugin.ts";
 import { AzureVnetIpam } from "../azure-vnet-ipam/plugin.ts";
 import { transportTo, CnsService } from "../cns/service.ts";
-import type { HttpTransport } from "../cns/transport.ts";
+import type { HttpTransport } from "../cns/client.ts";
 import type { AzureHost } from "./host.ts";
 import { AzureVnet } from "./plugin.ts";
 

@@ -5,10 +5,9 @@
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { quoteDouble } from "#core/base/shell-quoting.ts";
-import type { InterfaceAddress } from "#core/net/ip.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import { familyOf, formatIp } from "#core/net/ip.ts";
-import type { HttpTransport } from "../cns/transport.ts";
+import { type InterfaceAddress, familyOf, formatIp } from "#core/net/ip.ts";
+import type { HttpTransport } from "../cns/client.ts";
 import { formatNetwork } from "./address-source.ts";
 import type { AzureSubnet } from "./state.ts";
 import { plugins } from "#data/words.js";

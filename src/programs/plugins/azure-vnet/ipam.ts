@@ -1,13 +1,19 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are reported (cni.md §5.4 step 2, §5.6). */
 import type { AzureDifferences } from "./differences.ts";
 import { StructReader, equalFold, formatJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniResult, formatDns, readDns } from "#contracts/cni/result.ts";
 import { type InterfaceAddress, familyOf, formatIp } from "#core/net/ip.ts";
-import { readPortMapping } from "../windows-endpoint/plugin-call.ts";
+import {
+  formatRuntimeConfig,
+  quietly,
+  readPortMapping,
+  readRuntimeDns,
+  withoutEmpty,
+} from "../windows-endpoint/plugin-call.ts";
 import { type AddressSource, type AzureAllocation, PLAIN_NIC, formatNetwork } from "./address-source.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
 import type { AzureSubnet } from "./state.ts";
@@ -38,51 +44,30 @@ const SWITCHES = [
   "disableAsyncDelete",
 ];
 
-function given(members: Readonly<Record<string, JsonValue>>): JsonObject {
-  const isEmpty = (value: JsonValue): boolean =>
-    value === "" || value === false || value === 0 || (Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
-}
-
 function texts(reader: StructReader | undefined, names: readonly string[]): JsonObject {
-  return given(Object.fromEntries(names.map((name) => [name, reader?.text(name) ?? ""])));
-}
-
-function runtimeOf(reader: StructReader | undefined): JsonObject {
-  const mappings = reader?.structs("portMappings").map(readPortMapping) ?? [];
-  const dns = reader?.struct("dns");
-  const lists = ["servers", "searches", "options"].map((name) => [name, dns?.texts(name) ?? []] as const);
-  return {
-    ...given({
-      portMappings: mappings.map(({ hostPort, containerPort, protocol, hostIp }) => ({
-        hostPort,
-        containerPort,
-        protocol,
-        ...(hostIp !== "" && { hostIP: hostIp }),
-      })),
-    }),
-    dns: given(Object.fromEntries(lists)),
-  };
+  return withoutEmpty(Object.fromEntries(names.map((name) => [name, reader?.text(name) ?? ""])));
 }
 
 /** The configuration as upstream writes it anew: what it does not know is lost, `ranges` of host-local too. */
 function written(document: JsonObject): JsonObject {
   const reader = new StructReader(document);
   const windows = reader.struct("windowsSettings");
+  const runtime = reader.struct("runtimeConfig");
+  const mappings = runtime?.structs("portMappings").map(readPortMapping) ?? [];
   return {
     cniVersion: reader.text("cniVersion") || AZURE_DEFAULT_VERSION,
     ...texts(reader, ["name", "type", ...TEXTS_BEFORE]),
-    ...given(Object.fromEntries(LISTS.map((name) => [name, reader.texts(name)]))),
-    ...given(Object.fromEntries(SWITCHES.map((name) => [name, reader.boolean(name)]))),
+    ...withoutEmpty(Object.fromEntries(LISTS.map((name) => [name, reader.texts(name)]))),
+    ...withoutEmpty(Object.fromEntries(SWITCHES.map((name) => [name, reader.boolean(name)]))),
     ...texts(reader, ["cnsurl", "executionMode"]),
     ipam: { type: "", ...texts(reader.struct("ipam"), TEXTS_OF_IPAM) },
     dns: formatDns(readDns(reader.struct("dns"))),
-    runtimeConfig: runtimeOf(reader.struct("runtimeConfig")),
-    windowsSettings: given({
+    runtimeConfig: formatRuntimeConfig(mappings, readRuntimeDns(runtime)),
+    windowsSettings: withoutEmpty({
       enableLoopbackDSR: windows?.boolean("enableLoopbackDSR") === true,
       hnsTimeoutDurationInSeconds: windows?.integer("hnsTimeoutDurationInSeconds") ?? 0,
     }),
-    ...given({
+    ...withoutEmpty({
       AdditionalArgs: reader
         .structs("AdditionalArgs")
         .map((entry) => ({ name: entry.text("name"), value: entry.raw("value") ?? null })),
@@ -198,17 +183,10 @@ export class AzureIpam implements AddressSource {
       return { ...result, ips: [...result.ips, ...more.ips], routes: [...result.routes, ...more.routes] };
     } catch (error) {
       this.givenSubnet = result.ips[0] === undefined ? "" : formatNetwork(result.ips[0].address);
-      for (const { address } of result.ips) await this.takeBack(address);
+      // DEL will release what is not released here.
+      for (const { address } of result.ips) await quietly(() => this.release(address));
       const text = `${ADD_FAILED}: Failed to allocate v6 pool: Failed to delegate: ${describeError(error)}`;
       throw this.failure(text, error);
-    }
-  }
-
-  private async takeBack(address: InterfaceAddress): Promise<void> {
-    try {
-      await this.release(address);
-    } catch {
-      // DEL will release the address.
     }
   }
 

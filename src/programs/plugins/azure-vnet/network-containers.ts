@@ -25,7 +25,7 @@ import {
   PLAIN_NIC,
   type AddressSource,
 } from "./address-source.ts";
-import { cnsFailure } from "./cns-failure.ts";
+import { addressesWhenReady, cnsFailure } from "./cns-failure.ts";
 import { plugins } from "#data/words.js";
 
 const WORDS = plugins();
@@ -180,30 +180,16 @@ export class NetworkContainers implements AddressSource {
   }
 
   /** The addresses are the container's, for as long as CNS has it. */
-  release(): Promise<void> {
-    return Promise.resolve();
-  }
+  async release(): Promise<void> {}
 
-  check(): Promise<void> {
-    return Promise.resolve();
-  }
+  async check(): Promise<void> {}
 
   /** Ready when CNS answers. */
   async status(): Promise<void> {
-    const { client } = this.options;
-    try {
-      await client.addressesIn("Available");
-    } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, {
-        explains: true,
-      });
-      throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
-    }
+    await addressesWhenReady(this.options.client);
   }
 
-  gc(): Promise<void> {
-    return Promise.resolve();
-  }
+  async gc(): Promise<void> {}
 
   private nicOf(container: NetworkContainer, hostSubnet: InterfaceAddress | undefined): AzureNic {
     const ips = readIps(container);

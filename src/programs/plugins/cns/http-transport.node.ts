@@ -1,7 +1,7 @@
 /** Requests over sockets. */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { LIMITS } from "#core/base/limits.ts";
-import type { HttpAnswer, HttpRequest, HttpTransport } from "./transport.ts";
+import type { HttpAnswer, HttpRequest, HttpTransport } from "./client.ts";
 
 const CAUSES: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",

@@ -7,7 +7,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.t
 import { parseJson, DecodeError, type StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { HttpAnswer, HttpTransport } from "./transport.ts";
+import type { HttpAnswer, HttpTransport } from "./client.ts";
 import {
   CNS_CODES,
   type EndpointIpInfo,

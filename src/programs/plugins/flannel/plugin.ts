@@ -6,8 +6,8 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
-import { DecodeError, StructReader, parseJson } from "#contracts/cni/json.ts";
+import { decoding, readValidAttachments } from "#contracts/cni/plugin-input.ts";
+import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate, describeError, wrap } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
@@ -128,13 +128,8 @@ export class Flannel implements CniPlugin {
 
   /** @throws CniError with code 7, or 999 as upstream. */
   private decode({ configuration }: PluginRequest, prefix = ""): FlannelConfiguration {
-    try {
-      return readFlannelConfiguration(configuration);
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      const message = `${prefix}failed to load netconf: ${error.message}`;
-      throw new CniError(this.differences.configurationCode, message, { cause: error });
-    }
+    const words = (fault: string): string => `${prefix}failed to load netconf: ${fault}`;
+    return decoding(this.differences.configurationCode, words, () => readFlannelConfiguration(configuration));
   }
 
   private async readSubnetEnv({ subnetFile }: FlannelConfiguration): Promise<SubnetEnv> {

@@ -38,6 +38,30 @@ export function describeSystemError(error: unknown): string {
   return `${call}${path === "" ? "" : ` ${path}`}: ${text}`;
 }
 
+/** What `work` gives; a failure is said in the system's words. */
+export async function inSystemWords<T>(work: () => T): Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    throw new Error(describeSystemError(error), { cause: error });
+  }
+}
+
+/** The text of a file, in the system's words when it cannot be read; undefined when there is none. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return inSystemWords(() => whenThere(() => readPlainFile(path).toString("utf8")));
+}
+
+/** What `work` gives; undefined when what it looks for is not there. */
+export function whenThere<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
 class FileLeases implements Leases {
   private readonly folder: string;
   private readonly paths: PathRules;
@@ -75,11 +99,7 @@ class FileLeases implements Leases {
   }
 
   release(ip: Ip): void {
-    try {
-      unlinkSync(this.pathOf(formatIp(ip)));
-    } catch (error) {
-      if (errorCode(error) !== "ENOENT") throw error;
-    }
+    whenThere(() => unlinkSync(this.pathOf(formatIp(ip))));
   }
 
   /** Undefined when it vanished. */
@@ -141,13 +161,7 @@ export class FileLeaseStore implements LeaseStore {
 }
 
 function isFolder(path: string): boolean {
-  try {
-    readdirSync(path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return false;
-    throw error;
-  }
+  return whenThere(() => readdirSync(path)) !== undefined;
 }
 
 /** Makes a folder and those above it. Node's own recursion never ends where a file system refuses new folders. */

@@ -3,8 +3,17 @@
  * the next one is reserved (§4.3).
  */
 import { LIMITS } from "#core/base/limits.ts";
-import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, lastIp, maskIp, prefixContains } from "#core/net/ip.ts";
+import {
+  type Ip,
+  addToIp,
+  bitsOf,
+  familyOf,
+  formatIp,
+  type InterfaceAddress,
+  lastIp,
+  maskIp,
+  prefixContains,
+} from "#core/net/ip.ts";
 import type { CniIp } from "#contracts/cni/result.ts";
 import { plugins } from "#data/words.js";
 

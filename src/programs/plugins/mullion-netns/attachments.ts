@@ -2,8 +2,7 @@
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { readStruct, formatJson, parseJson } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-files.ts";
 
 /** A namespace of Linux, and the one of HNS that stands for it. */

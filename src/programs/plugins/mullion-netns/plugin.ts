@@ -15,12 +15,12 @@ import type { Compat } from "#core/base/compat.ts";
 import { ENDPOINT_DIFFERENCES } from "../windows-endpoint/differences.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
+import { decoding, readValidAttachments } from "#contracts/cni/plugin-input.ts";
+import { CNI_CODES, CniError, annotate, attemptAll, describeError, failWith } from "#contracts/cni/error.ts";
 import { type CniPlugin, OS_VARIABLE, type PluginMode, type PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { HnsCaller, isMissing } from "../windows-endpoint/plugin-call.ts";
+import { HnsCaller, isMissing, unlessMissing } from "../windows-endpoint/plugin-call.ts";
 import type { ScratchStore } from "../flannel/scratch-files.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";
 import { plugins } from "#data/words.js";
@@ -122,15 +122,10 @@ class Namespaces {
 
   /** How many endpoints and containers it has; undefined: there is none. */
   private async resources(id: Guid): Promise<number | undefined> {
-    try {
-      const namespace = await this.caller.hcn("hcnEnumerateNamespaces", (client) =>
-        getNamespaceById(client, id),
-      );
-      return namespace.Resources?.length ?? 0;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    const namespace = await unlessMissing(() =>
+      this.caller.hcn("hcnEnumerateNamespaces", (client) => getNamespaceById(client, id)),
+    );
+    return namespace === undefined ? undefined : (namespace.Resources?.length ?? 0);
   }
 }
 
@@ -225,19 +220,13 @@ export class MullionNetns implements CniPlugin {
   async gc(request: PluginRequest): Promise<void> {
     const call = this.open(request);
     const { configuration, attachments } = call;
-    const failures: string[] = [];
-    const attempt = async (work: () => Promise<void>): Promise<void> => {
-      try {
-        await work();
-      } catch (error) {
-        failures.push(describeError(error));
-      }
-    };
-    await attempt(() => this.delegate.gc(configuration.delegateType, forDelegate(call, undefined)));
+    const ofDelegate = await attemptAll([
+      () => this.delegate.gc(configuration.delegateType, forDelegate(call, undefined)),
+    ]);
     const valid = readValidAttachments(request.configuration);
     const stale = valid === undefined ? [] : await attachments.listStale(configuration.name, valid);
-    for (const attachment of stale) await attempt(() => this.collect(attachments, attachment));
-    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+    const own = await attemptAll(stale.map((each) => () => this.collect(attachments, each)));
+    failWith([...ofDelegate, ...own]);
   }
 
   private async collect(attachments: Attachments, attachment: AttachmentName): Promise<void> {
@@ -266,18 +255,15 @@ export class MullionNetns implements CniPlugin {
 
   /** @throws CniError with code 7. */
   private open(request: PluginRequest): Call {
-    try {
-      const configuration = readNetnsConfiguration(request.configuration, request.cniVersion);
-      const { containerId, ifName } = request;
-      const attachments = new Attachments(this.store, configuration.dataFolder);
-      const attachment = { networkName: configuration.name, containerId, ifName };
-      return { request, configuration, attachments, attachment };
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      throw new CniError(CNI_CODES.invalidNetworkConfig, `failed to load netconf: ${error.message}`, {
-        cause: error,
-      });
-    }
+    const configuration = decoding(
+      CNI_CODES.invalidNetworkConfig,
+      (fault) => `failed to load netconf: ${fault}`,
+      () => readNetnsConfiguration(request.configuration, request.cniVersion),
+    );
+    const { containerId, ifName } = request;
+    const attachments = new Attachments(this.store, configuration.dataFolder);
+    const attachment = { networkName: configuration.name, containerId, ifName };
+    return { request, configuration, attachments, attachment };
   }
 }
 

@@ -9,7 +9,13 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
 import { type InterfaceAddress, type Ip, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import { type PortMapping, readPortMapping } from "../windows-endpoint/plugin-call.ts";
+import {
+  type PortMapping,
+  type RuntimeDns,
+  readPortMapping,
+  readRuntimeDns,
+  replaceDns,
+} from "../windows-endpoint/plugin-call.ts";
 
 /** The names of the executables, and the type of network that each makes. */
 export const SDN_TYPES = {
@@ -53,13 +59,6 @@ interface SdnArgument {
   readonly value: JsonValue | undefined;
 }
 
-/** What the runtime says of name resolution. */
-interface SdnRuntimeDns {
-  readonly servers: readonly string[];
-  readonly searches: readonly string[];
-  readonly options: readonly string[];
-}
-
 export interface SdnConfiguration {
   readonly cniVersion: string;
   /** The name of the HNS network, too. */
@@ -67,7 +66,7 @@ export interface SdnConfiguration {
   readonly networkType: SdnNetworkType;
   readonly ipam: SdnIpam;
   readonly dns: CniDns;
-  readonly runtimeDns: SdnRuntimeDns;
+  readonly runtimeDns: RuntimeDns;
   readonly flags: SdnFlags;
   readonly portMappings: readonly PortMapping[];
   readonly additionalRoutes: readonly SdnRoute[];
@@ -148,18 +147,14 @@ export function readSdnConfiguration(document: JsonObject, differences: SdnDiffe
   const standard = readStandardConfiguration(document);
   const reader = new Reader(document);
   const runtime = reader.struct("runtimeConfig");
-  const runtimeDns = runtime?.struct("dns");
+
   return {
     cniVersion: standard.cniVersion,
     name: standard.name,
     networkType: networkTypeOf(standard.type),
     ipam: readIpam(document, differences),
     dns: standard.dns,
-    runtimeDns: {
-      servers: runtimeDns?.texts("servers") ?? [],
-      searches: runtimeDns?.texts("searches") ?? [],
-      options: runtimeDns?.texts("options") ?? [],
-    },
+    runtimeDns: readRuntimeDns(runtime),
     flags: readFlags(reader.struct("optionalFlags")),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     additionalRoutes: reader.structs("additionalRoutes").map((route) => readRoute(route, differences)),
@@ -179,14 +174,5 @@ export function configuredDns({ dns }: SdnConfiguration, podNamespace: string): 
 
 /** What the endpoint gets: each list of the runtime replaces that of the configuration, if it is not empty. */
 export function endpointDns(configuration: SdnConfiguration, podNamespace: string): CniDns {
-  const own = configuredDns(configuration, podNamespace);
-  const { servers, searches, options } = configuration.runtimeDns;
-  const replace = (given: readonly string[], list: readonly string[]): readonly string[] =>
-    given.length > 0 ? given : list;
-  return {
-    domain: own.domain,
-    nameservers: replace(servers, own.nameservers),
-    search: replace(searches, own.search),
-    options: replace(options, own.options),
-  };
+  return replaceDns(configuredDns(configuration, podNamespace), configuration.runtimeDns);
 }

@@ -1,9 +1,8 @@
 /** Where Microsoft's plugins behave in two ways: as they are published, and mended. */
 import { type ByMode, byMode } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
-import { CNI_LIBRARY_1_1, CNI_LIBRARY_1_3, type CniLibrary } from "#contracts/cni/library.ts";
-import type { DecodeError } from "#contracts/cni/json.ts";
-import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { CNI_LIBRARY_1_1, CNI_LIBRARY_1_3, type CniLibrary, SPEC_VERSIONS } from "#contracts/cni/version.ts";
+
 import { ENDPOINT_DIFFERENCES, type EndpointDifferences } from "../windows-endpoint/differences.ts";
 
 export interface SdnDifferences {
@@ -24,7 +23,7 @@ export interface SdnDifferences {
   readonly passesOnConfiguration: boolean;
   /** A failing ADD gives back also what IPAM failed to give. */
   readonly undoesFailedIpam: boolean;
-  readonly unreadable: (error: DecodeError) => CniError;
+
   /** What stops ADD at a policy of `AdditionalArgs` that is none. */
   readonly notPolicy: (index: number) => Error;
 }
@@ -39,10 +38,7 @@ export const SDN_DIFFERENCES: ByMode<SdnDifferences> = byMode<SdnDifferences>({
   takesFailureForNone: [true, false],
   passesOnConfiguration: [false, true],
   undoesFailedIpam: [false, true],
-  unreadable: [
-    (error: DecodeError) => new CniError(CNI_CODES.internal, error.message, { cause: error }),
-    (error: DecodeError) => new CniError(CNI_CODES.invalidNetworkConfig, error.message, { cause: error }),
-  ],
+
   notPolicy: [
     () => new PluginPanic("json: cannot unmarshal value into a policy"),
     (index: number) =>

@@ -2,7 +2,7 @@
  * The IPAM plugin of one call, and the text that it gets: upstream writes the configuration anew, and most fields of
  * host-local are lost (cni.md §2.4).
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { formatDns, formatInterfaceAddress, type CniIp } from "#contracts/cni/result.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
@@ -11,12 +11,8 @@ import type { SdnDifferences } from "./differences.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { formatRuntimeConfig, quietly, withoutEmpty } from "../windows-endpoint/plugin-call.ts";
 import { type SdnConfiguration, type SdnRoute, configuredDns } from "./conf.ts";
-
-function filled(members: Readonly<Record<string, JsonValue>>): JsonObject {
-  const isEmpty = (value: JsonValue): boolean => value === "" || (Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
-}
 
 /** Go prints a network that is none as `<nil>`. */
 function formatRoute({ destination, gateway }: SdnRoute): JsonObject {
@@ -33,20 +29,10 @@ function makeIpamConfiguration(configuration: SdnConfiguration, podNamespace: st
     cniVersion: configuration.cniVersion,
     name: configuration.name,
     type: configuration.networkType,
-    ipam: { type, ...filled({ ...texts, routes: routes.map(formatRoute) }) },
+    ipam: { type, ...withoutEmpty({ ...texts, routes: routes.map(formatRoute) }) },
     dns: formatDns(configuredDns(configuration, podNamespace)),
     optionalFlags: { ...configuration.flags },
-    runtimeConfig: {
-      ...filled({
-        portMappings: portMappings.map(({ hostPort, containerPort, protocol, hostIp }) => ({
-          hostPort,
-          containerPort,
-          protocol,
-          ...(hostIp !== "" && { hostIP: hostIp }),
-        })),
-      }),
-      dns: filled({ ...runtimeDns }),
-    },
+    runtimeConfig: formatRuntimeConfig(portMappings, runtimeDns),
     additionalRoutes: additionalRoutes.length === 0 ? null : additionalRoutes.map(formatRoute),
     AdditionalArgs:
       additionalArguments.length === 0
@@ -104,14 +90,9 @@ export class SdnIpamSession {
     if (this.isConfigured) await this.delegate.del(this.type, this.release);
   }
 
-  /** After a failed ADD: the failure that is being reported is the one that led here. */
+  /** After a failed ADD: that failure is the one to report. */
   async undo(): Promise<void> {
-    if (!this.needsUndo) return;
-    try {
-      await this.delegate.del(this.type, this.request);
-    } catch {
-      // DEL will release the address.
-    }
+    if (this.needsUndo) await quietly(() => this.delegate.del(this.type, this.request));
   }
 
   /** @throws the plugin's error */

@@ -3,9 +3,14 @@
  * every container, and the network, too, when there is none of that name.
  */
 import type { Compat } from "#core/base/compat.ts";
-import { parseCniArguments, readValidAttachments, requirePrevResult } from "#contracts/cni/plugin-input.ts";
-import type { CniLibrary } from "#contracts/cni/library.ts";
-import { DecodeError } from "#contracts/cni/json.ts";
+import {
+  decoding,
+  parseCniArguments,
+  readValidAttachments,
+  requirePrevResult,
+} from "#contracts/cni/plugin-input.ts";
+import type { CniLibrary } from "#contracts/cni/version.ts";
+
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { attemptAll, failWith, reworded } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
@@ -120,10 +125,6 @@ export class SdnPlugin implements CniPlugin {
   }
 
   private decode<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      throw error instanceof DecodeError ? this.differences.unreadable(error) : error;
-    }
+    return decoding(this.differences.endpoints.configurationCode, (fault) => fault, read);
   }
 }

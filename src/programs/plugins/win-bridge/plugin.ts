@@ -7,8 +7,7 @@
 import type { EndpointDifferences } from "../windows-endpoint/differences.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
-import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
-import { type InterfaceAddress, maskIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, type Ipv4, type Ipv6, maskIp } from "#core/net/ip.ts";
 import {
   selectAddresses,
   addOutboundNatException,

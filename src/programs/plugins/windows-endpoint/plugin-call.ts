@@ -76,6 +76,51 @@ export function readPortMapping(reader: StructReader): PortMapping {
   };
 }
 
+/** `runtimeConfig.dns`: what the runtime says of name resolution. */
+export interface RuntimeDns {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** What a plugin does not read may be of any type. */
+export function readRuntimeDns(runtime: StructReader | undefined, readsOptions = true): RuntimeDns {
+  const dns = runtime?.struct("dns");
+  return {
+    servers: dns?.texts("servers") ?? [],
+    searches: dns?.texts("searches") ?? [],
+    options: readsOptions ? (dns?.texts("options") ?? []) : [],
+  };
+}
+
+/** Non-empty lists of the runtime replace those of the configuration, each on its own. */
+export function replaceDns(configured: CniDns, { servers, searches, options }: RuntimeDns): CniDns {
+  const replace = (given: readonly string[], own: readonly string[]): readonly string[] =>
+    given.length > 0 ? given : own;
+  return {
+    nameservers: replace(servers, configured.nameservers),
+    domain: configured.domain,
+    search: replace(searches, configured.search),
+    options: replace(options, configured.options),
+  };
+}
+
+/** As Go writes members that it leaves out when they are empty. */
+export function withoutEmpty(members: Readonly<Record<string, JsonValue>>): JsonObject {
+  const isEmpty = (value: JsonValue): boolean =>
+    value === "" || value === false || value === 0 || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
+}
+
+/** `runtimeConfig` as a plugin writes it anew for its IPAM plugin: what it does not know is lost. */
+export function formatRuntimeConfig(mappings: readonly PortMapping[], dns: RuntimeDns): JsonObject {
+  const portMappings = mappings.map(({ hostIp, ...ports }) => ({
+    ...ports,
+    ...(hostIp !== "" && { hostIP: hostIp }),
+  }));
+  return { ...withoutEmpty({ portMappings }), dns: withoutEmpty({ ...dns }) };
+}
+
 /** `CNI_NETNS` of a sandbox that has no namespace (dockershim). */
 export const NO_NAMESPACE = "none";
 

@@ -6,21 +6,24 @@ import type { Compat } from "#core/base/compat.ts";
 import { ENDPOINT_DIFFERENCES, type EndpointDifferences } from "./differences.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import {
+  decoding,
   readValidAttachments,
   requirePrevResult,
   readStandardConfiguration,
 } from "#contracts/cni/plugin-input.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, attemptAll, failWith } from "#contracts/cni/error.ts";
-import { DecodeError, StructReader } from "#contracts/cni/json.ts";
+import { StructReader } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
-import type { CniDns, CniResult } from "#contracts/cni/result.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   type HnsApi as HnsApiName,
   type WindowsConfiguration,
   readPortMapping,
+  readRuntimeDns,
+  replaceDns,
   IpamSession,
   HnsCaller,
   type EndpointApi,
@@ -46,25 +49,6 @@ function chooseApi(apiVersion: number, { checksApiVersion }: EndpointDifferences
   return apiVersion === 2 ? "hcn" : "hns";
 }
 
-/** Non-empty lists of the runtime replace those of the configuration, each on its own. */
-function selectDns(
-  configured: CniDns,
-  runtime: StructReader | undefined,
-  { readsRuntimeOptions }: EndpointDifferences,
-): CniDns {
-  if (runtime === undefined) return configured;
-  const replace = (own: readonly string[], key: string): readonly string[] => {
-    const given = runtime.texts(key);
-    return given.length > 0 ? given : own;
-  };
-  return {
-    nameservers: replace(configured.nameservers, "servers"),
-    domain: configured.domain,
-    search: replace(configured.search, "searches"),
-    options: readsRuntimeOptions ? replace(configured.options, "options") : configured.options,
-  };
-}
-
 /** Reads the shared part. @throws DecodeError; CniError for an `apiVersion` that is none (hardened). */
 export function readWindowsConfiguration(
   document: JsonObject,
@@ -75,6 +59,7 @@ export function readWindowsConfiguration(
   // Only its kind is looked at: both plugins ignore what it says.
   reader.object("prevResult");
   const runtime = reader.struct("runtimeConfig");
+
   const unread = UNREAD_KEYS.filter(([key]) => reader.raw(key) !== undefined);
   return {
     name: standard.name,
@@ -83,7 +68,7 @@ export function readWindowsConfiguration(
       .structs("policies")
       .map((policy) => ({ name: policy.text("name"), value: policy.raw("value") })),
     hasLoopbackDsr: reader.boolean("loopbackDSR"),
-    dns: selectDns(standard.dns, runtime?.struct("dns"), differences),
+    dns: replaceDns(standard.dns, readRuntimeDns(runtime, differences.readsRuntimeOptions)),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     ipamType: standard.ipamType,
     warnings: differences.warns ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
@@ -192,13 +177,6 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
   }
 
   private decode<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      throw new CniError(this.differences.configurationCode, `failed to load netconf: ${error.message}`, {
-        cause: error,
-      });
-    }
+    return decoding(this.differences.configurationCode, (fault) => `failed to load netconf: ${fault}`, read);
   }
 }
