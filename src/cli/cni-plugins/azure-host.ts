@@ -15,7 +15,7 @@ import type {
   TemporaryFiles,
 } from "#programs/plugins/azure-vnet/host.ts";
 import { SOCKET_TRANSPORT } from "#programs/plugins/cns/http-transport.node.ts";
-import { describeSystemError } from "#programs/plugins/host-local/file-lease-store.node.ts";
+import { inSystemWords } from "#programs/plugins/host-local/file-lease-store.node.ts";
 
 /** Where CNS looks for releases that it has missed; on Windows it is on the drive of the process. */
 const PENDING_FOLDER = "/var/run/azure-vnet/deleteIDs";
@@ -65,14 +65,11 @@ const SHELL: HostShell = {
 
 function pendingReleases(folder: string): PendingReleases {
   return {
-    add: async (containerId, podInterfaceId, createsFolder) => {
-      try {
+    add: (containerId, podInterfaceId, createsFolder) =>
+      inSystemWords(() => {
         if (createsFolder) mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
         replaceFile(join(folder, containerId), podInterfaceId, PENDING_MODE);
-      } catch (error) {
-        throw new Error(describeSystemError(error), { cause: error });
-      }
-    },
+      }),
   };
 }
 

@@ -12,9 +12,9 @@ import { type AzureIpamName, AzureVnetIpam } from "#programs/plugins/azure-vnet-
 import { SOCKET_TRANSPORT } from "#programs/plugins/cns/http-transport.node.ts";
 import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
 import { azureHost, now, readInterfaces } from "./azure-host.ts";
-import { openWindowsPlugin } from "./open-windows-plugin.ts";
+import { openWindowsPlugin } from "./own-plugin-runner.ts";
 import { type OpenPlugin, type PluginOpener, type PluginPlace, runPluginProcess } from "./plugin-process.ts";
-import { TEXT_FILES } from "./text-files.ts";
+import { TEXT_FILES } from "./open-host-local.ts";
 
 /** Overrides the folder of the state. */
 const FOLDER_VARIABLE = "MULLION_AZURE_STATE";

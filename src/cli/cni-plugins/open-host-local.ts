@@ -1,10 +1,14 @@
-/** host-local with the files of this machine. */
+/** host-local with the files of this machine, and those files for other plugins that read one. */
+import { readFileSync } from "node:fs";
 import { LIMITS } from "#core/base/limits.ts";
 import { pathRulesOf } from "#core/base/path-rules.ts";
-import { FileLeaseStore } from "#programs/plugins/host-local/file-lease-store.node.ts";
-import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
+import { FileLeaseStore, inSystemWords } from "#programs/plugins/host-local/file-lease-store.node.ts";
+import { HostLocal, type TextFiles } from "#programs/plugins/host-local/plugin.ts";
 import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
-import { TEXT_FILES } from "./text-files.ts";
+
+export const TEXT_FILES: TextFiles = Object.freeze({
+  readText: (path: string) => inSystemWords(() => readFileSync(path, "utf8")),
+});
 
 export const openHostLocal: PluginOpener = ({ compat }) => {
   const { platform } = process;

@@ -1,7 +1,7 @@
 /** The main plugins for Windows of this installation: as programs, and as delegates of meta plugins. */
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
-import { openWindowsPlugin } from "./open-windows-plugin.ts";
+import { openWindowsPlugin } from "./own-plugin-runner.ts";
 import { type OpenPlugin, type PluginOpener, type PluginPlace, runPluginProcess } from "./plugin-process.ts";
 
 /** win-bridge. */

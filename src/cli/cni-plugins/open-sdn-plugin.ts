@@ -1,6 +1,6 @@
 /** The plugins for Windows that Microsoft's SDN and containerd bring along, as programs. */
 import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";
-import { openWindowsPlugin } from "./open-windows-plugin.ts";
+import { openWindowsPlugin } from "./own-plugin-runner.ts";
 import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 
 /** One of them. */

@@ -31,7 +31,7 @@ const PATIENCE_MS = 30_000;
 const SERVED: ReadonlyMap<string, () => Promise<PluginOpener>> = new Map([
   ["win-bridge", async () => (await import("./open-main-plugin.ts")).openWinBridge],
   ["win-overlay", async () => (await import("./open-main-plugin.ts")).openWinOverlay],
-  ["flannel", async () => (await import("./open-flannel.ts")).openFlannel],
+  ["flannel", async () => (await import("./open-meta-plugins.ts")).openFlannel],
   ["nat", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("nat")],
   ["sdnbridge", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("sdnbridge")],
   ["sdnoverlay", async () => (await import("./open-sdn-plugin.ts")).openSdnPlugin("sdnoverlay")],
@@ -43,7 +43,7 @@ const SERVED: ReadonlyMap<string, () => Promise<PluginOpener>> = new Map([
     async () => (await import("./open-azure-vnet.ts")).openAzureIpam("azure-vnet-ipamv6"),
   ],
   ["host-local", async () => (await import("./open-host-local.ts")).openHostLocal],
-  ["mullion-netns", async () => (await import("./open-mullion-netns.ts")).openMullionNetns],
+  ["mullion-netns", async () => (await import("./open-meta-plugins.ts")).openMullionNetns],
 ]);
 
 /** The service does not take this call: the launcher starts Node. */

@@ -35,7 +35,7 @@ const MAIN_PLUGINS: readonly Program[] = [
     name: "flannel",
     kind: "CNI plugin",
     about: "calls win-bridge or win-overlay with flanneld's subnet.env",
-    start: async () => (await import("../cni-plugins/open-flannel.ts")).startFlannel(),
+    start: async () => (await import("../cni-plugins/open-meta-plugins.ts")).startFlannel(),
   },
   {
     name: "nat",
@@ -101,7 +101,7 @@ const OTHER_PLUGINS: readonly Program[] = [
     name: "mullion-netns",
     kind: "CNI plugin",
     about: "gives plugins a namespace of HNS for a path of Linux",
-    start: async () => (await import("../cni-plugins/open-mullion-netns.ts")).startMullionNetns(),
+    start: async () => (await import("../cni-plugins/open-meta-plugins.ts")).startMullionNetns(),
   },
 ];
 
