@@ -1,12 +1,14 @@
 /**
  * Mutation testing of `src/` with the fast tests:
  *
- *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--tests FOLDER] [FILE...]
+ *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--long] [--tests FOLDER] [FILE...]
  *
  * The seed chooses lines of logic, and on each of them one mutant. Tests run once; each then runs again with the mutants
- * that it came by and that compute something else there, until one fails. What survives is printed, and is looked at: a test is missing, or the mutant changes nothing. "Not reached" is
- * what runs as modules are loaded, or in no test. With files, only lines of these are taken; `--tests` says which tests are
- * run, by their folder. `--again` takes what survived in a report that this tool printed, and chooses nothing by itself.
+ * that it came by and that compute something else there, until one fails. What survives is printed, and is looked at: a test
+ * is missing, or the mutant changes nothing. "Not reached" is what runs as modules are loaded, or in no test. With files, only
+ * lines of these are taken; `--tests` says which tests are run, by their folder. `--again` takes what survived or was not
+ * reached in a report that this tool printed, and chooses nothing by itself. `--long` asks the tests of `test:long` in place
+ * of the fast ones.
  */
 import { addToList } from "#core/base/keyed-lists.ts";
 import { execFileSync } from "node:child_process";
@@ -87,12 +89,12 @@ function describe(chosen: Chosen, { result, tests }: Verdict): string {
   return `${result}: ${place[0]}:${mutant.line}: ${changeOf(chosen)}${tried}`;
 }
 
-/** What survived in a report of this tool, where it still stands. */
+/** What survived or was not reached in a report of this tool, where it still stands. */
 function readAgain(report: string): readonly Chosen[] {
   const lines = readFileSync(report, "utf8").split("\n");
   return lines.flatMap((line): readonly Chosen[] => {
     const [, path = "", number = "", change = ""] =
-      /^(?:survived|same|unsteady|late): ([^ :]+):(\d+): (.*)$/.exec(line) ?? [];
+      /^(?:survived|same|unsteady|late|not reached): ([^ :]+):(\d+): (.*)$/.exec(line) ?? [];
     if (path === "" || !existsSync(path)) return [];
     const all = findMutants(readFileSync(path, "utf8"))
       .map((mutant) => ({ place: [path, mutant.index] as const, mutant }))
@@ -115,6 +117,7 @@ function main(): void {
       seed: { type: "string" },
       tests: { type: "string" },
       again: { type: "string" },
+      long: { type: "boolean", default: false },
     },
     allowPositionals: true,
   });
@@ -127,6 +130,7 @@ function main(): void {
       : readAgain(values.again);
   const plan: MutationPlan = {
     mode: "try",
+    isLong: values.long,
     files: [...new Set(chosen.map(({ place }) => place[0]))],
     sample: chosen.map(({ place }) => place),
   };

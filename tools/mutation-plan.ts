@@ -17,6 +17,8 @@ export type Place = readonly [path: string, index: number];
 export interface MutationPlan {
   /** `reach`: says which mutants each test comes by. `try`: runs each test with mutants. */
   readonly mode: "reach" | "try";
+  /** The tests of `test:long` in place of the fast ones. */
+  readonly isLong?: boolean;
   /** The files that get their mutants; undefined: all. */
   readonly files?: readonly string[];
   /** By `file > title`: what to try there, in this order; until one is killed by an assertion. */

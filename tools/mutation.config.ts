@@ -1,4 +1,4 @@
-/** Vitest for `npm run rows -- --prove` and `npm run mutants`: the fast tests, with mutants built into `src/`. */
+/** Vitest for `npm run rows -- --prove` and `npm run mutants`: the fast tests, or the long ones, with mutants built into `src/`. */
 import { relative } from "node:path";
 import { type ViteUserConfig, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -14,6 +14,9 @@ function mutantsOf(path: string, code: string): readonly Mutant[] {
   const all = findMutants(code);
   return sample === undefined ? all : all.filter(({ index }) => sample.has(nameOf([path, index])));
 }
+
+const FAST = ["src/**/*.test.ts", "tools/**/*.test.ts", "examples/**/*.test.ts", "test/support/**/*.test.ts"];
+const LONG = ["src/**/*.long.test.ts", "test/long/**/*.test.ts"];
 
 /** Lower rooms first: their tests are quick, and notice most of what is changed there before slow ones come by. */
 const ORDER = [
@@ -56,15 +59,16 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["mullion-source"] } },
   test: {
     name: "mutants",
-    include: ["src/**/*.test.ts", "tools/**/*.test.ts", "examples/**/*.test.ts", "test/support/**/*.test.ts"],
-    // That of verify loads modules of its own, which have no mutants.
+    include: plan.isLong === true ? LONG : FAST,
+    // Those of verify load modules of their own, which have no mutants.
     exclude: [
-      "src/cluster/verify/mutations.test.ts",
-      "**/*.long.test.ts",
+      "src/cluster/verify/mutations*.test.ts",
+      ...(plan.isLong === true ? [] : ["**/*.long.test.ts"]),
       "**/*.live.test.ts",
       "**/node_modules/**",
     ],
     runner: "./tools/mutation-runner.ts",
+    // A test that draws other values each time says nothing about a mutant.
     setupFiles: ["test/fixed-seed.ts"],
     testTimeout: 3_600_000,
     hookTimeout: 3_600_000,
