@@ -57,6 +57,19 @@ describe("Deployments", () => {
     expect(kube.objects("ReplicaSet")).toHaveLength(1);
   });
 
+  it("say how many pods they have and how many are ready, whenever that is otherwise", () => {
+    const kube = start(NODES + workload("Deployment", "web", "replicas: 2"));
+    const [deployment, set] = (["Deployment", "ReplicaSet"] as const).map(
+      (kind) => () => kube.objects(kind)[0]?.status,
+    );
+    expect([deployment?.(), set?.()]).toMatchObject([{ replicas: 2 }, { replicas: 2 }]);
+    expect(deployment?.()).not.toMatchObject({ readyReplicas: 2 });
+    runPods(kube);
+    expect([deployment?.(), set?.()]).toMatchObject([{ readyReplicas: 2 }, { readyReplicas: 2 }]);
+    apply(kube, workload("Deployment", "web", "replicas: 1"));
+    expect([deployment?.(), set?.()]).toMatchObject([{ replicas: 1 }, { replicas: 1 }]);
+  });
+
   it("with another template end with a new ReplicaSet, and keep the old one empty", () => {
     const kube = start(NODES + workload("Deployment", "web", "replicas: 2"));
     apply(kube, workload("Deployment", "web", "replicas: 2", "nodeSelector: {kubernetes.io/os: linux}"));

@@ -527,6 +527,19 @@ it("the MTU follows InterfaceParameters and EncapOverhead", async () => {
   expect(formatPrefix(pod.compartment.listRoutes()[0]!.prefix)).toBe("10.244.1.0/24");
 });
 
+it.each([
+  [8, 5],
+  [0, 15],
+])(
+  "an endpoint with the flags %i (8: EnableLowInterfaceMetric) has an interface of the metric %i",
+  async (Flags, metric) => {
+    const world = new World();
+    const network = await world.network("10.244.1.0/24", "10.244.1.1");
+    const { compartment } = await world.pod(network, { Flags });
+    expect(compartment.listInterfaces().map((each) => each.metric)).toEqual([metric]);
+  },
+);
+
 describe("a port that a program of the node listens on (F-56, quirk listener-blocks-front-end)", () => {
   it.each<[string, boolean]>([
     ["ws2019", true],

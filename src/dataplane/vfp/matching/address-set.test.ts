@@ -42,6 +42,27 @@ describe("a set of addresses", () => {
     );
   });
 
+  it("ends where its ranges end", () => {
+    const set = new AddressSet("s", [
+      prefix("10.0.0.0/24"),
+      prefix("10.0.9.9/32"),
+      prefix("fd00::/120"),
+      prefix("fd00::9:9/128"),
+    ]);
+    const inside = ["10.0.0.0", "10.0.0.255", "10.0.9.9", "fd00::", "fd00::ff", "fd00::9:9"];
+    const outside = [
+      "9.255.255.255",
+      "10.0.1.0",
+      "10.0.9.8",
+      "10.0.9.10",
+      "fd00::100",
+      "fd00::9:8",
+      "fd00::9:a",
+    ];
+    expect(inside.filter((each) => !set.hasAddress(ip(each)))).toEqual([]);
+    expect(outside.filter((each) => set.hasAddress(ip(each)))).toEqual([]);
+  });
+
   it("joins neighbours and what overlaps", () => {
     const set = new AddressSet("s", [
       prefix("10.0.0.0/25"),
