@@ -932,6 +932,9 @@ export interface Doctor {
   readonly breaksResources: string;
   readonly podWaitsForAddress: Template<"pod">;
   readonly asksPrograms: string;
+  readonly tablesWithoutSystem: string;
+  readonly rowIsCut: string;
+  readonly asksListedPrograms: string;
   readonly nodeWithoutRange: Template<"node">;
   readonly asksPodAddresses: string;
   readonly kubeletNewer: Template<"node" | "own" | "minors">;

@@ -160,7 +160,7 @@ describe("what is no evidence, and half of it", () => {
     [
       "UTF-16, as PowerShell writes it",
       { ...node, "node/policy.txt": utf16(node["node/policy.txt"]!) },
-      /^Nothing wrong found; 103 checks made/u,
+      /^Nothing wrong found; 105 checks made/u,
     ],
     [
       "JSON that ends early",
@@ -189,7 +189,7 @@ describe("what is no evidence, and half of it", () => {
       /Not read:\n {2}node\/endpoint\.txt:\d+: /u,
     ],
     ["an empty file", { ...node, "node/hnsdiag.txt": "" }, /node\/hnsdiag\.txt:1: it is empty/u],
-    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 103 checks made/u],
+    ["a German ipconfig", { ...node, "node/ip.txt": GERMAN }, /^Nothing wrong found; 105 checks made/u],
   ])("%s: is said, and nothing is concluded from it", async (_, files, says) => {
     const { code, terminal } = await run(files as Readonly<Record<string, string>>, "node");
     expect(terminal.output).toMatch(says);
@@ -202,7 +202,7 @@ describe("what is no evidence, and half of it", () => {
       { "a/kp.log": "I0101 00:00:00.000000       1 server.go:1] hello\n" },
       "a",
     );
-    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 103 could not be made\./u);
+    expect(terminal.output).toMatch(/^Nothing was checked; 0 checks made; 105 could not be made\./u);
     expect(code).toBe(2);
   });
 

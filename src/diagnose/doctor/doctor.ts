@@ -99,6 +99,8 @@ export const COLLECT: Readonly<Record<KindOfEvidence, string>> = {
   "load balancers": WORDS.collectHns,
   rules: WORDS.collectRules,
   links: "ip -d link",
+  "listed nodes": "kubectl get nodes -o wide",
+  "listed pods": "kubectl get pods -A -o wide",
   "cni configuration": WORDS.collectCni,
   "kube-proxy configuration": WORDS.collectKubeProxy,
   logs: WORDS.collectLogs,

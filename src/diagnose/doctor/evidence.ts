@@ -12,6 +12,7 @@ import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import { CUT_FIELD } from "#hns/dump/power-shell.ts";
 import { type HostFacts, KINDS_OF_HOST_FACTS, type KindOfHostFact } from "./host-facts.ts";
 import type { Link } from "./host-addresses.ts";
+import type { ListedNode, ListedObjects } from "./listed-objects.ts";
 import type { Place } from "./place.ts";
 
 /** An object of HNS, in v2 form, and where it stands. */
@@ -80,6 +81,8 @@ export interface NodeEvidence {
   /** Of its Node object, or the folder that the files stand in. */
   readonly name: string;
   readonly node: KubeRecord<"Node"> | undefined;
+  /** What kubectl's tables show of it; the Node's object says more. */
+  readonly row: ListedNode | undefined;
   readonly networks: readonly HnsRecord[];
   readonly endpoints: readonly EndpointRecord[];
   readonly namespaces: readonly HnsRecord[];
@@ -104,6 +107,8 @@ export interface ClusterEvidence {
   readonly slices: readonly KubeRecord<"EndpointSlice">[];
   /** Devices of Linux nodes, whichever of them they are of. */
   readonly links: readonly Link[];
+  /** What kubectl printed for people. */
+  readonly listed: ListedObjects;
 }
 
 export interface Evidence {
@@ -125,6 +130,8 @@ export type KindOfEvidence =
   | "load balancers"
   | "rules"
   | "links"
+  | "listed nodes"
+  | "listed pods"
   | "cni configuration"
   | "kube-proxy configuration"
   | "logs"
@@ -185,6 +192,8 @@ export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: Clust
     services: cluster.services,
     "endpoint slices": cluster.slices,
     links: cluster.links,
+    "listed nodes": node.row === undefined ? [] : [node.row],
+    "listed pods": cluster.listed.pods,
     networks: node.networks,
     endpoints: node.endpoints,
     namespaces: node.namespaces,

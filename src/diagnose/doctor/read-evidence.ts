@@ -45,6 +45,7 @@ import {
 } from "./host-facts.ts";
 import { cutOf } from "./cut-listing.ts";
 import { withPlainLines } from "./json-log.ts";
+import { type ListedNode, type ListedObjects, isDescription, readListed } from "./listed-objects.ts";
 import { hasLogLines, type ShortText, withPlainText, withoutRuns } from "./log-runs.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
@@ -186,6 +187,10 @@ export class FileReading {
   readonly emptyList: Place | undefined;
   readonly host: HostFacts;
   readonly links: ClusterEvidence["links"];
+  /** What kubectl printed for people. */
+  readonly listed: ListedObjects;
+  /** What `kubectl describe` prints: it looks like YAML and is none. */
+  readonly isDescription: boolean;
   /** Objects of HNS and nothing else: HNS has taken them, so lint has nothing to say of them. */
   readonly isDump: boolean;
   /** Data alone, so that a reading goes from thread to thread. */
@@ -212,13 +217,18 @@ export class FileReading {
     const lines = isDocument ? [] : short.lines();
     this.host = readHostFacts(lines);
     this.links = readLinks(lines);
+    this.listed = readListed(lines);
+    this.isDescription = this.objects.length === 0 && isDescription(short.source.text);
     this.count(this.objects.length, "objects of Kubernetes");
     this.count(this.hns.length, "objects of HNS");
     this.count(this.emptyList === undefined ? 0 : 1, "a list without load balancers");
     this.count(this.listings.length, "ports of vfpctrl");
     for (const kind of KINDS_OF_HOST_FACTS) this.count(this.host[kind].length, HOST_READERS[kind].holds);
     this.count(this.links.length, "network devices of Linux");
-    this.documents = this.objects.length > 0 || this.isDump ? [] : wholly(short, whole, documentsIn);
+    this.count(this.listed.nodes.length, "nodes as kubectl prints them");
+    this.count(this.listed.pods.length, "pods as kubectl prints them");
+    this.documents =
+      this.objects.length > 0 || this.isDump || this.isDescription ? [] : wholly(short, whole, documentsIn);
     for (const { kind } of this.documents) this.count(1, `a document (${kind})`);
     // What nothing is recognised in is scanned as it is.
     this.source = this.holds.length > 0 ? whole() : source;
@@ -240,7 +250,11 @@ export class FileReading {
     if (this.objects.length > 0 || this.isDump) return false;
     const { text } = this.source;
     return (
-      hasLogLines(text) || HNS_ERROR.test(text) || (text.includes(":\\") && text.split("\n").some(hasCommand))
+      this.isDescription ||
+      this.listed.nodes.length + this.listed.pods.length > 0 ||
+      hasLogLines(text) ||
+      HNS_ERROR.test(text) ||
+      (text.includes(":\\") && text.split("\n").some(hasCommand))
     );
   }
 
@@ -495,13 +509,14 @@ function groupsOf(
 /** What files of one node show. */
 function evidenceOf(
   own: readonly FileReading[],
-  { name, node }: Pick<NodeEvidence, "name" | "node">,
+  { name, node, row }: Pick<NodeEvidence, "name" | "node" | "row">,
 ): Omit<NodeEvidence, "logs"> {
   const recordsOfKind = recordsOf(own.flatMap((each) => each.hns));
   const endpoints = recordsOfKind("Endpoint").map(endpointOf);
   return {
     name,
     node,
+    row,
     partial: partialOf(own),
     none: new Map(
       own.flatMap(({ emptyList }) =>
@@ -531,18 +546,75 @@ function clusterOf(readings: readonly FileReading[]): ClusterEvidence {
     services: kubeRecords(objects, "Service"),
     slices: kubeRecords(objects, "EndpointSlice"),
     links: readings.flatMap((each) => each.links),
+    listed: {
+      nodes: readings.flatMap(({ listed }) => listed.nodes),
+      pods: readings.flatMap(({ listed }) => listed.pods),
+      cut: readings.flatMap(({ listed }) => listed.cut),
+    },
   };
+}
+
+/** Rows of Windows nodes, each name once: a description says more than a table, and stands behind it. */
+function windowsRows({ listed }: ClusterEvidence): readonly ListedNode[] {
+  const rows = new Map(listed.nodes.map((row) => [row.name, row]));
+  const windows = new Set(listed.nodes.filter(({ isWindows }) => isWindows).map(({ name }) => name));
+  return [...rows.values()].filter(({ name }) => windows.has(name));
+}
+
+/** The row of a node: by its name, by an address of its networks or adapters, or because there is no other. */
+function rowOf(
+  { node, networks, host }: Pick<NodeEvidence, "node" | "networks" | "host">,
+  cluster: ClusterEvidence,
+  isOnlyGroup: boolean,
+): ListedNode | undefined {
+  const rows = windowsRows(cluster);
+  if (node !== undefined) return rows.find(({ name }) => name === node.object.metadata.name);
+  const addresses = new Set([
+    ...networks.map(managementAddressOf),
+    ...host.interfaces.flatMap((each) => each.addresses),
+  ]);
+  const machines = new Set(host.interfaces.map((each) => each.host.toLowerCase()));
+  return (
+    rows.find(({ address }) => address !== undefined && addresses.has(address)) ??
+    rows.find(({ name }) => machines.has(name.toLowerCase())) ??
+    (isOnlyGroup && rows.length === 1 ? rows[0] : undefined)
+  );
 }
 
 /** Without files of a node what the cluster says of each Windows node is checked. */
 function nodesWithoutFiles(
-  { nodes }: ClusterEvidence,
+  cluster: ClusterEvidence,
   logsOf: (name: string) => readonly ScannedLog[],
 ): readonly NodeEvidence[] {
-  return nodes.filter(isWindowsNode).map((node) => {
+  const rows = windowsRows(cluster);
+  const nodes = cluster.nodes.filter(isWindowsNode).map((node) => {
     const { name } = node.object.metadata;
-    return { ...evidenceOf([], { name, node }), logs: logsOf(name) };
+    const row = rows.find((each) => each.name === name);
+    return { ...evidenceOf([], { name, node, row }), logs: logsOf(name) };
   });
+  return cluster.nodes.length > 0 ? nodes : rows.map(nodeOfRow);
+}
+
+/** A node of which a row is all that is known. */
+function nodeOfRow(row: ListedNode): NodeEvidence {
+  return { ...evidenceOf([], { name: row.name, node: undefined, row }), logs: [] };
+}
+
+/** Nodes that tables show to be unwell, beside those whose files were read. */
+function unreadyRows(examined: readonly NodeEvidence[], cluster: ClusterEvidence): readonly NodeEvidence[] {
+  if (cluster.nodes.length > 0) return [];
+  return windowsRows(cluster)
+    .filter((row) => !row.isReady && examined.every((each) => each.row !== row))
+    .map(nodeOfRow);
+}
+
+/** Tables without the columns of `-o wide` do not tell which nodes are Windows; rows may be cut. */
+function faultsOfTables({ nodes, listed }: ClusterEvidence): readonly Problem[] {
+  const [first] = [...listed.nodes, ...listed.pods];
+  const isTold = nodes.length > 0 || listed.nodes.some(({ isWindows }) => isWindows !== undefined);
+  const untold =
+    first === undefined || isTold ? [] : [{ ...first.place, message: WORDS.tablesWithoutSystem }];
+  return [...untold, ...listed.cut.map((place) => ({ ...place, message: WORDS.rowIsCut }))];
 }
 
 function isBelow(file: string, folder: string): boolean {
@@ -558,13 +630,15 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
   const groups = groupsOf(readings, unplaced, cluster);
   const mixed: Problem[] = [];
   const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
-    const unnamed = evidenceOf(own, { name: folder, node: undefined });
+    const unnamed = evidenceOf(own, { name: folder, node: undefined, row: undefined });
     mixed.push(...mixedNodes(unnamed.networks, cluster));
     const node = nodeOf(unnamed, cluster, groups.size === 1);
+    const row = rowOf({ ...unnamed, node }, cluster, groups.size === 1);
     return {
       ...unnamed,
-      name: node?.object.metadata.name ?? (folder === "." ? WORDS.unnamedNode : folder),
+      name: node?.object.metadata.name ?? row?.name ?? (folder === "." ? WORDS.unnamedNode : folder),
       node,
+      row,
       logs: [
         ...unplaced.filter(({ file }) => groups.size === 1 || isBelow(file, folder)),
         ...(node === undefined ? [] : logsOf(node.object.metadata.name)),
@@ -582,11 +656,14 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
   return {
     evidence: {
       cluster,
-      nodes: nodes.length === 0 ? nodesWithoutFiles(cluster, logsOf) : nodes,
-      sources: readings.filter(({ isDump }) => !isDump).map(({ source }) => source),
+      nodes:
+        nodes.length === 0 ? nodesWithoutFiles(cluster, logsOf) : [...nodes, ...unreadyRows(nodes, cluster)],
+      sources: readings
+        .filter(({ isDump, isDescription: isIt }) => !isDump && !isIt)
+        .map(({ source }) => source),
     },
     manifests: readings.flatMap((each) => each.known()),
     files: Array.from(holds, ([file, each]) => ({ file, holds: each })),
-    problems: [...mixed, ...readings.flatMap((each) => each.problems)],
+    problems: [...mixed, ...faultsOfTables(cluster), ...readings.flatMap((each) => each.problems)],
   };
 }

@@ -5,7 +5,15 @@ import { FileReading } from "./read-evidence.ts";
 import { redact } from "./redact.ts";
 
 const NOTHING: Parameters<typeof redact>[1] = {
-  cluster: { isPartial: false, nodes: [], pods: [], services: [], slices: [], links: [] },
+  cluster: {
+    isPartial: false,
+    nodes: [],
+    pods: [],
+    services: [],
+    slices: [],
+    links: [],
+    listed: { nodes: [], pods: [], cut: [] },
+  },
   nodes: [],
 };
 

@@ -133,11 +133,18 @@ class Redactor {
   /** Names of nodes that are folders. */
   private readonly folders = new Map<string, string>();
 
-  constructor({ cluster: { nodes, pods, services }, nodes: examined }: Named) {
+  constructor({ cluster: { nodes, pods, services, listed }, nodes: examined }: Named) {
     for (const { object } of nodes) this.learn("node", object.metadata.name);
+    for (const { name } of listed.nodes) this.learn("node", name);
+    for (const { node } of listed.pods) this.learn("node", node);
     for (const { object } of [...pods, ...services]) this.learn("namespace", object.metadata.namespace);
     for (const { object } of services) this.learn("service", object.metadata.name);
     for (const { object } of pods) this.learn("pod", object.metadata.name);
+    for (const { name: written } of listed.pods) {
+      const [name = "", namespace = ""] = written.split("/").toReversed();
+      this.learn("pod", name);
+      this.learn("namespace", namespace);
+    }
     for (const { name, host } of examined) {
       if (/[\\/]/u.test(name)) this.folders.set(name, this.next("node"));
       for (const { host: machine } of host.interfaces) this.learn("node", machine);

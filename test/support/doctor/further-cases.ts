@@ -78,7 +78,34 @@ function fetchedConf(exceptions: readonly string[], route: string): string {
 
 const WINDOWS_2019 = "Microsoft Windows [Version 10.0.17763.1]\n";
 
+/** The Node has no object: what kubectl printed is all that is known of it. */
+function withoutNodes({ kubernetes }: NodeDocuments): void {
+  kubernetes.splice(0, Infinity, ...kubernetes.filter((each) => each["kind"] !== "Node"));
+}
+
 export const FURTHER_CASES: readonly Case[] = [
+  {
+    check: "node-is-listed-ready",
+    code: "node-not-ready",
+    seen: "kubernetes-sigs/sig-windows-tools#285",
+    says: /kubectl shows node win-1 as not ready/u,
+    file: "node/kubectl.txt",
+    change: (documents) => {
+      withoutNodes(documents);
+      replaceIn(documents, "kubectl.txt", "win-1     Ready ", "win-1     NotReady  ");
+    },
+  },
+  {
+    check: "network-programs-are-listed-up",
+    code: "network-program-restarts",
+    seen: "kubernetes-sigs/sig-windows-tools#249",
+    says: /kube-flannel\/kube-flannel-ds-7xk2p restarts again and again on this node/u,
+    file: "node/kubectl.txt",
+    change: (documents) => {
+      withoutNodes(documents);
+      replaceIn(documents, "kubectl.txt", "Running   2 (31d ago)", "Init:CrashLoopBackOff   9 (4m38s ago)");
+    },
+  },
   {
     check: "scripts-made-their-network",
     code: "start-script-external-network-refused",

@@ -413,6 +413,15 @@ VERBOSE: Result : {"Output":{"Name":"External"},"Success":true}
     AvailableTCPDynamicPortRanges: 210,
     AvailableUDPDynamicPortRanges: 220,
   }),
+  "kubectl.txt": `
+NAME      STATUS   ROLES           AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE                         KERNEL-VERSION    CONTAINER-RUNTIME
+linux-1   Ready    control-plane   90d   v1.34.2   10.0.0.10     <none>        Ubuntu 24.04.3 LTS               6.8.0-88          containerd://2.1.5
+win-1     Ready    <none>          90d   v1.34.2   10.0.0.11     <none>        Windows Server 2022 Datacenter   10.0.20348.4171   containerd://2.1.5
+
+NAMESPACE      NAME                    READY   STATUS    RESTARTS      AGE   IP           NODE    NOMINATED NODE   READINESS GATES
+kube-flannel   kube-flannel-ds-7xk2p   1/1     Running   2 (31d ago)   90d   10.0.0.11    win-1   <none>           <none>
+shop           web-1                   1/1     Running   0             90d   10.244.1.7   win-1   <none>           <none>
+`,
   "compartments.txt": `
 CompartmentId          : 1
 CompartmentDescription : Default Compartment

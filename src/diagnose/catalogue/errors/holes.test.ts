@@ -11,6 +11,11 @@ it.each([
     "{words} Ignoring non-{name} subnet {ip}",
     "… Ignoring non-cbr0 subnet …",
   ],
+  [
+    `msg="can't find HNS endpoint for network" error="Endpoint External not found"`,
+    "Endpoint {name} not found",
+    "Endpoint External not found",
+  ],
   // A console wraps in the middle of words.
   ['Network name "cbr0" not fo\r\nund', "Network name {name} not found", "Network name … not found"],
 ])("%j says %j as %j", (line, text, said) => {

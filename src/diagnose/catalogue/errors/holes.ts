@@ -63,22 +63,34 @@ export function shownText(text: string): string {
   return text.replaceAll(new RegExp(HOLE, "g"), "…");
 }
 
+/** The shortest stretch of `letters` in which the parts stand in their order. */
+function shortestStretch(
+  letters: string,
+  parts: readonly string[],
+): readonly [start: number, end: number] | undefined {
+  const [first = "", ...others] = parts;
+  let shortest: readonly [number, number] | undefined;
+  for (let start = letters.indexOf(first); start >= 0; start = letters.indexOf(first, start + 1)) {
+    let end = start + first.length;
+    for (const part of others) {
+      const at = letters.indexOf(part, end);
+      if (at < 0) return shortest;
+      end = at + part.length;
+    }
+    if (shortest === undefined || end - start < shortest[1] - shortest[0]) shortest = [start, end];
+  }
+  return shortest;
+}
+
 /** A text as a line says it, with the line's own words in the holes between its parts; `…` where the line wraps it. */
 export function textAsSaid(line: string, text: string): string {
   const parts = text.split(new RegExp(HOLE, "g")).filter((_, index) => index % 2 === 0);
   if (parts.length === 1) return text;
-  const inner = parts.map((part) => part.trim()).filter((part) => part !== "");
-  const letters = line.toLowerCase();
-  let start = -1;
-  let end = 0;
-  for (const part of inner) {
-    const at = letters.indexOf(part.toLowerCase(), end);
-    if (at < 0) return shownText(text);
-    if (start < 0) start = at;
-    end = at + part.length;
-  }
+  const inner = parts.map((part) => part.trim().toLowerCase()).filter((part) => part !== "");
+  const stretch = shortestStretch(line.toLowerCase(), inner);
+  if (stretch === undefined) return shownText(text);
   const [first = "", last = ""] = [parts[0], parts.at(-1)];
-  return `${first.trim() === "" ? "… " : ""}${line.slice(start, end)}${last.trim() === "" ? " …" : ""}`;
+  return `${first.trim() === "" ? "… " : ""}${line.slice(...stretch)}${last.trim() === "" ? " …" : ""}`;
 }
 
 /** A text with its holes filled by examples. */

@@ -3,6 +3,7 @@ import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts"
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import { type KubeRecord, type NodeEvidence, addressesOfNode, networksOfType } from "../evidence.ts";
+import type { ListedPod } from "../listed-objects.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
 import { isDnsService } from "./front-ends.ts";
 import { doctor } from "#data/words.js";
@@ -401,6 +402,62 @@ const VERSIONS: NodeCheck = {
   },
 };
 
+// What kubectl printed for people, where no object says more.
+
+const LISTED_READY: NodeCheck = {
+  id: "node-is-listed-ready",
+  code: "node-not-ready",
+  asks: "kubectl lists the node as ready",
+  needs: ["listed nodes"],
+  find({ node, row }) {
+    if (node !== undefined || row === undefined || row.isReady) return [];
+    return [
+      {
+        certainty: "certain",
+        message: `kubectl shows node ${row.name} as not ready`,
+        evidence: [shows(row.place, row.says)],
+        breaks: WORDS.breaksNotReady,
+      },
+    ];
+  },
+};
+
+function isCrashing({ status }: ListedPod): boolean {
+  return status.endsWith("CrashLoopBackOff");
+}
+
+const LISTED_PROGRAMS: NodeCheck = {
+  id: "network-programs-are-listed-up",
+  code: "network-program-restarts",
+  asks: WORDS.asksListedPrograms,
+  needs: ["listed nodes", "listed pods"],
+  find({ node, row }, { listed }) {
+    const address = row?.address;
+    if (node !== undefined || row === undefined || address === undefined) return [];
+    // With the host's network a pod has its node's address: kube-proxy and agents have, workloads have not.
+    const own = listed.pods.filter((pod) => pod.node === row.name && pod.address === address);
+    const crashing = own.filter(isCrashing);
+    const often = own.filter((pod) => !isCrashing(pod) && pod.restarts >= RESTARTS_MIN);
+    return together(
+      [...crashing, ...often].map((pod): Found => {
+        const { name, status, restarts, place } = pod;
+        return {
+          name,
+          finding: {
+            certainty: isCrashing(pod) ? "certain" : "possible",
+            message: `${name} restarts again and again on this node`,
+            evidence: [
+              shows(place, `${name} of ${formatIp(address)}: ${status}, ${restarts} restarts`),
+              shows(row.place, `${row.name} has the address ${formatIp(address)}`),
+            ],
+            breaks: "what this program keeps up to date on the node",
+          },
+        };
+      }),
+    );
+  },
+};
+
 export const CLUSTER_CHECKS: readonly NodeCheck[] = [
   READY,
   RESOURCES,
@@ -414,4 +471,6 @@ export const CLUSTER_CHECKS: readonly NodeCheck[] = [
   POD_RANGE,
   DNS_PODS,
   VERSIONS,
+  LISTED_READY,
+  LISTED_PROGRAMS,
 ];
