@@ -311,7 +311,7 @@ export async function createAttachedEndpoint(
     const document = azureHnsEndpointDocument(network, plan, options);
     return caller.hns((client) => createHnsEndpoint(client, document));
   });
-  const { ID: id = "", MacAddress: mac = "", GatewayAddress: gateway = "" } = endpoint;
+  const { ID: id, MacAddress: mac = "", GatewayAddress: gateway = "" } = endpoint;
   try {
     await caller.hns((client) => hotAttachEndpoint(client, id, request.containerId));
     await addGatewayNeighbor(shell, network.subnets, plan.endpointName, configuration.ipv6Mode);
