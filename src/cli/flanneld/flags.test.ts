@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FlannelError } from "#programs/flannel/flannel-error.ts";
+import { FlannelError } from "#programs/flannel/reports.ts";
 import { FlagError, helpText, readFlags } from "./flags.ts";
 
 describe("flags of flanneld (control-planes.md §1.2)", () => {

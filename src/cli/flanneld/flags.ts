@@ -1,7 +1,7 @@
 /** The words of flanneld's command line, as Go's `flag` package reads them (control-planes.md §1.2). */
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { FlannelError } from "#programs/flannel/flannel-error.ts";
+import { FlannelError } from "#programs/flannel/reports.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
 import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
 import { flannel } from "#data/words.js";

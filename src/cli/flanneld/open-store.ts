@@ -2,11 +2,9 @@
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
-import type { EtcdClient } from "#programs/flannel/etcd/etcd-client.ts";
+import { type EtcdClient, SubnetRegistry } from "#programs/flannel/etcd/subnet-registry.ts";
 import { EtcdLeaseStore } from "#programs/flannel/etcd/etcd-lease-store.ts";
-import { SubnetRegistry } from "#programs/flannel/etcd/subnet-registry.ts";
-import { FlannelError } from "#programs/flannel/flannel-error.ts";
-import type { FlannelLog } from "#programs/flannel/flannel-log.ts";
+import { FlannelError, type FlannelLog } from "#programs/flannel/reports.ts";
 import { configurationFor } from "#programs/flannel/flanneld.ts";
 import { annotationsOf } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";

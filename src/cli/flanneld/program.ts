@@ -1,8 +1,7 @@
 /** The program `flanneld`: words and files to a running daemon, its log as klog prints it, and its end to an exit code. */
-import type { FlannelLog, Severity } from "#programs/flannel/flannel-log.ts";
+import { type FlannelLog, type Severity, findingOf } from "#programs/flannel/reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { findingOf } from "#programs/flannel/flannel-error.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
 import { Flanneld, type FlanneldState } from "#programs/flannel/flanneld.ts";
 import { type Listen, NOT_FOUND, textAnswer } from "#programs/kube-proxy/daemon/health/http-answer.ts";

@@ -2,10 +2,9 @@
 import { randomInt } from "node:crypto";
 import { Prng } from "#core/base/prng.ts";
 import { RealClock } from "#core/base/real-clock.node.ts";
-import { MachineCommandRunner } from "#programs/flannel/node/command-runner.node.ts";
+import { MachineCommandRunner, MachineSubnetFiles } from "#programs/flannel/node/machine.node.ts";
 import { EtcdGatewayClient } from "#programs/flannel/etcd/gateway-client.node.ts";
 import { IprouteHost } from "#programs/flannel/linux/iproute-host.ts";
-import { MachineSubnetFiles } from "#programs/flannel/node/machine-subnet-files.node.ts";
 import { PowerShellHost } from "#programs/flannel/windows/powershell-host.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";

@@ -5,7 +5,7 @@ import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options
 import type { Edition } from "#core/catalogue/edition.ts";
 import type { LookupProgram } from "#cluster/trace/resolve-report.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
-import type { FlanneldRelease } from "#programs/flannel/release.ts";
+import type { FlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import type { NodeChange } from "#cluster/life/node-change.ts";
 import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
 import type { CniVerbs } from "./cni/verbs.ts";

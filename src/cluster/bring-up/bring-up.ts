@@ -6,7 +6,7 @@ import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { defined } from "#core/base/assert.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
-import { formatFlanneldRelease } from "#programs/flannel/release.ts";
+import { formatFlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { raiseMachines } from "../machines/raise-machines.ts";
 import { RunningCluster } from "../session/running-cluster.ts";

@@ -3,13 +3,16 @@ import type { VirtualClock } from "#core/base/clock.ts";
 import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
-import { type FlannelFinding, findingOf } from "#programs/flannel/flannel-error.ts";
+import { type FlannelFinding, findingOf, type FlannelLog, type Severity } from "#programs/flannel/reports.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
-import type { FlannelLog, Severity } from "#programs/flannel/flannel-log.ts";
-import { DEFAULT_OPTIONS, type FlanneldMode } from "#programs/flannel/flanneld-options.ts";
+import {
+  DEFAULT_OPTIONS,
+  type FlanneldMode,
+  type FlanneldRelease,
+  behaviourOf,
+} from "#programs/flannel/flanneld-options.ts";
 import { Flanneld, type FlanneldState, configurationFor } from "#programs/flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "#programs/flannel/network-config.ts";
-import { type FlanneldRelease, behaviourOf } from "#programs/flannel/release.ts";
 import type { SubnetFiles } from "#programs/flannel/node/subnet-file.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";

@@ -1,5 +1,5 @@
 /** What is asked of a bring-up: which node, by which scripts, as what was typed, and what is wrong with the node. */
-import type { FlanneldRelease } from "#programs/flannel/release.ts";
+import type { FlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import { type InterfaceAddress, type Prefix, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { dnsAddressIn } from "../names/dns-service.ts";

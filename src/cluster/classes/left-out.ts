@@ -5,7 +5,7 @@ import { Prng } from "#core/base/prng.ts";
 import { IpOutput } from "#dataplane/host/ip/ip-output.ts";
 import { LocalPorts } from "#dataplane/host/local-ports.ts";
 import { OwnCalls } from "#programs/kube-proxy/load-balancers/hns-records.ts";
-import { KeptLog } from "#programs/flannel/flannel-log.ts";
+import { KeptLog } from "#programs/flannel/reports.ts";
 import { Router } from "#hns/ports/switch-datapath.ts";
 import { PresentSubnets } from "#programs/flannel/windows/remote-subnets.ts";
 import { ServiceContext } from "#hns/service/service-context.ts";

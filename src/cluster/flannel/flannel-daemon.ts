@@ -1,8 +1,7 @@
 /** flanneld on one node, over all its restarts: a process that whoever looks after it starts, ends and starts again. */
 import type { Clock } from "#core/base/clock.ts";
-import type { FlannelFinding } from "#programs/flannel/flannel-error.ts";
+import { type FlannelFinding, KeptLog } from "#programs/flannel/reports.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
-import { KeptLog } from "#programs/flannel/flannel-log.ts";
 import type { Flanneld, FlanneldState } from "#programs/flannel/flanneld.ts";
 import type { ClusterNode } from "../cluster.ts";
 import { clusterLife } from "#data/words.js";

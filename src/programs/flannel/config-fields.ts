@@ -18,7 +18,7 @@ import {
   prefixFamily,
   prefixOf,
 } from "#core/net/ip.ts";
-import { FlannelError } from "./flannel-error.ts";
+import { FlannelError } from "./reports.ts";
 
 /** Values of fields, by the word that a field says in `is`. */
 interface ConfigValues {
@@ -71,92 +71,70 @@ const EXAMPLES: Readonly<Record<IpFamily, { readonly prefix: string; readonly ad
   6: { prefix: "fd00:10:244::/48", address: "fd00:10:244:1::" },
 };
 
-/** One object of the configuration with its place in it. */
-class ConfigFields {
-  private readonly object: JsonObject;
-  /** `Backend.` inside the backend. */
-  private readonly place: string;
-
-  constructor(object: JsonObject, place = "") {
-    this.object = object;
-    this.place = place;
-  }
-
-  /** The field's value; undefined when it is absent or null, which Go's decoder leaves alone. */
-  value(name: string): JsonValue | undefined {
-    const folded = name.toLowerCase();
-    let found: JsonValue | undefined;
-    for (const [key, value] of Object.entries(this.object))
-      if (key.toLowerCase() === folded && value !== undefined && value !== null) found = value;
-    return found;
-  }
-
-  boolean(name: string): boolean | undefined {
-    const value = this.value(name);
-    if (value === undefined || typeof value === "boolean") return value;
-    throw this.refuse(name, value, "true or false, without quotes");
-  }
-
-  text(name: string): string | undefined {
-    const value = this.value(name);
-    if (value === undefined || typeof value === "string") return value;
-    throw this.refuse(name, value, "a text in double quotes");
-  }
-
-  integer(name: string, { min = -INTEGER_MAX, max = INTEGER_MAX }: ConfigField): number | undefined {
-    const value = this.value(name);
-    if (value === undefined) return undefined;
-    if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-    throw this.refuse(name, value, `a whole number from ${min} to ${max}, without quotes`);
-  }
-
-  prefix(name: string, family: IpFamily): Prefix | undefined {
-    const text = this.value(name);
-    if (text === undefined) return undefined;
-    const parsed = typeof text === "string" ? parseInterfaceAddress(text) : undefined;
-    const prefix = parsed === undefined ? undefined : prefixOf(parsed.ip, parsed.length);
-    if (prefix !== undefined && prefixFamily(prefix) === family) return prefix;
-    throw this.refuse(name, text, `a range of IPv${family} addresses such as "${EXAMPLES[family].prefix}"`);
-  }
-
-  address(name: string, family: IpFamily): Ip | undefined {
-    const text = this.value(name);
-    if (text === undefined) return undefined;
-    const ip = typeof text === "string" ? parseIp(text) : undefined;
-    if (ip !== undefined && familyOf(ip) === family) return ip;
-    throw this.refuse(name, text, `an IPv${family} address such as "${EXAMPLES[family].address}"`);
-  }
-
-  nested(name: string): JsonObject | undefined {
-    const value = this.value(name);
-    if (value === undefined || isJsonObject(value)) return value;
-    throw this.refuse(name, value, 'an object such as {"Type": "vxlan"}');
-  }
-
-  private refuse(name: string, value: JsonValue, wanted: string): FlannelError {
-    return new FlannelError(
-      "flanneld-configuration-invalid",
-      `${this.place}${name} is ${shown(value)}; write ${wanted}`,
-    );
-  }
+/** How values of one kind are read and printed. */
+interface Kind<T> {
+  /** What to write. */
+  readonly wanted: (field: ConfigField) => string;
+  /** Undefined for what is no value of this kind. */
+  readonly read: (value: JsonValue, field: ConfigField) => T | undefined;
+  readonly print: (value: T) => JsonValue;
 }
 
-const READERS: {
-  readonly [K in keyof ConfigValues]: (
-    fields: ConfigFields,
-    name: string,
-    field: ConfigField,
-  ) => ConfigValues[K] | undefined;
-} = {
-  text: (fields, name) => fields.text(name),
-  boolean: (fields, name) => fields.boolean(name),
-  integer: (fields, name, field) => fields.integer(name, field),
-  ipv4Prefix: (fields, name) => fields.prefix(name, 4),
-  ipv6Prefix: (fields, name) => fields.prefix(name, 6),
-  ipv4: (fields, name) => fields.address(name, 4),
-  ipv6: (fields, name) => fields.address(name, 6),
-  object: (fields, name) => fields.nested(name),
+function asItIs<T extends JsonValue>(wanted: string, is: (value: JsonValue) => value is T): Kind<T> {
+  const read = (value: JsonValue): T | undefined => (is(value) ? value : undefined);
+  return { wanted: () => wanted, read, print: (value) => value };
+}
+
+function prefixKind(family: IpFamily): Kind<Prefix> {
+  return {
+    wanted: () => `a range of IPv${family} addresses such as "${EXAMPLES[family].prefix}"`,
+    read: (value) => {
+      const parsed = typeof value === "string" ? parseInterfaceAddress(value) : undefined;
+      const prefix = parsed === undefined ? undefined : prefixOf(parsed.ip, parsed.length);
+      return prefix !== undefined && prefixFamily(prefix) === family ? prefix : undefined;
+    },
+    print: formatPrefix,
+  };
+}
+
+function addressKind(family: IpFamily): Kind<Ip> {
+  return {
+    wanted: () => `an IPv${family} address such as "${EXAMPLES[family].address}"`,
+    read: (value) => {
+      const ip = typeof value === "string" ? parseIp(value) : undefined;
+      return ip !== undefined && familyOf(ip) === family ? ip : undefined;
+    },
+    print: formatIp,
+  };
+}
+
+const KINDS: { readonly [K in keyof ConfigValues]: Kind<ConfigValues[K]> } = {
+  text: asItIs("a text in double quotes", (value) => typeof value === "string"),
+  boolean: asItIs("true or false, without quotes", (value) => typeof value === "boolean"),
+  integer: {
+    wanted: ({ min = -INTEGER_MAX, max = INTEGER_MAX }) =>
+      `a whole number from ${min} to ${max}, without quotes`,
+    read: (value, { min = -INTEGER_MAX, max = INTEGER_MAX }) =>
+      typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+        ? value
+        : undefined,
+    print: (value) => value,
+  },
+  ipv4Prefix: prefixKind(4),
+  ipv6Prefix: prefixKind(6),
+  ipv4: addressKind(4),
+  ipv6: addressKind(6),
+  object: asItIs('an object such as {"Type": "vxlan"}', (value): value is JsonObject => isJsonObject(value)),
 };
+
+/** The last value of a name; undefined when it is absent or null, which Go's decoder leaves alone. */
+function valueIn(object: JsonObject, name: string): JsonValue | undefined {
+  const folded = name.toLowerCase();
+  const given = Object.entries(object).filter(
+    ([key, value]) => key.toLowerCase() === folded && value !== undefined && value !== null,
+  );
+  return given.at(-1)?.[1];
+}
 
 /**
  * The described fields of an object; `place` stands before their names in messages: `Backend.`.
@@ -167,10 +145,14 @@ export function readConfig<const D extends ConfigDescription>(
   object: JsonObject,
   place = "",
 ): ConfigOf<D> {
-  const fields = new ConfigFields(object, place);
-  const values = Object.entries(description.fields).map(
-    ([name, field]) => [name, READERS[field.is](fields, name, field)] as const,
-  );
+  const values = Object.entries(description.fields).map(([name, field]) => {
+    const value = valueIn(object, name);
+    if (value === undefined) return [name, undefined] as const;
+    const read = KINDS[field.is].read(value, field);
+    if (read !== undefined) return [name, read] as const;
+    const message = `${place}${name} is ${shown(value)}; write ${KINDS[field.is].wanted(field)}`;
+    throw new FlannelError("flanneld-configuration-invalid", message);
+  });
   return Object.freeze(Object.fromEntries(values)) as ConfigOf<D>;
 }
 
@@ -191,17 +173,6 @@ export function unknownFields(
     });
 }
 
-const PRINTERS: { readonly [K in keyof ConfigValues]: (value: ConfigValues[K]) => JsonValue } = {
-  text: (value) => value,
-  boolean: (value) => value,
-  integer: (value) => value,
-  ipv4Prefix: formatPrefix,
-  ipv6Prefix: formatPrefix,
-  ipv4: formatIp,
-  ipv6: formatIp,
-  object: (value) => value,
-};
-
 /** The fields that have a value, in the order of the description. */
 export function printConfig<const D extends ConfigDescription>(
   description: D,
@@ -210,7 +181,7 @@ export function printConfig<const D extends ConfigDescription>(
   const given: Readonly<Record<string, unknown>> = values;
   const printed: Record<string, JsonValue> = {};
   for (const [name, { is }] of Object.entries(description.fields)) {
-    const print = PRINTERS[is] as (value: unknown) => JsonValue;
+    const print = KINDS[is].print as (value: unknown) => JsonValue;
     if (given[name] !== undefined) printed[name] = print(given[name]);
   }
   return Object.freeze(printed);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { kubeErrorOf } from "#contracts/kubernetes/error.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
-import type { FlannelLog } from "./flannel-log.ts";
+import type { FlannelLog } from "./reports.ts";
 import { previousSubnet } from "./node/subnet-file.ts";
 import {
   type FlanneldNode,

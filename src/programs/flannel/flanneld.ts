@@ -17,20 +17,17 @@ import {
 } from "#core/net/ip.ts";
 import type { Backend, Registration } from "./backends/backend.ts";
 import { findExternalInterface } from "./node/external-interface.ts";
-import { type FlannelFinding, FlannelError, findingOf } from "./flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf, type FlannelLog } from "./reports.ts";
 import type { ExternalInterface, FlannelHost } from "./node/flannel-host.ts";
-import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";
-import { Inbox, type Notice, NotifyingInbox } from "./leases/inbox.ts";
-import type { LeaseStore } from "./leases/lease-store.ts";
+import { Inbox, type Notice, type LeaseStore } from "./leases/lease-store.ts";
 import type { Lease, LeaseEvent } from "./leases/lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
 import { openBackend } from "./backends/open-backend.ts";
 import { LeaseWatcher, Peers } from "./leases/peers.ts";
 import { NodeRules } from "./node/node-rules.ts";
-import { Readiness } from "./node/readiness.ts";
+import { Readiness, type SubnetFiles } from "./node/subnet-file.ts";
 import type { Waiting } from "./progress.ts";
-import type { SubnetFiles } from "./node/subnet-file.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();
@@ -227,7 +224,10 @@ export class Flanneld {
     if (own === undefined) throw new FlannelError("flanneld-cannot-start", "there is no lease to watch yet");
     this.watcher ??= new LeaseWatcher(own, this.differences);
     this.inbox.isOverflowed = false;
-    return store.watch(own, new NotifyingInbox(this.inbox, onChange));
+    return store.watch(own, (notice) => {
+      this.inbox.put(notice);
+      onChange();
+    });
   }
 
   /** @returns undefined: go on. */

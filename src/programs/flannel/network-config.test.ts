@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
-import { FlannelError } from "./flannel-error.ts";
+import { FlannelError } from "./reports.ts";
 import { parseNetworkConfig, subnetRangesOf } from "./network-config.ts";
 
 function failure(work: () => unknown): string {

@@ -14,7 +14,7 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import { readConfig, unknownFields } from "./config-fields.ts";
-import { FlannelError } from "./flannel-error.ts";
+import { FlannelError } from "./reports.ts";
 import { BACKEND, NET_CONF } from "./net-conf.ts";
 import { flannel } from "#data/words.js";
 

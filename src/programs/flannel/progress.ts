@@ -2,7 +2,7 @@
  * Work that waits for others. Nothing here sleeps: a step goes as far as it can, says when it wants to be called again,
  * and keeps where it stands as plain data. So the same code runs as a program and on emulated nodes under virtual time.
  */
-import type { FlannelFinding } from "./flannel-error.ts";
+import type { FlannelFinding } from "./reports.ts";
 
 /** Call again after that time. */
 export interface Waiting {

@@ -4,7 +4,7 @@ import { defined } from "#core/base/assert.ts";
 import { createHnsNetwork, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import { type FlanneldNode, FlanneldWorld } from "#test/support/flannel/flanneld-world.ts";
-import { behaviourOf, formatFlanneldRelease, parseFlanneldRelease } from "./release.ts";
+import { behaviourOf, formatFlanneldRelease, parseFlanneldRelease } from "./flanneld-options.ts";
 
 const EXTERNAL = {
   Type: "overlay",

@@ -11,7 +11,7 @@ import {
 import type { BringUpReport, StepReport } from "#cluster/bring-up/report.ts";
 import type { ScriptNode } from "#cluster/bring-up/script-node.ts";
 import { readInput } from "#cluster/input/read-input.ts";
-import { parseFlanneldRelease } from "#programs/flannel/release.ts";
+import { parseFlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
 
 export interface Asked {

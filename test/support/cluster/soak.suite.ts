@@ -55,7 +55,7 @@ const BOUNDED: readonly Bound[] = [
     path: /^\.cluster\.nodes\[\]\.hns\.context\.shared\.conditions/,
     why: "65 536 front ends, then all go (compile-cache.ts)",
   },
-  { path: /^\.flannel\.daemons\{\}\.log\.lines/, why: "1 000 lines (flannel-log.ts)" },
+  { path: /^\.flannel\.daemons\{\}\.log\.lines/, why: "1 000 lines (reports.ts)" },
   {
     path: /^\.flannel\.daemons\{\}\.host\.devices\{\}\.nodes/,
     why: "flanneld leaves the MAC that a node's VTEP had before it was made anew, as upstream does",

@@ -9,7 +9,7 @@ import { SimulatedLinuxHost } from "#cluster/flannel/simulated-linux-host.ts";
 import { SimulatedWindowsHost } from "#cluster/flannel/simulated-windows-host.ts";
 import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
-import { KeptLog } from "#programs/flannel/flannel-log.ts";
+import { KeptLog } from "#programs/flannel/reports.ts";
 import { Flanneld, type FlanneldState } from "#programs/flannel/flanneld.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
 import { annotationsOf } from "#programs/flannel/kube/node-lease.ts";

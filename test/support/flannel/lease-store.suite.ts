@@ -5,6 +5,7 @@ import type { LeaseListener, LeaseStore } from "#programs/flannel/leases/lease-s
 import {
   type Lease,
   type LeaseAttributes,
+  type LeaseEvent,
   equalAttributes,
   formatSubnets,
   hasSameSubnets,
@@ -38,42 +39,26 @@ function attributesOf(address: string, mac: string): LeaseAttributes {
 const FIRST = attributesOf("10.0.0.11", "aa:bb:cc:dd:ee:01");
 const SECOND = attributesOf("10.0.0.12", "aa:bb:cc:dd:ee:02");
 
-class Ear implements LeaseListener {
+class Ear {
   readonly leases = new Map<string, Lease>();
   readonly reported: string[] = [];
   isSynced = false;
 
-  changed(events: Parameters<LeaseListener["changed"]>[0]): void {
-    for (const { type, lease } of events) {
-      this.reported.push(`${type} ${formatSubnets(lease)}`);
-      if (type === "added") this.leases.set(formatSubnets(lease), lease);
-      else this.leases.delete(formatSubnets(lease));
-    }
-  }
+  readonly hear: LeaseListener = (notice) => {
+    if (notice.kind === "changed") for (const event of notice.events) this.take(event);
+    else if (notice.kind === "listed") {
+      this.leases.clear();
+      for (const lease of notice.leases) this.leases.set(formatSubnets(lease), lease);
+    } else if (notice.kind === "synced") this.isSynced = true;
+    else if (notice.kind === "revoked" || notice.kind === "conflicted")
+      this.reported.push(`${notice.kind} ${notice.message}`);
+    else this.reported.push(notice.kind);
+  };
 
-  listed(leases: readonly Lease[]): void {
-    this.leases.clear();
-    for (const lease of leases) this.leases.set(formatSubnets(lease), lease);
-  }
-
-  synced(): void {
-    this.isSynced = true;
-  }
-
-  revoked(message: string): void {
-    this.reported.push(`revoked ${message}`);
-  }
-
-  conflicted(message: string): void {
-    this.reported.push(`conflicted ${message}`);
-  }
-
-  unpublished(): void {
-    this.reported.push("unpublished");
-  }
-
-  troubled(): void {
-    this.reported.push("troubled");
+  private take({ type, lease }: LeaseEvent): void {
+    this.reported.push(`${type} ${formatSubnets(lease)}`);
+    if (type === "added") this.leases.set(formatSubnets(lease), lease);
+    else this.leases.delete(formatSubnets(lease));
   }
 }
 
@@ -144,7 +129,7 @@ export function leaseStoreSuite(name: string, open: () => Promise<StoreWorld>): 
         const lease = await take(other, SECOND);
         await world.settle();
         const ear = new Ear();
-        const stop = await store.watch(own, ear);
+        const stop = await store.watch(own, ear.hear);
         await world.settle();
         expect(ear.isSynced).toBe(true);
         const seen = ear.leases.get(formatSubnets(lease));

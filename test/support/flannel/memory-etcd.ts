@@ -7,8 +7,8 @@ import type {
   EtcdRange,
   EtcdValue,
   EtcdWatcher,
-} from "#programs/flannel/etcd/etcd-client.ts";
-import { FlannelError } from "#programs/flannel/flannel-error.ts";
+} from "#programs/flannel/etcd/subnet-registry.ts";
+import { FlannelError } from "#programs/flannel/reports.ts";
 
 interface Change {
   readonly revision: number;

@@ -10,7 +10,7 @@ import {
   type ScriptEdit,
   type ScriptSet,
 } from "#cluster/bring-up/options.ts";
-import { parseFlanneldRelease } from "#programs/flannel/release.ts";
+import { parseFlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { parseDuration } from "../duration.ts";
 import {

@@ -1,13 +1,12 @@
 /** What makes a network of leases: one for each type and operating system. */
 import type { FlanneldDifferences } from "../differences.ts";
-import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf, type FlannelLog } from "../reports.ts";
 import type { ExternalInterface } from "../node/flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 import type { LeaseStore } from "../leases/lease-store.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
-import type { FlanneldBehaviour } from "../release.ts";
+import type { FlanneldBehaviour } from "../flanneld-options.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();

@@ -1,28 +1,32 @@
 /** The routes of a back end host-gw: which there should be, which are missing, which are left over. */
 import { type Ip, type Prefix, equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
+import type { FlannelFinding, FlannelLog } from "../reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 
 export interface GatewayRoute {
   readonly prefix: Prefix;
   readonly nextHop: Ip;
 }
 
+interface RouteTable<R> {
+  removeRoute(route: R): Promise<void>;
+}
+
 /** Plain data; each system says what a route is to it. */
-export abstract class KeptRoutes<R extends GatewayRoute> {
+export abstract class KeptRoutes<R extends GatewayRoute, H extends RouteTable<R>> {
+  protected readonly host: H;
   protected readonly log: FlannelLog;
   private kept: readonly R[] = [];
   private troubles: readonly { readonly prefix: Prefix; readonly finding: FlannelFinding }[] = [];
 
-  constructor(log: FlannelLog) {
+  constructor(host: H, log: FlannelLog) {
+    this.host = host;
     this.log = log;
   }
 
   abstract isSame(a: R, b: R): boolean;
   abstract describe(route: R): string;
   protected abstract make(route: R): Promise<void>;
-  protected abstract take(route: R): Promise<void>;
   protected abstract reportRecovered(route: R): void;
   protected abstract reportMissing(route: R, error: unknown): void;
 
@@ -84,7 +88,7 @@ export abstract class KeptRoutes<R extends GatewayRoute> {
     for (const route of present) {
       if (!isOurs(route) || this.kept.some((other) => this.isSame(other, route))) continue;
       try {
-        await this.take(route);
+        await this.host.removeRoute(route);
         this.log.write("I", `Removed stale route to ${this.describe(route)}`);
       } catch (error) {
         this.log.write("E", `Error removing route: ${messageOf(error)}`);

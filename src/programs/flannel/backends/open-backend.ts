@@ -2,7 +2,7 @@
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Backend, BackendParts } from "./backend.ts";
 import { type ConfigDescription, unknownFields } from "../config-fields.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError } from "../reports.ts";
 import type { FlannelHost } from "../node/flannel-host.ts";
 import { LinuxHostGwBackend } from "../linux/host-gw-backend.ts";
 import { LinuxVxlanBackend } from "../linux/vxlan-backend.ts";

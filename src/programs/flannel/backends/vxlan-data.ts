@@ -3,7 +3,7 @@ import { parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import { type ConfigOf, printConfig, readConfig } from "../config-fields.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError } from "../reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
 
 export interface VxlanData {

@@ -5,7 +5,7 @@ import { Prng } from "#core/base/prng.ts";
 import { type Ipv4, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { FlanneldWorld, routesOf } from "#test/support/flannel/flanneld-world.ts";
 import { MemoryEtcd } from "#test/support/flannel/memory-etcd.ts";
-import { KeptLog } from "../flannel-log.ts";
+import { KeptLog } from "../reports.ts";
 import { type Lease, formatSubnets, parseSubnetKey } from "../leases/lease.ts";
 import { EtcdLeaseStore } from "./etcd-lease-store.ts";
 import { SubnetRegistry, formatLeaseValue, parseLeaseValue } from "./subnet-registry.ts";

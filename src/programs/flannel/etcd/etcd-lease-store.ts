@@ -5,8 +5,7 @@ import { messageOf } from "#core/base/thrown.ts";
 import type { Clock, Timer } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
 import { type Ip, type Prefix, formatIp, formatPrefix, prefixesOverlap } from "#core/net/ip.ts";
-import { FlannelError } from "../flannel-error.ts";
-import type { FlannelLog } from "../flannel-log.ts";
+import { FlannelError, type FlannelLog } from "../reports.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience, StoredMacs } from "../leases/lease-store.ts";
 import {
   type Lease,
@@ -28,8 +27,7 @@ import {
   subnetRangesOf,
 } from "../network-config.ts";
 import { Backoff, type Progress, done } from "../progress.ts";
-import type { EtcdEvent } from "./etcd-client.ts";
-import type { SubnetRegistry } from "./subnet-registry.ts";
+import type { EtcdEvent, SubnetRegistry } from "./subnet-registry.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();
@@ -227,7 +225,7 @@ class SubnetsWatch {
 
   async start(): Promise<void> {
     await this.list();
-    this.listener.synced();
+    this.listener({ kind: "synced" });
     this.connect();
   }
 
@@ -245,7 +243,7 @@ class SubnetsWatch {
     // A lease that was deleted while the changes were compacted has no event.
     if (own === undefined) this.reportRevoked();
     else this.ownSeen(own);
-    this.listener.listed(leases);
+    this.listener({ kind: "listed", leases });
   }
 
   private connect(): void {
@@ -265,9 +263,10 @@ class SubnetsWatch {
         this.later(() => this.relist());
       },
       ended: (message) => {
-        this.listener.troubled(
-          `etcd watch channel for ${registry.subnetsPrefix} closed (${message}), reconnecting from rev ${this.nextRevision}...`,
-        );
+        this.listener({
+          kind: "troubled",
+          message: `etcd watch channel for ${registry.subnetsPrefix} closed (${message}), reconnecting from rev ${this.nextRevision}...`,
+        });
         this.later(() => {
           this.connect();
           return Promise.resolve();
@@ -280,7 +279,10 @@ class SubnetsWatch {
     try {
       await this.list();
     } catch (error) {
-      this.listener.troubled(`failed to re-list subnets after compaction: ${messageOf(error)}`);
+      this.listener({
+        kind: "troubled",
+        message: `failed to re-list subnets after compaction: ${messageOf(error)}`,
+      });
       this.later(() => this.relist());
       return;
     }
@@ -301,7 +303,7 @@ class SubnetsWatch {
         if (reported.type === "removed") this.reportRevoked();
         else this.ownSeen(reported.lease);
       }
-      this.listener.changed([reported]);
+      this.listener({ kind: "changed", events: [reported] });
     }
   }
 
@@ -332,13 +334,13 @@ class SubnetsWatch {
   }
 
   private reportRevoked(): void {
-    this.listener.revoked(WORDS.leaseRevoked({ own: formatSubnetKey(this.own) }));
+    this.listener({ kind: "revoked", message: WORDS.leaseRevoked({ own: formatSubnetKey(this.own) }) });
   }
 
   /** Another node that says our address writes over our lease: it is unknown which of the two is meant. */
   private ownSeen(lease: Lease): void {
     if (!this.parts.reportsConflicts || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
-    this.listener.conflicted(WORDS.leaseConflict({ lease: formatSubnets(lease) }));
+    this.listener({ kind: "conflicted", message: WORDS.leaseConflict({ lease: formatSubnets(lease) }) });
   }
 }

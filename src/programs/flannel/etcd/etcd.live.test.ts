@@ -4,8 +4,7 @@ import { RealClock } from "#core/base/real-clock.node.ts";
 import { Prng } from "#core/base/prng.ts";
 import { type Ipv4, parseIp } from "#core/net/ip.ts";
 import { RealEtcd, requireEtcd } from "#test/support/flannel/real-etcd.ts";
-import { FlannelError } from "../flannel-error.ts";
-import { KeptLog } from "../flannel-log.ts";
+import { FlannelError, KeptLog } from "../reports.ts";
 import type { LeaseListener } from "../leases/lease-store.ts";
 import { type StoreWorld, leaseStoreSuite } from "#test/support/flannel/lease-store.suite.ts";
 import { type Lease, formatSubnets } from "../leases/lease.ts";
@@ -93,35 +92,24 @@ async function take(store: EtcdLeaseStore, address: string): Promise<Lease> {
   return result.lease;
 }
 
-class Ear implements LeaseListener {
+class Ear {
   readonly seen = new Set<string>();
   readonly revocations: string[] = [];
   readonly troubles: string[] = [];
   lists = 0;
 
-  changed(events: Parameters<LeaseListener["changed"]>[0]): void {
-    for (const { type, lease } of events)
-      if (type === "added") this.seen.add(formatSubnets(lease));
-      else this.seen.delete(formatSubnets(lease));
-  }
-
-  listed(leases: readonly Lease[]): void {
-    this.lists++;
-    this.seen.clear();
-    for (const lease of leases) this.seen.add(formatSubnets(lease));
-  }
-
-  synced(): void {}
-  unpublished(): void {}
-  conflicted(): void {}
-
-  revoked(message: string): void {
-    this.revocations.push(message);
-  }
-
-  troubled(message: string): void {
-    this.troubles.push(message);
-  }
+  readonly hear: LeaseListener = (notice) => {
+    if (notice.kind === "changed")
+      for (const { type, lease } of notice.events)
+        if (type === "added") this.seen.add(formatSubnets(lease));
+        else this.seen.delete(formatSubnets(lease));
+    else if (notice.kind === "listed") {
+      this.lists++;
+      this.seen.clear();
+      for (const lease of notice.leases) this.seen.add(formatSubnets(lease));
+    } else if (notice.kind === "revoked") this.revocations.push(notice.message);
+    else if (notice.kind === "troubled") this.troubles.push(notice.message);
+  };
 }
 
 describe("a real etcd", () => {
@@ -157,7 +145,7 @@ describe("a real etcd", () => {
     const [first, second] = [store(), store()];
     const own = await take(first, "10.0.0.1");
     const ear = new Ear();
-    const stop = await first.watch(own, ear);
+    const stop = await first.watch(own, ear.hear);
     await etcd.down();
     expect((await second.acquire(attributes("10.0.0.2"))).state).toBe("unavailable");
     await expect(store("upstream").acquire(attributes("10.0.0.2"))).rejects.toThrow(FlannelError);
@@ -188,7 +176,7 @@ describe("a real etcd", () => {
     });
     expect(reported).toBe(revision);
     const ear = new Ear();
-    const stop = await store().watch(own, ear);
+    const stop = await store().watch(own, ear.hear);
     expect(ear.seen.size).toBe(2);
     stop();
     await client.close();
@@ -198,7 +186,7 @@ describe("a real etcd", () => {
     const { client, registry, store } = await cell();
     const own = await take(store(), "10.0.0.1");
     const ear = new Ear();
-    const stop = await store().watch(own, ear);
+    const stop = await store().watch(own, ear.hear);
     await client.delete(registry.keyOf(own));
     await until(() => ear.revocations.length > 0);
     expect(ear.revocations).toHaveLength(1);

@@ -10,8 +10,15 @@ import { messageOf } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { FlannelError } from "../flannel-error.ts";
-import type { EtcdClient, EtcdEvent, EtcdGrant, EtcdRange, EtcdValue, EtcdWatcher } from "./etcd-client.ts";
+import { FlannelError } from "../reports.ts";
+import type {
+  EtcdClient,
+  EtcdEvent,
+  EtcdGrant,
+  EtcdRange,
+  EtcdValue,
+  EtcdWatcher,
+} from "./subnet-registry.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();

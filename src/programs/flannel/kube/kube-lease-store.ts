@@ -4,14 +4,13 @@ import type { FlanneldMode } from "../flanneld-options.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import { parseJson } from "#contracts/cni/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
-import type { FlannelLog } from "../flannel-log.ts";
+import { type FlannelFinding, FlannelError, type FlannelLog } from "../reports.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience, StoredMacs } from "../leases/lease-store.ts";
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
@@ -55,11 +54,6 @@ const PATIENCE: Patience = Object.freeze({ everyMs: 3_000, timeoutMs: 30_000 });
 /** As Kubernetes writes times: RFC 3339 with whole seconds. */
 function formatTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+/, "");
-}
-
-function rangesAsLease(node: Node): Pick<Lease, "subnet" | "ipv6Subnet"> {
-  const { ipv4, ipv6 } = podRangesOf(node);
-  return { subnet: ipv4, ipv6Subnet: ipv6 };
 }
 
 /** The MAC in what a node has published before; undefined: none, or nothing that can be read. */
@@ -147,8 +141,8 @@ export class KubeLeaseStore implements LeaseStore {
     if (refused !== undefined) return { state: "unavailable", message: refused };
     if (checksRange) checkRanges(config, ranges, nodeName);
     const lease: Lease = Object.freeze({
-      subnet: config.isIpv4Enabled ? ranges.ipv4 : undefined,
-      ipv6Subnet: config.isIpv6Enabled ? ranges.ipv6 : undefined,
+      subnet: config.isIpv4Enabled ? ranges.subnet : undefined,
+      ipv6Subnet: config.isIpv6Enabled ? ranges.ipv6Subnet : undefined,
       attributes,
       owner: nodeName,
       timeToLiveMs: undefined,
@@ -157,7 +151,7 @@ export class KubeLeaseStore implements LeaseStore {
   }
 
   async complete(): Promise<void> {
-    const { source, nodeName, setsCondition, clock, epochMs } = this.parts;
+    const { setsCondition, clock, epochMs } = this.parts;
     if (!setsCondition) return;
     const now = formatTime(epochMs + clock.nowMs);
     const condition = {
@@ -169,12 +163,7 @@ export class KubeLeaseStore implements LeaseStore {
       lastHeartbeatTime: now,
     };
     try {
-      await source.patch(
-        "Node",
-        { namespace: "", name: nodeName },
-        { type: "strategic", body: { status: { conditions: [condition] } } },
-        { subresource: "status" },
-      );
+      await this.patch({ status: { conditions: [condition] } });
     } catch (error) {
       throw new FlannelError("flannel-store-unreachable", messageOf(error), { cause: error });
     }
@@ -187,15 +176,15 @@ export class KubeLeaseStore implements LeaseStore {
   watch(own: Lease, listener: LeaseListener): Promise<() => void> {
     const { leases } = this.parts;
     const stop = leases.listen({
-      changed: (events) => listener.changed(events),
+      changed: (events) => listener({ kind: "changed", events }),
       nodeChanged: (name, node) => {
         if (name === this.parts.nodeName) this.ownNodeChanged(own, node, listener);
       },
-      troubled: (message) => listener.troubled(message),
+      troubled: (message) => listener({ kind: "troubled", message }),
     });
-    const present = leases.leases();
-    listener.changed(present.map((lease) => ({ type: "added", lease }) as const));
-    if (leases.isSynced) listener.synced();
+    const events = leases.leases().map((lease) => ({ type: "added", lease }) as const);
+    listener({ kind: "changed", events });
+    if (leases.isSynced) listener({ kind: "synced" });
     return Promise.resolve(stop);
   }
 
@@ -215,7 +204,7 @@ export class KubeLeaseStore implements LeaseStore {
 
   /** Writes what differs. @returns why it could not. */
   private async publish(node: Node, attributes: LeaseAttributes): Promise<string | undefined> {
-    const { source, nodeName, annotations: names, log } = this.parts;
+    const { nodeName, annotations: names, log } = this.parts;
     const present = annotationsOfNode(node);
     const wanted = annotationsFor(attributes, present, names);
     const changed = Object.fromEntries(
@@ -229,30 +218,31 @@ export class KubeLeaseStore implements LeaseStore {
       if (changed[key] !== undefined && changed[key] === present[overwrite])
         log.write("I", `Overriding public ip with '${changed[key]}' from node annotation '${overwrite}'`);
     try {
-      await source.patch(
-        "Node",
-        { namespace: "", name: nodeName },
-        { type: "strategic", body: { metadata: { annotations: changed } } },
-        { subresource: "status" },
-      );
+      await this.patch({ metadata: { annotations: changed } });
       return undefined;
     } catch (error) {
       return `timeout contacting kube-api, failed to patch node ${JSON.stringify(nodeName)}. Error: ${messageOf(error)}`;
     }
   }
 
+  private async patch(body: JsonObject): Promise<void> {
+    const { source, nodeName } = this.parts;
+    const patch = { type: "strategic", body } as const;
+    await source.patch("Node", { namespace: "", name: nodeName }, patch, { subresource: "status" });
+  }
+
   private ownNodeChanged(own: Lease, node: Node | undefined, listener: LeaseListener): void {
     const { nodeName, annotations: names } = this.parts;
     if (!this.differences.watchesOwnNode) return;
     if (node === undefined) {
-      listener.troubled(WORDS.nodeDeleted({ nodeName: JSON.stringify(nodeName) }));
+      listener({ kind: "troubled", message: WORDS.nodeDeleted({ nodeName: JSON.stringify(nodeName) }) });
       return;
     }
-    let ranges: Pick<Lease, "subnet" | "ipv6Subnet">;
+    let ranges: ReturnType<typeof podRangesOf>;
     try {
-      ranges = rangesAsLease(node);
+      ranges = podRangesOf(node);
     } catch (error) {
-      listener.troubled(messageOf(error));
+      listener({ kind: "troubled", message: messageOf(error) });
       return;
     }
     // A Node that has just come back may have no range yet.
@@ -263,15 +253,16 @@ export class KubeLeaseStore implements LeaseStore {
       ipv6Subnet: own.ipv6Subnet === undefined ? undefined : ranges.ipv6Subnet,
     });
     if (!isSame) {
-      listener.revoked(
-        WORDS.podCIDRChanged({
+      listener({
+        kind: "revoked",
+        message: WORDS.podCIDRChanged({
           nodeName: JSON.stringify(nodeName),
           ranges: formatSubnets(ranges),
           own: formatSubnets(own),
         }),
-      );
+      });
       return;
     }
-    if (annotationsOfNode(node)[names.managed] !== "true") listener.unpublished();
+    if (annotationsOfNode(node)[names.managed] !== "true") listener({ kind: "unpublished" });
   }
 }

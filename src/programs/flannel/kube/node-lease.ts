@@ -12,7 +12,7 @@ import {
   prefixCovers,
   prefixOf,
 } from "#core/net/ip.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError } from "../reports.ts";
 import type { Lease, LeaseAttributes } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { flannel } from "#data/words.js";
@@ -83,15 +83,15 @@ export function isManaged(node: Node, names: FlannelAnnotations): boolean {
   return annotationsOfNode(node)[names.managed] === "true";
 }
 
-interface PodRanges {
-  readonly ipv4: Prefix | undefined;
-  readonly ipv6: Prefix | undefined;
+type PodRanges = Pick<Lease, "subnet" | "ipv6Subnet">;
+
+function unusable(message: string): FlannelError {
+  return new FlannelError("flannel-peer-lease-unusable", message);
 }
 
 function readRange(text: string): Prefix {
   const parsed = parseInterfaceAddress(text);
-  if (parsed === undefined)
-    throw new FlannelError("flannel-peer-lease-unusable", `invalid CIDR address: ${text}`);
+  if (parsed === undefined) throw unusable(`invalid CIDR address: ${text}`);
   return prefixOf(parsed.ip, parsed.length);
 }
 
@@ -99,19 +99,14 @@ function readRange(text: string): Prefix {
 export function podRangesOf(node: Node): PodRanges {
   const { podCIDR = "", podCIDRs = [] } = node.spec ?? {};
   if (podCIDRs.length > 2)
-    throw new FlannelError(
-      "flannel-peer-lease-unusable",
+    throw unusable(
       `node ${JSON.stringify(node.metadata.name)} pod cidrs should be IPv4/IPv6 only or dualstack`,
     );
   const texts = podCIDRs.length > 0 ? podCIDRs : [podCIDR];
   const ranges = texts.filter((text) => text !== "").map(readRange);
   const rangeOf = (family: IpFamily): Prefix | undefined =>
     ranges.find(({ address }) => familyOf(address) === family);
-  return { ipv4: rangeOf(4), ipv6: rangeOf(6) };
-}
-
-function unusable(message: string): FlannelError {
-  return new FlannelError("flannel-peer-lease-unusable", message);
+  return { subnet: rangeOf(4), ipv6Subnet: rangeOf(6) };
 }
 
 /** As upstream says it: a Node that has no range yet has an empty one, which it cannot read (`nodeToLease` of kube.go). */
@@ -129,31 +124,32 @@ export function leaseOfNode(
 ): Lease {
   const annotations = annotationsOfNode(node);
   const ranges = podRangesOf(node);
-  const publicIp = parseIpv4(annotations[names.publicIp] ?? "");
-  const publicIpv6 = parseIpv6(annotations[names.publicIpv6] ?? "");
-  if (families.isIpv4Enabled) {
-    if (publicIp === undefined)
-      throw unusable(
-        `${names.publicIp} is ${JSON.stringify(annotations[names.publicIp] ?? "")}, no IPv4 address`,
-      );
-    if (ranges.ipv4 === undefined) throw unusable(missingRange(node, "IPv4"));
-  }
-  if (families.isIpv6Enabled) {
-    if (publicIpv6 === undefined)
-      throw unusable(
-        `${names.publicIpv6} is ${JSON.stringify(annotations[names.publicIpv6] ?? "")}, no IPv6 address`,
-      );
-    if (ranges.ipv6 === undefined) throw unusable(missingRange(node, "IPv6"));
-  }
+  /** One family; undefined: it is off. */
+  const read = <T>(
+    family: "IPv4" | "IPv6",
+    parse: (text: string) => T | undefined,
+    range: Prefix | undefined,
+  ) => {
+    const isIpv4 = family === "IPv4";
+    if (!(isIpv4 ? families.isIpv4Enabled : families.isIpv6Enabled)) return undefined;
+    const name = isIpv4 ? names.publicIp : names.publicIpv6;
+    const text = annotations[name] ?? "";
+    const publicIp = parse(text);
+    if (publicIp === undefined) throw unusable(`${name} is ${JSON.stringify(text)}, no ${family} address`);
+    if (range === undefined) throw unusable(missingRange(node, family));
+    return { publicIp, range, data: annotations[isIpv4 ? names.backendData : names.backendV6Data] ?? "" };
+  };
+  const ipv4 = read("IPv4", parseIpv4, ranges.subnet);
+  const ipv6 = read("IPv6", parseIpv6, ranges.ipv6Subnet);
   return Object.freeze({
-    subnet: families.isIpv4Enabled ? ranges.ipv4 : undefined,
-    ipv6Subnet: families.isIpv6Enabled ? ranges.ipv6 : undefined,
+    subnet: ipv4?.range,
+    ipv6Subnet: ipv6?.range,
     attributes: Object.freeze({
-      publicIp: families.isIpv4Enabled ? publicIp : undefined,
-      publicIpv6: families.isIpv6Enabled ? publicIpv6 : undefined,
+      publicIp: ipv4?.publicIp,
+      publicIpv6: ipv6?.publicIp,
       backendType: annotations[names.backendType] ?? "",
-      backendData: families.isIpv4Enabled ? (annotations[names.backendData] ?? "") : undefined,
-      backendV6Data: families.isIpv6Enabled ? (annotations[names.backendV6Data] ?? "") : undefined,
+      backendData: ipv4?.data,
+      backendV6Data: ipv6?.data,
     }),
     owner: node.metadata.name,
     timeToLiveMs: undefined,
@@ -213,6 +209,6 @@ function requireCovered(
 
 /** @throws FlannelError when the node's pods would live outside flannel's network. */
 export function checkRanges(config: NetworkConfig, ranges: PodRanges, nodeName: string): void {
-  if (config.isIpv4Enabled) requireCovered(config.network, ranges.ipv4, nodeName, "");
-  if (config.isIpv6Enabled) requireCovered(config.ipv6Network, ranges.ipv6, nodeName, "IPv6 ");
+  if (config.isIpv4Enabled) requireCovered(config.network, ranges.subnet, nodeName, "");
+  if (config.isIpv6Enabled) requireCovered(config.ipv6Network, ranges.ipv6Subnet, nodeName, "IPv6 ");
 }

@@ -10,7 +10,7 @@ import type { Clock } from "#core/base/clock.ts";
 import { Informer } from "#contracts/kubernetes/informer.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
-import type { FlannelLog } from "../flannel-log.ts";
+import type { FlannelLog } from "../reports.ts";
 import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { type FlannelAnnotations, annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";
@@ -130,50 +130,42 @@ export class NodeLeases {
 
   /** A Node that is new, or has changed. */
   private take(node: Node): void {
-    const { annotations, families, log } = this.parts;
     const before = this.known.get(node.metadata.name);
-    let lease = before?.lease;
-    const isNews = isManaged(node, annotations) && (before === undefined || this.isChanged(before, node));
-    let event: LeaseEvent | undefined;
-    if (isNews) {
-      try {
-        lease = leaseOfNode(node, annotations, families);
-        event = { type: "added", lease };
-      } catch (error) {
-        log.write(
-          "I",
-          `Error turning node ${JSON.stringify(node.metadata.name)} to lease: ${messageOf(error)}`,
-        );
-      }
+    const isNews =
+      isManaged(node, this.parts.annotations) && (before === undefined || this.isChanged(before, node));
+    const lease = isNews ? this.readLease(node) : undefined;
+    this.known.set(node.metadata.name, { node, lease: lease ?? before?.lease });
+    if (lease !== undefined) {
+      const hasMoved = before?.lease !== undefined && !hasSameSubnets(before.lease, lease);
+      // Upstream never takes the routes of a node away whose range has changed.
+      if (hasMoved && this.differences.removesKnownLeases)
+        this.emit({ type: "removed", lease: before.lease });
+      this.emit({ type: "added", lease });
     }
-    this.known.set(node.metadata.name, { node, lease });
-    const hasMoved =
-      event !== undefined && before?.lease !== undefined && !hasSameSubnets(before.lease, event.lease);
-    // Upstream never takes the routes of a node away whose range has changed.
-    if (hasMoved && this.differences.removesKnownLeases && before?.lease !== undefined)
-      this.emit({ type: "removed", lease: before.lease });
-    if (event !== undefined) this.emit(event);
     this.announce(node.metadata.name, node);
   }
 
   private remove(node: Node): void {
-    const { annotations, families, log } = this.parts;
     const before = this.known.get(node.metadata.name);
     this.known.delete(node.metadata.name);
-    if (this.differences.removesKnownLeases) {
-      // What was programmed goes, whatever the last state of the Node says.
-      if (before?.lease !== undefined) this.emit({ type: "removed", lease: before.lease });
-    } else if (isManaged(node, annotations)) {
-      try {
-        this.emit({ type: "removed", lease: leaseOfNode(node, annotations, families) });
-      } catch (error) {
-        log.write(
-          "I",
-          `Error turning node ${JSON.stringify(node.metadata.name)} to lease: ${messageOf(error)}`,
-        );
-      }
-    }
+    let lease: Lease | undefined;
+    // What was programmed goes, whatever the last state of the Node says.
+    if (this.differences.removesKnownLeases) lease = before?.lease;
+    else if (isManaged(node, this.parts.annotations)) lease = this.readLease(node);
+    if (lease !== undefined) this.emit({ type: "removed", lease });
     this.announce(node.metadata.name, undefined);
+  }
+
+  /** Undefined for one that cannot be read, which is said. */
+  private readLease(node: Node): Lease | undefined {
+    const { annotations, families, log } = this.parts;
+    try {
+      return leaseOfNode(node, annotations, families);
+    } catch (error) {
+      const name = JSON.stringify(node.metadata.name);
+      log.write("I", `Error turning node ${name} to lease: ${messageOf(error)}`);
+      return undefined;
+    }
   }
 
   /** Whether a change of a Node is one of its lease (control-planes.md §1.4, events). */

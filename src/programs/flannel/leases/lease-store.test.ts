@@ -4,7 +4,7 @@ import { MemoryEtcd } from "#test/support/flannel/memory-etcd.ts";
 import { MemoryNodes } from "#test/support/flannel/memory-nodes.ts";
 import { EtcdLeaseStore } from "../etcd/etcd-lease-store.ts";
 import { SubnetRegistry } from "../etcd/subnet-registry.ts";
-import { KeptLog } from "../flannel-log.ts";
+import { KeptLog } from "../reports.ts";
 import { annotationsOf } from "../kube/node-lease.ts";
 import { KubeLeaseStore } from "../kube/kube-lease-store.ts";
 import { NodeLeases } from "../kube/node-leases.ts";

@@ -8,23 +8,24 @@ import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import type { Progress } from "../progress.ts";
 
-/** Hears what becomes of leases, in order. Calls return at once and throw nothing. */
-export interface LeaseListener {
+/** What becomes of leases. */
+export type Notice =
   /** Single changes. */
-  changed(events: readonly LeaseEvent[]): void;
+  | { readonly kind: "changed"; readonly events: readonly LeaseEvent[] }
   /** The whole list: of a store that has lost count of the changes. */
-  listed(leases: readonly Lease[]): void;
+  | { readonly kind: "listed"; readonly leases: readonly Lease[] }
   /** All that was there when the watch began has been reported. */
-  synced(): void;
-  /** The node's own lease has been taken away. */
-  revoked(message: string): void;
-  /** Another node writes the node's own lease. */
-  conflicted(message: string): void;
+  | { readonly kind: "synced" }
   /** The node's own attributes are not in the store any more: they have to be published again. */
-  unpublished(): void;
-  /** The store cannot be reached, and it is tried again. */
-  troubled(message: string): void;
-}
+  | { readonly kind: "unpublished" }
+  /**
+   * The node's own lease has been taken away; another node writes it; the store cannot be reached, and it is tried
+   * again.
+   */
+  | { readonly kind: "revoked" | "conflicted" | "troubled"; readonly message: string };
+
+/** Hears it, in order. Returns at once and throws nothing. */
+export type LeaseListener = (notice: Notice) => void;
 
 /** A lease that was taken, or why there is none yet. */
 export type Acquisition =
@@ -66,4 +67,35 @@ export interface LeaseStore {
   renew(lease: Lease): Promise<Lease | undefined>;
   /** Reports all leases to `listener`, and then what becomes of them, until the returned function is called. */
   watch(own: Lease, listener: LeaseListener): Promise<() => void>;
+}
+
+/** What a store has reported and flanneld has not yet worked on. Plain data. Bounded: one that is full forgets everything, and asks for everything anew. */
+export class Inbox {
+  private readonly depth: number;
+  private notices: Notice[] = [];
+  /** Notices were lost: the watch has to begin again. */
+  isOverflowed = false;
+
+  constructor(depth: number) {
+    this.depth = depth;
+  }
+
+  get isEmpty(): boolean {
+    return this.notices.length === 0;
+  }
+
+  /** The next one in order. */
+  take(): Notice | undefined {
+    return this.notices.shift();
+  }
+
+  /** Takes a notice in. */
+  put(notice: Notice): void {
+    if (notice.kind === "changed" && notice.events.length === 0) return;
+    if (this.notices.length >= this.depth) {
+      this.notices = [];
+      this.isOverflowed = true;
+    }
+    if (!this.isOverflowed || notice.kind === "revoked") this.notices.push(notice);
+  }
 }

@@ -1,7 +1,6 @@
 /** The leases of other nodes: which a node knows, and which of them are programmed: all, or those that may be. */
 import type { FlanneldDifferences } from "../differences.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
-import type { FlannelLog } from "../flannel-log.ts";
+import type { FlannelFinding, FlannelLog } from "../reports.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import {

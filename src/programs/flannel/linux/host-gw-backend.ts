@@ -16,12 +16,11 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../reports.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done } from "../progress.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 
 export interface LinuxHostGwParts extends BackendParts {
   readonly host: LinuxHost;
@@ -30,14 +29,7 @@ export interface LinuxHostGwParts extends BackendParts {
 /** How often the routes are looked at. */
 const CHECK_MS = 10_000;
 
-class LinuxKeptRoutes extends KeptRoutes<LinuxRoute> {
-  private readonly host: LinuxHost;
-
-  constructor(host: LinuxHost, log: FlannelLog) {
-    super(log);
-    this.host = host;
-  }
-
+class LinuxKeptRoutes extends KeptRoutes<LinuxRoute, LinuxHost> {
   isSame(a: LinuxRoute, b: LinuxRoute): boolean {
     return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop && a.device === b.device;
   }
@@ -48,10 +40,6 @@ class LinuxKeptRoutes extends KeptRoutes<LinuxRoute> {
 
   protected make(route: LinuxRoute): Promise<void> {
     return this.host.replaceRoute(route);
-  }
-
-  protected take(route: LinuxRoute): Promise<void> {
-    return this.host.removeRoute(route);
   }
 
   protected reportRecovered(route: LinuxRoute): void {

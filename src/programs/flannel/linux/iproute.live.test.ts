@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ip, type Prefix, formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { FlanneldWorld, vxlanPeer } from "#test/support/flannel/flanneld-world.ts";
-import { MachineCommandRunner } from "../node/command-runner.node.ts";
+import { MachineCommandRunner } from "../node/machine.node.ts";
 import { IprouteHost } from "./iproute-host.ts";
 
 const NAMESPACE = `mullion-fl-${process.pid}`;

@@ -15,7 +15,7 @@ import {
 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
-import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "../reports.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import type { StoredMacs } from "../leases/lease-store.ts";
@@ -23,8 +23,7 @@ import { leaseKey } from "../leases/peers.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import { type TunnelPeer, addEntries, removeEntries, routeOf } from "./tunnel-entries.ts";
-import { ensureVxlanDevice } from "./vxlan-device.ts";
-import { type LinuxVxlanOptions, readLinuxVxlanOptions } from "./vxlan-options.ts";
+import { ensureVxlanDevice, type LinuxVxlanOptions, readLinuxVxlanOptions } from "./vxlan-device.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();

@@ -1,8 +1,36 @@
-/** The VXLAN device of a Linux node: made, or kept when it is as it should be (control-planes.md §3.2). */
+/** The VXLAN device of a Linux node: what the configuration may say of it (control-planes.md §1.3), and how it is made, or kept (§3.2). */
 import { formatIp } from "#core/net/ip.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError, type FlannelLog } from "../reports.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
+import { readConfig } from "../config-fields.ts";
+import { LINUX_VXLAN } from "../net-conf.ts";
+import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
+
+export interface LinuxVxlanOptions {
+  readonly vni: number;
+  /** 0: what the kernel takes, 8472. */
+  readonly port: number;
+  /** Of the adapter; undefined: what it has. */
+  readonly mtuBytes: number | undefined;
+  readonly isLearning: boolean;
+  readonly hasGroupPolicy: boolean;
+  /** Neighbours of the same link are reached without a tunnel. */
+  readonly routesDirectly: boolean;
+}
+
+const DEFAULT_VNI = 1;
+
+export function readLinuxVxlanOptions(config: NetworkConfig): LinuxVxlanOptions {
+  const given = readConfig(LINUX_VXLAN, config.backend, BACKEND_PLACE);
+  return Object.freeze({
+    vni: given.VNI ?? DEFAULT_VNI,
+    port: given.Port ?? 0,
+    mtuBytes: given.MTU,
+    isLearning: given.Learning ?? false,
+    hasGroupPolicy: given.GBP ?? false,
+    routesDirectly: given.DirectRouting ?? false,
+  });
+}
 
 /** What the kernel takes when no port is said. */
 const KERNEL_PORT = 8_472;

@@ -1,6 +1,6 @@
 /** Which interface leads to the other nodes, and by which address they know this one (control-planes.md §1.1). */
 import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError, type FlannelLog } from "../reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import {
   type ExternalInterface,
@@ -9,7 +9,6 @@ import {
   firstAddress,
   interfaceWith,
 } from "./flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { flannel } from "#data/words.js";
 

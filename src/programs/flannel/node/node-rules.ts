@@ -1,10 +1,9 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
 import type { FlanneldDifferences } from "../differences.ts";
 import type { Prefix } from "#core/net/ip.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
+import type { FlannelFinding, FlannelLog } from "../reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";
 import type { Lease } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";

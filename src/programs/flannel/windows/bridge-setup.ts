@@ -17,9 +17,8 @@ import {
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
 import { type Prefix, addToIp, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
-import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf, type FlannelLog } from "../reports.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { WindowsHostGwOptions } from "./options.ts";
 import { flannel } from "#data/words.js";

@@ -16,12 +16,11 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import { type FlannelFinding, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, findingOf } from "../reports.ts";
 import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done, failed } from "../progress.ts";
-import type { FlannelLog } from "../flannel-log.ts";
 import { BridgeSetup } from "./bridge-setup.ts";
 import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./options.ts";
 import { flannel } from "#data/words.js";
@@ -36,14 +35,7 @@ export interface WindowsHostGwParts extends BackendParts {
 /** How often the routes are looked at. */
 const CHECK_MS = 10_000;
 
-class WindowsKeptRoutes extends KeptRoutes<WindowsRoute> {
-  private readonly host: WindowsHost;
-
-  constructor(host: WindowsHost, log: FlannelLog) {
-    super(log);
-    this.host = host;
-  }
-
+class WindowsKeptRoutes extends KeptRoutes<WindowsRoute, WindowsHost> {
   /** The interface does not count, as upstream has it. */
   isSame(a: WindowsRoute, b: WindowsRoute): boolean {
     return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop;
@@ -55,10 +47,6 @@ class WindowsKeptRoutes extends KeptRoutes<WindowsRoute> {
 
   protected make(route: WindowsRoute): Promise<void> {
     return this.host.addRoute(route);
-  }
-
-  protected take(route: WindowsRoute): Promise<void> {
-    return this.host.removeRoute(route);
   }
 
   protected reportRecovered(route: WindowsRoute): void {

@@ -1,6 +1,6 @@
 import { FLANNELD_DIFFERENCES } from "../differences.ts";
 import { describe, expect, it } from "vitest";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError } from "../reports.ts";
 import { parseNetworkConfig } from "../network-config.ts";
 import { readWindowsVxlanOptions } from "./options.ts";
 

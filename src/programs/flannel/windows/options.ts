@@ -1,7 +1,7 @@
 /** The back ends of Windows: what their configuration may say (control-planes.md §1.3, §1.8, §1.9). */
 import type { FlanneldDifferences } from "../differences.ts";
 import { readConfig } from "../config-fields.ts";
-import { FlannelError } from "../flannel-error.ts";
+import { FlannelError } from "../reports.ts";
 import { WINDOWS_HOST_GW, WINDOWS_VNI_MAX, WINDOWS_VNI_MIN, WINDOWS_VXLAN } from "../net-conf.ts";
 import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 import { flannel } from "#data/words.js";

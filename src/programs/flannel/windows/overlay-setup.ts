@@ -11,10 +11,9 @@ import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
 import { parseIpv4 } from "#core/net/ip.ts";
-import type { FlannelFinding } from "../flannel-error.ts";
+import type { FlannelFinding, FlannelLog } from "../reports.ts";
 import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
-import type { FlannelLog } from "../flannel-log.ts";
-import type { FlanneldBehaviour } from "../release.ts";
+import type { FlanneldBehaviour } from "../flanneld-options.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import {
   type OverlayDefinition,

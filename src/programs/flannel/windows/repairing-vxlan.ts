@@ -1,7 +1,7 @@
 /** vxlan on Windows that keeps HNS as it should be: what is wanted is compared, tried again, and put back. */
 import { isNotFoundError } from "#contracts/hcn/error.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
-import { FlannelError, findingOf } from "../flannel-error.ts";
+import { FlannelError, findingOf } from "../reports.ts";
 import type { LeaseEvent } from "../leases/lease.ts";
 import { Backoff, Recurring } from "../progress.ts";
 import { type RemoteSubnet, isSameOverlay, routerMacOf } from "./overlay-network.ts";

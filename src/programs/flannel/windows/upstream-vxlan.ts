@@ -1,6 +1,6 @@
 /** vxlan on Windows as upstream has it: each change is programmed once, and what HNS answers is not looked at. */
 import { messageOf } from "#core/base/thrown.ts";
-import { findingOf } from "../flannel-error.ts";
+import { findingOf } from "../reports.ts";
 import type { LeaseEvent } from "../leases/lease.ts";
 import type { RemoteSubnet } from "./overlay-network.ts";
 import { WindowsVxlanBackend } from "./vxlan-backend.ts";

@@ -8,7 +8,7 @@ import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
-import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError } from "../reports.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { type Progress, done, failed } from "../progress.ts";
