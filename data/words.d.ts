@@ -251,6 +251,8 @@ export interface ClusterInput {
   readonly adviceResolveContradiction: string;
   readonly podNetworkAssumed: Template<"driver" | "plugin" | "addresses">;
   readonly portsAssumed: Template<"ports">;
+  readonly probesAssumed: Template<"whose">;
+  readonly adviceProbesAssumed: string;
   readonly adviceUndeclaredPorts: string;
   readonly adviceWriteClusterFile: string;
   readonly networkSourceIgnored: Template<"what">;
@@ -309,6 +311,7 @@ export interface ClusterLife {
   readonly podAddressOutsideRange: Template<"address" | "range">;
   readonly hostNetworkUnsupported: string;
   readonly containerNotRunningInInput: Template<"name" | "reason">;
+  readonly probePortUndeclared: Template<"probe" | "container" | "port">;
   readonly containerPortConflict: Template<"first" | "second" | "protocol" | "port">;
   readonly podCIDRInvalid: Template<"shown">;
   readonly actionNeedsProgramNetwork: Template<"action">;
@@ -803,6 +806,8 @@ export interface ControlPlane {
   readonly openapiDescription: string;
   readonly podObjectAssumed: Template<"reference" | "whose">;
   readonly advicePodObjectAssumed: string;
+  readonly sidecarLeftOut: Template<"mesh" | "whose">;
+  readonly adviceSidecarLeftOut: string;
   readonly runtimeClassUnknown: Template<"name" | "count" | "ending">;
   readonly adviceRuntimeClassUnknown: string;
   readonly namespaceCreated: Template<"namespace" | "count" | "ending">;
@@ -1420,6 +1425,10 @@ export interface LintRules {
   readonly linuxCapabilityIgnored: Template<"name">;
   readonly osNameWithoutNodeSelector: string;
   readonly windowsImageWithoutNodeSelector: Template<"image">;
+  readonly sidecarForLinuxOnly: Template<"mesh">;
+  readonly adviceSidecarForLinuxOnly: string;
+  readonly probePortUndeclared: Template<"probe" | "port">;
+  readonly adviceProbePort: Template<"names">;
   readonly containerPortDuplicate: Template<"owner" | "key">;
   readonly osNameContradictsNodeSelector: Template<"os" | "selected">;
   readonly networkPolicyTypes: string;
@@ -1503,6 +1512,7 @@ export interface LintRules {
   readonly serviceSelectsNoPod: string;
   readonly serviceNearlySelects: Template<"key" | "value" | "name" | "own">;
   readonly serviceTargetPortNameMissing: Template<"pod" | "name" | "protocol" | "port">;
+  readonly serviceTargetPortOfImage: Template<"pod" | "listens" | "wanted">;
   readonly serviceTargetPortUndeclared: Template<"pod" | "declared" | "wanted">;
   readonly adviceServiceTargetPort: string;
   readonly adviceServiceTargetPortOf: Template<"ports">;

@@ -44,7 +44,7 @@ it.each<readonly [what: string, servicePort: string, containerPorts: string, por
     "default/web to UDP 53 (declared: TCP 53)",
   ],
   ["a port that is declared", "{ port: 80, targetPort: 8080 }", "{ containerPort: 8080 }", undefined],
-  ["containers that declare nothing", "{ port: 80 }", "", undefined],
+  ["containers that declare nothing", "{ port: 80 }", "", "default/web to TCP 80 (declared: none)"],
   [
     "a name, which the container declares",
     "{ port: 80, targetPort: http }",

@@ -1,9 +1,12 @@
 /**
- * Ports on which something is taken to listen, though no container says so. What a program listens on is not in a manifest:
- * where a Service leads to, a server is taken to be (`servedPorts`), and an answer says that it rests on it.
+ * What programs are taken to do, though no manifest says so. Where a Service leads to, a server is taken to be (`servedPorts`),
+ * and probes are taken to succeed: an answer says that it rests on it.
  */
 import type { PodSpec, Service } from "#contracts/kubernetes/objects.ts";
+import { DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
+import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
 import { type Labels, matchesLabels } from "#contracts/kubernetes/labels.ts";
+import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
 import { lastingContainers } from "#contracts/kubernetes/pod.ts";
 import { clusterInput } from "#data/words.js";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
@@ -60,7 +63,7 @@ function keyOf(namespace: string, [name, value]: readonly [string, string]): str
   return `${namespace}\n${name}=${value}`;
 }
 
-/** Those of Services whose pods declare ports, and none of them the one that the Service leads to; in the order of Services. */
+/** Those of Services whose pods do not declare the one that the Service leads to; in the order of Services. */
 export function undeclaredPorts(objects: readonly LoadedObject[]): readonly UndeclaredPort[] {
   const asked = objects.flatMap(({ object }) => {
     const [first] = object.kind === "Service" ? Object.entries(object.spec?.selector ?? {}) : [];
@@ -78,9 +81,9 @@ export function undeclaredPorts(objects: readonly LoadedObject[]): readonly Unde
   return asked.flatMap(({ service, key }) => {
     const { metadata, spec } = service;
     const pods = (found.get(key) ?? []).filter(({ labels }) => matchesLabels(spec?.selector ?? {}, labels));
+    // What is known of the images needs no assumption, and what makes no pods has none that listen.
+    if (pods.every((pod) => portsOfImages(lastingContainers(pod.spec)) !== undefined)) return [];
     const declared = [...new Set(pods.flatMap(declaredIn))];
-    // Pods that declare nothing say nothing.
-    if (declared.length === 0) return [];
     const name = `${metadata.namespace}/${metadata.name}`;
     return targetsOf(service)
       .filter((port) => !declared.includes(port))
@@ -93,7 +96,25 @@ export function describeUndeclaredPorts(ports: readonly UndeclaredPort[]): strin
   if (ports.length === 0) return undefined;
   const named = ports
     .slice(0, NAMED_MAX)
-    .map(({ service, port, declared }) => `${service} to ${port} (declared: ${declared.join(", ")})`);
+    .map(
+      ({ service, port, declared }) => `${service} to ${port} (declared: ${declared.join(", ") || "none"})`,
+    );
   const more = ports.length > NAMED_MAX ? `; and ${ports.length - NAMED_MAX} more` : "";
   return WORDS.portsAssumed({ ports: `${named.join("; ")}${more}` });
+}
+
+/** Probes are not run. What an API server gave has a status that tells whether its pods are ready. */
+export function describeProbes(objects: readonly LoadedObject[]): string | undefined {
+  const probed = objects.filter(
+    ({ object }) =>
+      object.metadata.uid === "" &&
+      lastingContainers(podSpecOf(object)).some((each) =>
+        DECIDING_PROBES.some((probe) => each[probe] !== undefined),
+      ),
+  );
+  const [first] = probed;
+  if (first === undefined) return undefined;
+  const { kind, metadata } = first.object;
+  const more = probed.length > 1 ? ` and ${probed.length - 1} more` : "";
+  return WORDS.probesAssumed({ whose: `${kind} ${metadata.namespace}/${metadata.name}${more}` });
 }

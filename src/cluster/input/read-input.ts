@@ -22,7 +22,7 @@ import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
-import { describeUndeclaredPorts, undeclaredPorts } from "./assumed-ports.ts";
+import { describeProbes, describeUndeclaredPorts, undeclaredPorts } from "./assumed-ports.ts";
 import { factsOfFile, factsOfObjects, withEngineOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { isNetworkText } from "./evidence.ts";
@@ -221,14 +221,19 @@ function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
   });
 }
 
-/** Where the answer takes it that a program listens. */
-function portsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
-  const message = describeUndeclaredPorts(undeclaredPorts(objects));
-  if (message === undefined) return [];
-  const advice = WORDS.adviceUndeclaredPorts;
-  return [
-    { code: "service-target-port-undeclared", file: "", line: 0, column: 0, path: "", message, advice },
-  ];
+/** Where the answer takes it that a program listens, and that it is ready. */
+function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
+  const said = [
+    {
+      code: "service-target-port-undeclared",
+      message: describeUndeclaredPorts(undeclaredPorts(objects)),
+      advice: WORDS.adviceUndeclaredPorts,
+    },
+    { code: "cluster-assumed", message: describeProbes(objects), advice: WORDS.adviceProbesAssumed },
+  ] as const;
+  return said.flatMap(({ message, ...rest }) =>
+    message === undefined ? [] : [{ ...rest, file: "", line: 0, column: 0, path: "", message }],
+  );
 }
 
 /** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
@@ -370,7 +375,7 @@ export function readInput(
     ...furtherPolicyLimits(loaded.policies),
     ...unreadTextLimits(loaded.problems),
   ];
-  const assumed = [...found.rest.assumed, ...portsAssumed(objects)];
+  const assumed = [...found.rest.assumed, ...programsAssumed(objects)];
   const { facts } = found.rest;
   const told = cluster === found.cluster ? facts : withEngineOfObjects(facts, cluster);
   return { input: { file: cluster, objects, notes, problems, ...found.rest, facts: told, assumed, limits } };

@@ -9,6 +9,7 @@ import {
   isSidecar,
 } from "#contracts/kubernetes/pod.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { type UnknownProbePort, unknownProbePorts } from "#contracts/kubernetes/probes.ts";
 import type { PodStatusChange } from "#control-plane/memory/pod-status.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { runsContainersOf } from "#core/catalogue/profiles.ts";
@@ -155,6 +156,7 @@ export function startedStatus(
   const known = byName(status?.containerStatuses);
   const wasUnready = status?.phase === "Running" && conditionOf(pod, "Ready") === "False";
   const crashing = crashingContainers(pod);
+  const neverReady = new Set(hopelessProbes(pod).map(({ container }) => container));
   const containerStatuses = (spec?.containers ?? []).map((container): ContainerStatus => {
     const told = known.get(container.name);
     if (told !== undefined && faultOfContainer(told) !== undefined) return told;
@@ -163,7 +165,7 @@ export function startedStatus(
     if (obstacle !== undefined) return statusOf(container, waiting(obstacle.reason, obstacle.message));
     if (crashing.has(container.name)) return crashedStatus(pod, container);
     if (told?.state?.running !== undefined) return told;
-    return { ...statusOf(container, { running: {} }), ready: !wasUnready };
+    return { ...statusOf(container, { running: {} }), ready: !wasUnready && !neverReady.has(container.name) };
   });
   const toldOfInit = byName(status?.initContainerStatuses);
   const initContainerStatuses = (spec?.initContainers ?? []).map((container): ContainerStatus => {
@@ -204,6 +206,12 @@ export function startedStatus(
     containerStatuses,
     ...(initContainerStatuses.length === 0 ? {} : { initContainerStatuses }),
   };
+}
+
+/** Probes that never succeed, and keep their containers from being ready. What a dump shows running knows better. */
+export function hopelessProbes({ spec, status }: Pod): readonly UnknownProbePort[] {
+  const told = byName(status?.containerStatuses);
+  return unknownProbePorts(spec).filter(({ container }) => told.get(container)?.state?.running === undefined);
 }
 
 /** The containers that end as soon as they start: another of their pod has a port that they declare. */

@@ -9,6 +9,7 @@ import {
   podAddresses,
   stoppedContainers,
 } from "#contracts/kubernetes/pod.ts";
+import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
 import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import type { NodeOs, PodPortSpec, FilePodSpec, PortSpec } from "../file/cluster-file.ts";
@@ -87,8 +88,8 @@ function targetPorts(services: readonly Service[]): readonly PortSpec[] {
 
 /**
  * Where the pod answers. What a container really listens on is not in a manifest: the declared ports are taken, and
- * those that Services lead to, for a server that nobody can reach would show nothing. Ports of containers that do not
- * run are closed.
+ * those that Services lead to, for a server that nobody can reach would show nothing. Where all images are known, their own
+ * ports are all that may be asked besides. Ports of containers that do not run are closed.
  * @param services those that select the pod.
  */
 export function servedPorts(
@@ -100,7 +101,9 @@ export function servedPorts(
   const stopped = stoppedContainers(pod);
   const ports: PortSpec[] = [...declaredPorts(pod, (container) => !stopped.has(container))];
   const closed = declaredPorts(pod, (container) => stopped.has(container));
+  const certain = portsOfImages(lastingContainers(pod.spec));
   for (const target of targetPorts(services)) {
+    if (certain !== undefined && !(target.protocol === "TCP" && certain.includes(target.port))) continue;
     const isKnown = [...ports, ...closed].some(
       (other) => other.port === target.port && other.protocol === target.protocol,
     );
@@ -108,7 +111,8 @@ export function servedPorts(
   }
   // What is left of a pod whose other containers do not run is not asked for a port that it has not.
   if (closed.length > 0) return ports;
-  return ports.length === 0 && network === "pod" ? [DEFAULT_POD_PORT] : ports;
+  if (ports.length > 0 || network !== "pod") return ports;
+  return certain?.map((port) => ({ port, protocol: "TCP" })) ?? [DEFAULT_POD_PORT];
 }
 
 function fixedAddress(pod: Pod): Ipv4 | undefined {

@@ -20,6 +20,7 @@ import {
   isToldBy,
   obstaclesOf,
   runningContainers,
+  hopelessProbes,
   sharedPorts,
 } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
@@ -496,6 +497,11 @@ function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): re
     ...sharedPorts(pod).map(({ containers: [first, second], port, protocol }) => ({
       code: "container-ports-conflict" as const,
       text: WORDS.containerPortConflict({ first, second, protocol, port }),
+      isTrouble: true,
+    })),
+    ...hopelessProbes(pod).map(({ container, probe, port }) => ({
+      code: "probe-port-undeclared" as const,
+      text: WORDS.probePortUndeclared({ container, probe, port }),
       isTrouble: true,
     })),
   ];

@@ -199,10 +199,14 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 // could change a flow.
 
 /** Of notes about objects that were passed by and could change a flow. Policies that are about one are a limit of it. */
-const LEFT_OUT: KnowledgeCode = "manifest-kind-not-carried-out";
+const LEFT_OUT: readonly KnowledgeCode[] = ["manifest-kind-not-carried-out", "mesh-sidecar-left-out"];
 
 /** Of notes about what is taken to be so. */
-const ASSUMED: readonly KnowledgeCode[] = ["cluster-assumed", "manifest-kind-unknown"];
+const ASSUMED: readonly KnowledgeCode[] = [
+  "cluster-assumed",
+  "manifest-kind-unknown",
+  "service-target-port-undeclared",
+];
 
 /** What is said of a limit is not said again as a note. */
 export function basisOf(
@@ -212,7 +216,7 @@ export function basisOf(
   const isAssumed = ({ code }: SessionProblem): boolean => ASSUMED.includes(code);
   const limits = new Set(notJudged.map(({ code }) => code));
   const said = notes.filter((note) => !isAssumed(note) && !limits.has(note.code));
-  const isLeftOut = ({ code }: SessionProblem): boolean => code === LEFT_OUT;
+  const isLeftOut = ({ code }: SessionProblem): boolean => LEFT_OUT.includes(code);
   return {
     facts,
     contradictions,

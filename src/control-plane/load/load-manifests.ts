@@ -33,6 +33,7 @@ import {
   isLong,
 } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
+import { sidecarRequests } from "./mesh-sidecars.ts";
 import { NAMED_ONLY, missingReferences } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
@@ -544,10 +545,25 @@ class Loader {
     }
   }
 
+  /** A proxy beside the containers takes their connections, and nothing puts it there here. */
+  private noteSidecars(): void {
+    for (const { mesh, first, count } of sidecarRequests(this.objects)) {
+      const { kind, metadata } = first.object;
+      const { file = "", line = 0, column = 0 } = first.origin ?? {};
+      const whose = `${kind} ${metadata.namespace}/${metadata.name}${count > 1 ? ` and ${count - 1} more` : ""}`;
+      const message = WORDS.sidecarLeftOut({ mesh: mesh.name, whose });
+      const problem = { file, line, column, path: "", message, advice: WORDS.adviceSidecarLeftOut };
+      this.report.count(`sidecar ${mesh.name}`, () => ({
+        problem: { code: "mesh-sidecar-left-out", ...problem },
+      }));
+    }
+  }
+
   finish(): Manifests {
     this.tellShownSources();
     this.tellUnknownKinds();
     this.noteMissing();
+    this.noteSidecars();
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
     const configurations = Object.freeze(this.configurations);

@@ -35,6 +35,22 @@ function onlyOnWindows(spec: string, container = ""): RuleExamples {
   };
 }
 
+/** A pod for Windows with an annotation. */
+function meshed(annotation: string, mark = ""): ExampleInput {
+  return oneFile(
+    "pod.yaml",
+    `apiVersion: v1
+kind: Pod
+${mark}metadata:
+  name: web
+  annotations: { ${annotation} }
+spec:
+  ${WINDOWS}
+  containers: [{ name: web, image: registry.example/web:1 }]
+`,
+  );
+}
+
 const DAEMON_SET = (spec: string): ExampleInput =>
   oneFile(
     "agent.yaml",
@@ -206,6 +222,20 @@ spec:
   "container-ports-conflict": {
     bad: oneFile("pod.yaml", twoContainers("«containerPort: 80")),
     good: oneFile("pod.yaml", twoContainers("containerPort: 80, protocol: UDP")),
+  },
+  "probe-port-undeclared": {
+    bad: podExample(
+      WINDOWS,
+      "ports: [{ name: http, containerPort: 8080 }]\nreadinessProbe:\n  httpGet: { path: /healthz, «port: web }",
+    ),
+    good: podExample(
+      WINDOWS,
+      "ports: [{ name: http, containerPort: 8080 }]\nreadinessProbe:\n  httpGet: { path: /healthz, port: http }",
+    ),
+  },
+  "mesh-sidecar-left-out": {
+    bad: meshed("linkerd.io/inject: enabled", "«"),
+    good: meshed("consul.hashicorp.com/connect-inject: 'true'"),
   },
   "pod-os-mismatch": {
     bad: podExample("os: { name: windows }\nnodeSelector:\n  «kubernetes.io/os: linux"),

@@ -1,6 +1,8 @@
 /** Rules over pods and their templates. */
-import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import { type Marks, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
+import { ASKING_BY_PORT, DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
 import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
@@ -282,6 +284,64 @@ const SAME_PORT: LintRule = {
   },
 };
 
+/** A readiness or startup probe that names a port which its own container does not declare. */
+const PROBE_PORT = windowsPods("probe-port-undeclared", function* (pod) {
+  for (const { path, value, isInit } of pod.containers) {
+    if (isInit && textAt(value, "restartPolicy") !== "Always") continue;
+    const names = listAt(value, "ports").flatMap((port) => textAt(port, "name") ?? []);
+    for (const probe of DECIDING_PROBES)
+      for (const way of ASKING_BY_PORT) {
+        const port = textAt(value, probe, way, "port");
+        if (port === undefined || names.includes(port)) continue;
+        yield {
+          at: { path: [...path, probe, way, "port"] },
+          message: WORDS.probePortUndeclared({ probe, port }),
+          fix:
+            names.length === 0
+              ? "Write the number of the port."
+              : WORDS.adviceProbePort({ names: names.join(", ") }),
+        };
+      }
+  }
+});
+
+function textsAt(value: unknown, ...path: LintPath): Readonly<Record<string, string>> {
+  const entries = Object.entries(fieldsAt(value, ...path));
+  return Object.fromEntries(
+    entries.flatMap(([key, text]) => (typeof text === "string" ? [[key, text]] : [])),
+  );
+}
+
+/** Labels and annotations, of the metadata at a place. */
+function marksAt(value: unknown, ...path: LintPath): Marks {
+  return {
+    labels: textsAt(value, ...path, "metadata", "labels"),
+    annotations: textsAt(value, ...path, "metadata", "annotations"),
+  };
+}
+
+/** Meshes whose proxies are made for Linux put them into pods for Windows, too. */
+const MESH_SIDECAR = windowsPods("mesh-sidecar-left-out", function* (pod, context) {
+  const { document, path, namespace, containers } = pod;
+  const owner = context
+    .objects("Namespace")
+    .find(({ value }) => textAt(value, "metadata", "name") === namespace);
+  const meshes = meshesOf(
+    {
+      ...marksAt(document.value, ...path.slice(0, -1)),
+      containers: containers.map(({ name }) => name),
+      isHostNetwork: isTrueAt(pod.spec, "hostNetwork"),
+    },
+    owner === undefined ? {} : marksAt(owner.value),
+  );
+  for (const { name } of meshes.filter(({ hasWindowsProxy }) => !hasWindowsProxy))
+    yield {
+      at: { path: [...path.slice(0, -1), "metadata"] },
+      message: WORDS.sidecarForLinuxOnly({ mesh: name }),
+      fix: WORDS.adviceSidecarForLinuxOnly,
+    };
+});
+
 /** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
 const OS_MISMATCH: LintRule = {
   code: "pod-os-mismatch",
@@ -316,5 +376,7 @@ export const POD_RULES: readonly LintRule[] = [
   NO_SELECTOR,
   ...IMAGE_RULES,
   SAME_PORT,
+  PROBE_PORT,
+  MESH_SIDECAR,
   OS_MISMATCH,
 ];

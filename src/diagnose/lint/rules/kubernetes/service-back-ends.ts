@@ -2,6 +2,8 @@
  * What keeps a Service from being reached by whom it is for: no back ends, none on a node, no address, a node that cannot
  * ask. Only said where the input decides it: a file of a few manifests does not show what else the cluster has.
  */
+import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
+import type { Fields } from "#core/base/json.ts";
 import { editDistance } from "#core/base/nearest-name.ts";
 import { getProfile, isEarly } from "#core/catalogue/profiles.ts";
 import { type LintContext, osOfNode } from "../../context.ts";
@@ -104,11 +106,16 @@ interface DeclaredPort {
   readonly protocol: string;
 }
 
-/** Those of the containers that stay, sidecars among them. */
-function declaredPorts({ containers }: PodView): readonly DeclaredPort[] {
+/** The containers that stay, sidecars among them. */
+function lasting({ containers }: PodView): readonly Fields[] {
   return containers
     .filter(({ isInit, value }) => !isInit || textAt(value, "restartPolicy") === "Always")
-    .flatMap(({ value }) => listAt(value, "ports"))
+    .map(({ value }) => value);
+}
+
+function declaredPorts(pod: PodView): readonly DeclaredPort[] {
+  return lasting(pod)
+    .flatMap((value) => listAt(value, "ports"))
     .map((port) => ({
       number: numberAt(port, "containerPort") ?? 0,
       name: textAt(port, "name") ?? "",
@@ -133,6 +140,8 @@ const TARGET_PORT = anyServices("service-target-port-undeclared", function* (ser
   const ports = pods.flatMap(declaredPorts);
   for (const [index, port] of listAt(service.value, "spec", "ports").entries()) {
     const at = { path: ["spec", "ports", index, "targetPort"] };
+    const atNumber =
+      valueAt(port, "targetPort") === undefined ? { path: ["spec", "ports", index, "port"] } : at;
     const protocol = protocolOf(port);
     const ofProtocol = ports.filter((each) => each.protocol === protocol);
     const number = numberAt(port, "targetPort") ?? numberAt(port, "port");
@@ -158,10 +167,20 @@ const TARGET_PORT = anyServices("service-target-port-undeclared", function* (ser
       const declared = [...new Set(ofProtocol.map((each) => `${each.protocol} ${each.number}`))].join(", ");
       const wanted = `${protocol} ${number}`;
       yield {
-        at: valueAt(port, "targetPort") === undefined ? { path: ["spec", "ports", index, "port"] } : at,
+        at: atNumber,
         message: WORDS.serviceTargetPortUndeclared({ pod: nameOf(pod), declared, wanted }),
         fix: WORDS.adviceServiceTargetPort,
       };
+    } else if (number !== undefined && ofProtocol.length === 0) {
+      const listening = portsOfImages(pods.flatMap(lasting));
+      if (listening === undefined || (protocol === "TCP" && listening.includes(number))) continue;
+      const listens = listening.map((each) => `TCP ${each}`).join(" or ");
+      const message = WORDS.serviceTargetPortOfImage({
+        pod: nameOf(pod),
+        listens,
+        wanted: `${protocol} ${number}`,
+      });
+      yield { at: atNumber, severity: "warning", message, fix: WORDS.adviceServiceTargetPort };
     }
   }
 });

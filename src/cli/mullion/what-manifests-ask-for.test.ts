@@ -1,0 +1,164 @@
+// Manifests whose pods never answer, or not as they are, though each object is in order: file in, report out.
+import { describe, expect, it } from "vitest";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { lint } from "./lint.ts";
+import { runMullion } from "./program.ts";
+import { verify } from "./verify.ts";
+
+async function run(argv: readonly string[], text: string) {
+  const terminal = new MemoryTerminal({ "m.yaml": text });
+  const verbs = { verify, lint };
+  const code = await runMullion({ argv: [...argv], verbs, terminal, version: "0", isDebug: false });
+  return { code, out: terminal.output };
+}
+
+async function verified(text: string) {
+  const { code, out } = await run(["verify", "-f", "m.yaml", "-o", "json"], text);
+  const { basis, findings } = JSON.parse(out) as VerifyReport;
+  const said = (problems: VerifyReport["basis"]["refused"]) => problems.map(({ message }) => message);
+  return {
+    code,
+    codes: [...new Set(findings.map((finding) => finding.code))].toSorted(),
+    refused: said(basis.refused),
+    assumed: said(basis.assumptions).filter(
+      (message) => !/^(?:nothing shows|the manifests bring)/.test(message),
+    ),
+  };
+}
+
+async function linted(text: string): Promise<readonly string[]> {
+  const { out } = await run(["lint", "m.yaml"], text);
+  return [...out.matchAll(/^m\.yaml\S+ (\w+: [\w-]+)/gm)].map(([, finding]) => finding ?? "");
+}
+
+interface Shape {
+  readonly container?: string;
+  readonly metadata?: string;
+  readonly target?: number;
+  readonly image?: string;
+}
+
+/** A pod for Windows behind a Service. */
+function shop({
+  container = "",
+  metadata = "",
+  target = 80,
+  image = "registry.example/web:1",
+}: Shape): string {
+  return `apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web }${metadata} }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: web, image: "${image}"${container} }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: ${target} }] }
+`;
+}
+
+const DECLARED = ", ports: [{ name: http, containerPort: 80 }]";
+
+// k8s.io/kubernetes, pkg/probe/util.go: findPortByName; pkg/kubelet/prober/worker.go: "Prober error, throw away the result".
+describe("probes", () => {
+  const probe = (port: string): string =>
+    `${DECLARED}, readinessProbe: { httpGet: { path: /, port: ${port} } }`;
+
+  it("that name a port which the container does not declare leave their pods not ready", async () => {
+    const text = shop({ container: probe("health") });
+    expect(await verified(text)).toMatchObject({ code: 1, codes: ["probe-port-undeclared"], refused: [] });
+    expect(await linted(text)).toEqual(["error: probe-port-undeclared"]);
+  });
+
+  it("are not run, and the answer says so", async () => {
+    const text = shop({ container: probe("http") });
+    expect(await verified(text)).toEqual({
+      code: 0,
+      codes: [],
+      refused: [],
+      assumed: [
+        "probes are not run, and pods count as ready: those of Pod default/web have readiness or startup probes",
+      ],
+    });
+    expect(await linted(text)).toEqual([]);
+  });
+});
+
+// https://linkerd.io/2/features/proxy-injection/, https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/
+describe("service meshes", () => {
+  const namespace = (labels: string): string => `apiVersion: v1
+kind: Namespace
+metadata: { name: default, labels: { ${labels} } }
+---
+`;
+  const annotated = (annotation: string): string => `, annotations: { ${annotation} }`;
+
+  it.each([
+    ["Linkerd", "", annotated("linkerd.io/inject: enabled")],
+    ["Istio", namespace("istio-injection: enabled"), ""],
+    ["Istio", namespace("istio.io/rev: canary"), ""],
+  ])("%s is asked for a proxy that does not run on Windows", async (mesh, before, metadata) => {
+    const text = before + shop({ container: DECLARED, metadata });
+    expect(await verified(text)).toMatchObject({
+      code: 1,
+      codes: ["mesh-sidecar-left-out"],
+      refused: [
+        `${mesh} is asked to put its proxy beside the containers of Pod default/web: no proxy is added here, and flows go without it`,
+      ],
+    });
+    expect(await linted(text)).toEqual(["warning: mesh-sidecar-left-out"]);
+  });
+
+  it("that have a proxy for Windows are left out all the same, and nothing is wrong with the manifest", async () => {
+    const metadata = annotated('consul.hashicorp.com/connect-inject: "true"');
+    const text = shop({ container: DECLARED, metadata });
+    expect(await verified(text)).toMatchObject({ code: 1, codes: ["mesh-sidecar-left-out"] });
+    expect(await linted(text)).toEqual([]);
+  });
+
+  it.each([
+    ["a pod that says no", annotated('sidecar.istio.io/inject: "false"'), DECLARED],
+    ["a pod that has its proxy", "", `${DECLARED} }, { name: istio-proxy, image: proxy`],
+  ])("leave %s alone", async (_, metadata, container) => {
+    const text = namespace("istio-injection: enabled") + shop({ container, metadata });
+    expect(await verified(text)).toMatchObject({ code: 0, codes: [], refused: [] });
+    expect(await linted(text)).toEqual([]);
+  });
+});
+
+// EXPOSE of microsoft/iis-docker and dotnet/dotnet-docker.
+describe("ports that no container declares", () => {
+  const IIS = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022";
+
+  it("are taken to be open, and the answer says so", async () => {
+    expect(await verified(shop({ target: 9376 }))).toMatchObject({
+      code: 0,
+      assumed: [
+        "no container declares a port to which a Service leads, and something is taken to listen there: default/web to TCP 9376 (declared: none)",
+      ],
+    });
+  });
+
+  it.each([
+    ["IIS", IIS, 8080],
+    [".NET's sample", "mcr.microsoft.com/dotnet/samples:aspnetapp", 9376],
+  ])("are closed where %s listens on another one", async (_, image, target) => {
+    const text = shop({ image, target });
+    expect(await verified(text)).toMatchObject({ code: 1, codes: ["port-not-listening"], assumed: [] });
+    expect(await linted(text)).toEqual(["warning: service-target-port-undeclared"]);
+  });
+
+  it("are open where the image listens, and nothing is assumed", async () => {
+    expect(await verified(shop({ image: IIS }))).toMatchObject({ code: 0, codes: [], assumed: [] });
+    expect(await linted(shop({ image: IIS }))).toEqual([]);
+  });
+
+  it("are not known when the manifest changes what the image does", async () => {
+    const text = shop({ image: IIS, target: 8080, container: ", args: [--port, '8080']" });
+    expect(await verified(text)).toMatchObject({ code: 0, codes: [] });
+    expect(await linted(text)).toEqual([]);
+  });
+});
