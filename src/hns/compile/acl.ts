@@ -5,7 +5,6 @@
  * the endpoint and "remote" its peer, in both directions; in a rule that names address sets they are the source and the
  * destination (dataplane.md §4.1).
  */
-import type { Provenance } from "#core/base/recorder.ts";
 import {
   type AclPolicySetting,
   type AclTuple,
@@ -15,17 +14,18 @@ import {
   parseAclAddresses,
   parseAclProtocols,
 } from "#contracts/hcn/documents/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
-import { type Prefix, prefixFamily } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule, Action } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";
-import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import { HNS_DEFAULT, policiesOf, type PlacedSetting, networkPoliciesOf } from "./provenance.ts";
+import { makeRule, makeGroup, groupOf } from "./layers.ts";
+import { prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
 const GROUP_PRIORITY = 1;
@@ -35,10 +35,7 @@ const LISTED_FLAGS = 8_192;
 export const DEFAULT_ALLOW_PRIORITY = 65_500;
 
 /** An ACL with the object that it stands in. */
-export interface AclSource {
-  readonly setting: AclPolicySetting;
-  readonly provenance: Provenance;
-}
+export type AclSource = PlacedSetting<AclPolicySetting>;
 
 /** Which ACLs VFP enforces: Inferred: a rule without RuleType is a Switch rule, as NPM's rules behave (dataplane.md §4.1). */
 export function isSwitchAcl(setting: AclPolicySetting): boolean {
@@ -64,18 +61,7 @@ function isEnforcedAcl(setting: AclPolicySetting): boolean {
  * of the network (dataplane.md §4.4).
  */
 export function aclSources(network: NetworkFrame, endpoint: EndpointRecord): readonly AclSource[] {
-  const sources: AclSource[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "ACL") continue;
-    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
-    sources.push({ setting: policy.Settings, provenance });
-  }
-  for (const { policy, index } of network.settings) {
-    if (policy.Type !== "NetworkACL") continue;
-    const provenance = withPolicy(networkProvenance(network), policy.Type, index);
-    sources.push({ setting: policy.Settings, provenance });
-  }
-  return sources;
+  return [...policiesOf(endpoint, "ACL"), ...networkPoliciesOf(network, "NetworkACL")];
 }
 
 /** The prefixes of an address field that belong to `family`; undefined when the field means any. */
@@ -88,12 +74,7 @@ function prefixesOf(
   if (parsed === undefined || parsed.addresses.length + parsed.sets.length === 0) return undefined;
   const inSets = parsed.sets.length === 0 ? [] : sets.inAll(parsed.sets, family);
   if (parsed.addresses.length === 0) return inSets;
-  const literal = parsed.addresses
-    .map((address) => parseAddressOrPrefix(address))
-    .filter((address) => address !== undefined)
-    .map(prefixOfAddress)
-    .filter((prefix) => prefixFamily(prefix) === family);
-  return Object.freeze([...literal, ...inSets]);
+  return Object.freeze([...prefixesIn(parsed.addresses, family), ...inSets]);
 }
 
 /** The ranges of a port field; undefined when it means any. */
@@ -127,33 +108,29 @@ export function compileAclCondition(
   });
 }
 
-/** The rule of an ACL; `code` says who blocked. It keeps flows, and ends its layer. */
+/** The rule of an ACL; `code` says who blocked. It keeps flows, and ends its layer. `order`: among all ACLs. */
 export function compileAclRule(
   source: AclSource,
-  index: number,
+  order: number,
   condition: Condition,
   code: KnowledgeCode,
+  marks: Partial<Rule>,
 ): Rule {
   const { setting, provenance } = source;
-  const id = setting.Id ?? `ACL_${provenance.id}_${index}`;
-  return {
-    id: `${index}|${id}`,
-    name: id,
+  const name = setting.Id ?? `ACL_${provenance.id}_${order}`;
+  return makeRule({
+    id: `${order}|${name}`,
+    name,
     // Seen on nodes: a GUID, and what Calico gave as the rule's Id for a friendly name (dataplane.md §7.4).
     hasListedGuid: true,
     // Inferred (hcn.md §11.3): a rule without a priority has 0, the strongest.
     priority: setting.Priority ?? 0,
     condition,
     action: setting.Action === "Block" ? { type: "block", code } : { type: "allow" },
-    isTerminating: true,
     isStateful: true,
     provenance,
-  };
-}
-
-function compileRule(source: AclSource, index: number, condition: Condition): Rule {
-  const rule = compileAclRule(source, index, condition, "acl-rule-blocked");
-  return Object.freeze({ ...rule, listedFlags: LISTED_FLAGS });
+    ...marks,
+  });
 }
 
 /** Inferred (dataplane.md §4.2, Q-10): at equal priority Block comes before Allow, then the order of the list. */
@@ -166,19 +143,23 @@ function groupName(direction: VfpDirection, family: 4 | 6): string {
   return `ACL_ENDPOINT_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
 }
 
+/** What of the rules of plain ACLs `vfpctrl` lists. */
+const LISTED: Partial<Rule> = { listedFlags: LISTED_FLAGS };
+
 /** That everything passes where there is no ACL is documented (dataplane.md §4.2). */
-export function defaultAllow(direction: VfpDirection): Rule {
-  const name = direction === "out" ? "Allow Out" : "Allow In";
-  return Object.freeze<Rule>({
-    id: name,
-    name,
-    priority: DEFAULT_ALLOW_PRIORITY,
+export function defaultAllow(
+  direction: VfpDirection,
+  priority: number = DEFAULT_ALLOW_PRIORITY,
+  marks: Partial<Rule> = LISTED,
+): Rule {
+  return makeRule({
+    name: direction === "out" ? "Allow Out" : "Allow In",
+    priority,
     condition: {},
     action: { type: "allow" },
-    isTerminating: true,
     isStateful: true,
-    listedFlags: LISTED_FLAGS,
     provenance: HNS_DEFAULT,
+    ...marks,
   });
 }
 
@@ -203,16 +184,13 @@ function compileGroup(
     if (wanted !== direction || !isEnforcedAcl(source.setting)) continue;
     isOpen = false;
     const condition = compileAclCondition(source.setting, direction, family, sets);
-    if (condition !== undefined) rules.push(compileRule(source, index, condition));
+    if (condition !== undefined)
+      rules.push(compileAclRule(source, index, condition, "acl-rule-blocked", LISTED));
   }
-  return createGroup({
-    name: groupName(direction, family),
-    direction,
-    family,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules: isOpen ? [defaultAllow(direction)] : rules.sort(compareAclRules),
-  });
+  return makeGroup(
+    { name: groupName(direction, family), direction, family, priority: GROUP_PRIORITY },
+    isOpen ? [defaultAllow(direction)] : rules.sort(compareAclRules),
+  );
 }
 
 /**
@@ -237,19 +215,11 @@ export function compileAcls(sources: readonly AclSource[], sets: AddressSets = N
 const TIER_GROUP_PRIORITY = 0;
 const INFERRED = "dataplane.md §4.1";
 
-interface Tier {
-  readonly setting: TierAclPolicySetting;
-  readonly provenance: Provenance;
-}
+type Tier = PlacedSetting<TierAclPolicySetting>;
 
 function tiersOf(endpoint: EndpointRecord): readonly Tier[] {
-  const tiers: Tier[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "TierAcl") continue;
-    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
-    tiers.push({ setting: policy.Settings, provenance });
-  }
-  return tiers.sort((a, b) => (a.setting.Order ?? 0) - (b.setting.Order ?? 0));
+  const tiers = policiesOf(endpoint, "TierAcl");
+  return tiers.toSorted((a, b) => (a.setting.Order ?? 0) - (b.setting.Order ?? 0));
 }
 
 /** What a rule does. A rule that passes changes nothing and ends nothing. */
@@ -262,7 +232,7 @@ const ACTIONS: Readonly<Record<AclAction, Action>> = {
 function compileTierRule(tier: Tier, rule: TierAclRule, index: number, condition: Rule["condition"]): Rule {
   const name = rule.Id ?? `TIERACL_${tier.setting.Name ?? ""}_${index}`;
   const isFinal = rule.TierAclRuleAction !== "Pass";
-  return Object.freeze<Rule>({
+  return makeRule({
     id: `${index}|${name}`,
     name,
     hasListedGuid: true,
@@ -281,28 +251,21 @@ function compileTier(
   direction: VfpDirection,
   family: 4 | 6,
   sets: AddressSets,
-): Group | undefined {
+): readonly Group[] {
   const { setting } = tier;
-  if ((setting.Direction === "Out" ? "out" : "in") !== direction) return undefined;
+  if ((setting.Direction === "Out" ? "out" : "in") !== direction) return [];
   const rules = (setting.TierAclRules ?? []).flatMap((rule, index) => {
     const condition = compileAclCondition(rule, direction, family, sets);
     return condition === undefined ? [] : [compileTierRule(tier, rule, index, condition)];
   });
-  if (rules.length === 0) return undefined;
-  return createGroup({
-    name: `TIER_ACL_${setting.Name ?? ""}_IPV${family}_${direction === "out" ? "OUT" : "IN"}`,
-    direction,
-    family,
-    priority: TIER_GROUP_PRIORITY,
-    match: "priority",
-    rules: rules.sort(compareAclRules),
-  });
+  const name = `TIER_ACL_${setting.Name ?? ""}_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
+  return groupOf({ name, direction, family, priority: TIER_GROUP_PRIORITY }, rules.sort(compareAclRules));
 }
 
 /** The groups of an endpoint's tiers, in the order in which they are asked; none without tiers. */
 export function compileTierAcls(endpoint: EndpointRecord, sets: AddressSets): readonly Group[] {
   const tiers = tiersOf(endpoint);
   return ACL_SIDES.flatMap(([direction, family]) =>
-    tiers.map((tier) => compileTier(tier, direction, family, sets)).filter((group) => group !== undefined),
+    tiers.flatMap((tier) => compileTier(tier, direction, family, sets)),
   );
 }

@@ -1,6 +1,6 @@
 /** Address sets of a network (`SetPolicy`) as prefixes, for the ACLs that name them (hcn.md §3.1, §3.5). */
 import type { SetPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/documents/address-list.ts";
+import { splitList, prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { type Prefix, maskIp, prefixFamily } from "#core/net/ip.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -42,13 +42,6 @@ export class AddressSets {
 /** Of a network without sets. */
 export const NO_SETS: AddressSets = new AddressSets(new Map());
 
-function addressesIn(set: SetPolicySetting): readonly Prefix[] {
-  return splitList(set.Values ?? "")
-    .map(parseAddressOrPrefix)
-    .filter((address) => address !== undefined)
-    .map(prefixOfAddress);
-}
-
 /** All sets of a network. A set of sets has the addresses of each of its members; a circle ends where it began. */
 export function resolveAddressSets(policies: readonly NetworkPolicy[]): AddressSets {
   const settings = new Map<string, SetPolicySetting>();
@@ -58,8 +51,9 @@ export function resolveAddressSets(policies: readonly NetworkPolicy[]): AddressS
     const set = settings.get(id);
     if (set === undefined || seen.has(id)) return [];
     seen.add(id);
-    if (set.PolicyType === "IPSET") return addressesIn(set);
-    return splitList(set.Values ?? "").flatMap((member) => collect(member, seen));
+    const values = splitList(set.Values ?? "");
+    if (set.PolicyType === "IPSET") return prefixesIn(values);
+    return values.flatMap((member) => collect(member, seen));
   };
   return new AddressSets(
     new Map([...settings.keys()].map((id) => [id, Object.freeze(collect(id, new Set()))])),

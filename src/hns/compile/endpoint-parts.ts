@@ -1,18 +1,19 @@
 /** What an endpoint's own policies come to on every type of network with rules: ACLs, source NAT, mapped ports. */
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import { compileTierAcls, aclSources, compileAcls } from "./acl.ts";
+import { aclSources, compileAcls, compileTierAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import { type ProxySource, compileProxies, proxySources } from "./l4-proxy.ts";
 import { type NetworkView, attachedKey, hostLegsOf } from "./network-view.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { NO_MAPPINGS, type PortMappings, compilePortMappings } from "./port-mapping.ts";
-import type { Action, Rule } from "#dataplane/vfp/rule.ts";
-import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./provenance.ts";
+import type { Action } from "#dataplane/vfp/rule.ts";
+import { type RoutedEndpoint, policiesOf } from "./provenance.ts";
+import { makeRule, makeGroup } from "./layers.ts";
 
 // QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A). What comes in
 // is not limited.
@@ -35,40 +36,24 @@ function limitOf(bytesPerSecond: number): Action {
   });
 }
 
-function compileRule(endpoint: EndpointRecord, index: number, bytesPerSecond: number): Rule {
-  return Object.freeze<Rule>({
-    id: `QOS_${endpoint.id}`,
-    name: `QOS_${endpoint.id}`,
-    priority: 100,
-    condition: {},
-    action: limitOf(bytesPerSecond),
-    isTerminating: true,
-    isStateful: false,
-    provenance: withPolicy(endpointProvenance(endpoint), "QOS", index),
-    inferred: INFERRED,
-  });
-}
-
 /** The groups of QOS_LAYER: none without a limit. Of several the smallest holds; 0 and absence set none. */
 export function compileBandwidth(endpoint: EndpointRecord): readonly Group[] {
-  let limit: { readonly index: number; readonly bytesPerSecond: number } | undefined;
-  for (const [index, policy] of endpoint.policies.entries()) {
-    const bytesPerSecond = policy.Type === "QOS" ? (policy.Settings.MaximumOutgoingBandwidthInBytes ?? 0) : 0;
-    if (bytesPerSecond > 0 && bytesPerSecond < (limit?.bytesPerSecond ?? Number.POSITIVE_INFINITY))
-      limit = { index, bytesPerSecond };
-  }
+  const limits = policiesOf(endpoint, "QOS").flatMap(({ setting, provenance }) => {
+    const { MaximumOutgoingBandwidthInBytes: bytesPerSecond = 0 } = setting;
+    return bytesPerSecond > 0 ? [{ bytesPerSecond, provenance }] : [];
+  });
+  const [limit] = limits.toSorted((a, b) => a.bytesPerSecond - b.bytesPerSecond);
   if (limit === undefined) return [];
-  const rules = [compileRule(endpoint, limit.index, limit.bytesPerSecond)];
+  const rule = makeRule({
+    name: `QOS_${endpoint.id}`,
+    condition: {},
+    action: limitOf(limit.bytesPerSecond),
+    provenance: limit.provenance,
+    inferred: INFERRED,
+  });
   return Object.freeze(
     FAMILIES.map((family) =>
-      createGroup({
-        name: `QOS_GROUP_IPV${family}_OUT`,
-        direction: "out",
-        family,
-        priority: 1,
-        match: "priority",
-        rules,
-      }),
+      makeGroup({ name: `QOS_GROUP_IPV${family}_OUT`, direction: "out", family, priority: 1 }, [rule]),
     ),
   );
 }

@@ -3,7 +3,7 @@
  * (dataplane.md §2.14, §4; hcn.md §3.3, §3.5). They hold on networks of every type, since no switch port is asked.
  */
 import { parseAclProtocols } from "#contracts/hcn/documents/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/documents/address-list.ts";
+import { splitList, prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 import type { L4WfpProxyPolicySetting, ProxyExceptions } from "#contracts/hcn/documents/proxy-policy.ts";
 import type {
   FilterProgram,
@@ -12,15 +12,23 @@ import type {
 } from "#dataplane/host/windows-filtering/filter-program.ts";
 import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
 import type { Prefix } from "#core/net/ip.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
+import {
+  type AclSource,
+  aclSources,
+  compareAclRules,
+  compileAclCondition,
+  compileAclRule,
+  defaultAllow,
+} from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
-import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./provenance.ts";
+import { policiesOf } from "./provenance.ts";
+import { makeGroup } from "./layers.ts";
 
 /** Documented: what an endpoint without ACLs lets in; other protocols are denied (dataplane.md §4.2). */
 const PROTOCOLS_LET_IN: readonly number[] = Object.freeze([
@@ -57,23 +65,8 @@ function compileRule(
   const { setting } = source;
   const condition = compileAclCondition(setting, direction, family, sets);
   if ((setting.Direction === "Out" ? "out" : "in") !== direction || condition === undefined) return [];
-  const rule = compileAclRule(source, index, condition, "host-acl-blocked");
-  return [Object.freeze({ ...rule, inferred: "dataplane.md §4.4" })];
-}
-
-function defaultAllow(direction: VfpDirection): Rule {
-  const name = direction === "out" ? "Allow Out" : "Allow In";
-  return Object.freeze<Rule>({
-    id: name,
-    name,
-    priority: DEFAULT_PRIORITY,
-    condition: {},
-    action: { type: "allow" },
-    isTerminating: true,
-    isStateful: true,
-    provenance: HNS_DEFAULT,
-    inferred: "dataplane.md §4.2",
-  });
+  const marks = { inferred: "dataplane.md §4.4" };
+  return [compileAclRule(source, index, condition, "host-acl-blocked", marks)];
 }
 
 /**
@@ -95,28 +88,16 @@ function compileGroups(
 
 function groupAt(place: Place, sources: readonly AclSource[], sets: AddressSets): Group {
   const { direction, family } = place;
-  return createGroup({
-    name: `HOST_ACL_${family === 4 ? "" : "IPV6_"}${direction === "out" ? "OUT" : "IN"}`,
-    direction,
-    family,
-    priority: 1,
-    match: "priority",
-    rules: [
-      ...sources.flatMap((source, index) => compileRule(source, index, place, sets)),
-      defaultAllow(direction),
-    ].sort(compareAclRules),
-  });
-}
-
-function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
-  return (texts ?? [])
-    .map(parseAddressOrPrefix)
-    .filter((address) => address !== undefined)
-    .map(prefixOfAddress);
+  const name = `HOST_ACL_${family === 4 ? "" : "IPV6_"}${direction === "out" ? "OUT" : "IN"}`;
+  const rules = [
+    ...sources.flatMap((source, index) => compileRule(source, index, place, sets)),
+    defaultAllow(direction, DEFAULT_PRIORITY, { inferred: "dataplane.md §4.2" }),
+  ];
+  return makeGroup({ name, direction, family, priority: 1 }, rules.sort(compareAclRules));
 }
 
 function listOf(text: string | undefined): readonly Prefix[] | undefined {
-  return (text ?? "").trim() === "" ? undefined : prefixesOf(splitList(text ?? ""));
+  return (text ?? "").trim() === "" ? undefined : prefixesIn(splitList(text ?? ""));
 }
 
 function rangesOf(text: string | undefined): readonly PortRange[] | undefined {
@@ -125,7 +106,7 @@ function rangesOf(text: string | undefined): readonly PortRange[] | undefined {
 
 function exceptionsOf(exceptions: ProxyExceptions | undefined): RedirectionExceptions {
   return Object.freeze({
-    addresses: prefixesOf(exceptions?.IpAddressExceptions),
+    addresses: prefixesIn(exceptions?.IpAddressExceptions ?? []),
     ports: (exceptions?.PortExceptions ?? []).flatMap((text) => parsePortRanges(text) ?? []),
   });
 }
@@ -144,25 +125,23 @@ export function reasonForWfpProxy(setting: L4WfpProxyPolicySetting): string | un
 }
 
 function compileRedirections(endpoint: EndpointRecord): readonly ProxyRedirection[] {
-  const found: { readonly priority: number; readonly redirection: ProxyRedirection }[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "L4WFPPROXY" || reasonForWfpProxy(policy.Settings) !== undefined) continue;
-    const { FilterTuple, InboundProxyPort, OutboundProxyPort, UserSID } = policy.Settings;
-    const redirection: ProxyRedirection = Object.freeze({
-      outboundPort: portOf(OutboundProxyPort),
-      inboundPort: portOf(InboundProxyPort),
-      exemptUser: UserSID,
-      localAddresses: listOf(FilterTuple?.LocalAddresses),
-      remoteAddresses: listOf(FilterTuple?.RemoteAddresses),
-      localPorts: rangesOf(FilterTuple?.LocalPorts),
-      remotePorts: rangesOf(FilterTuple?.RemotePorts),
-      outboundExceptions: exceptionsOf(policy.Settings.OutboundExceptions),
-      inboundExceptions: exceptionsOf(policy.Settings.InboundExceptions),
-      provenance: withPolicy(endpointProvenance(endpoint), policy.Type, index),
-    });
-    found.push({ priority: FilterTuple?.Priority ?? 0, redirection });
-  }
-  return found.sort((a, b) => a.priority - b.priority).map(({ redirection }) => redirection);
+  return policiesOf(endpoint, "L4WFPPROXY")
+    .filter(({ setting }) => reasonForWfpProxy(setting) === undefined)
+    .toSorted((a, b) => (a.setting.FilterTuple?.Priority ?? 0) - (b.setting.FilterTuple?.Priority ?? 0))
+    .map(({ setting, provenance }) =>
+      Object.freeze<ProxyRedirection>({
+        outboundPort: portOf(setting.OutboundProxyPort),
+        inboundPort: portOf(setting.InboundProxyPort),
+        exemptUser: setting.UserSID,
+        localAddresses: listOf(setting.FilterTuple?.LocalAddresses),
+        remoteAddresses: listOf(setting.FilterTuple?.RemoteAddresses),
+        localPorts: rangesOf(setting.FilterTuple?.LocalPorts),
+        remotePorts: rangesOf(setting.FilterTuple?.RemotePorts),
+        outboundExceptions: exceptionsOf(setting.OutboundExceptions),
+        inboundExceptions: exceptionsOf(setting.InboundExceptions),
+        provenance,
+      }),
+    );
 }
 
 /** Protocols that a Host rule lets in by name, besides those that everybody has. */

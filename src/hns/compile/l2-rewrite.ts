@@ -6,7 +6,7 @@
  * incoming ones get the pod's as destination. In the "own subnet" shape frames go to the bridge endpoint unchanged and
  * the host routes them, so that layer has no rules.
  */
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixIn } from "#contracts/hcn/documents/address-list.ts";
 import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 import {
   type Ip,
@@ -21,19 +21,18 @@ import {
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
+import { makeRule, makeGroup, groupOf } from "./layers.ts";
 
-const GROUP_PRIORITY = 100;
 /** Inferred: asked behind the group that all ports share. */
 const SDN_ROUTE_GROUP_PRIORITY = 200;
 /** Inferred: asked before it, which sends all that leaves an L2Tunnel port to the fabric. */
 const TUNNEL_ROUTE_GROUP_PRIORITY = 50;
-const RULE_PRIORITY = 100;
 const FAMILIES: readonly IpFamily[] = [4, 6];
 const INFERRED = "dataplane.md §2.2.3, §2.13";
 
@@ -46,17 +45,13 @@ function addressesOf(endpoint: EndpointRecord, family: IpFamily): readonly Ip[] 
 }
 
 function internalRule(endpoint: EndpointRecord, ip: Ip): Rule {
-  const rule: Rule = {
+  return makeRule({
     id: `${endpoint.id}|${formatIp(ip)}`,
     name: `INTERNAL_L2_REWRITE_${formatIp(ip)}_${formatMac(endpoint.mac)}`,
-    priority: RULE_PRIORITY,
-    condition: Object.freeze({ destination: [hostPrefix(ip)] }),
-    action: Object.freeze({ type: "transpose", destinationMac: endpoint.mac }),
-    isTerminating: true,
-    isStateful: false,
+    condition: { destination: [hostPrefix(ip)] },
+    action: { type: "transpose", destinationMac: endpoint.mac },
     provenance: endpointProvenance(endpoint),
-  };
-  return Object.freeze(rule);
+  });
 }
 
 /** The rules towards one endpoint: one per address. */
@@ -71,22 +66,14 @@ function familyOfRule(rule: Rule): IpFamily | undefined {
 
 /** The group that all ports of a network share: the rules towards all its attached endpoints. */
 export function compileInternalRewrite(rules: readonly Rule[]): readonly Group[] {
-  const groups: Group[] = [];
-  for (const family of FAMILIES) {
-    const own = rules.filter((rule) => familyOfRule(rule) === family);
-    if (own.length === 0) continue;
-    groups.push(
-      createGroup({
-        name: groupName("INTERNAL", family, "out"),
-        direction: "out",
-        family,
-        priority: GROUP_PRIORITY,
-        match: "lpm-destination",
-        rules: own,
-      }),
-    );
-  }
-  return Object.freeze(groups);
+  return Object.freeze(
+    FAMILIES.flatMap((family) =>
+      groupOf(
+        { name: groupName("INTERNAL", family, "out"), direction: "out", family, match: "lpm-destination" },
+        rules.filter((rule) => familyOfRule(rule) === family),
+      ),
+    ),
+  );
 }
 
 /** True for a route that leads over the host: to the node's own address, or one that asks for encapsulation. */
@@ -113,19 +100,18 @@ export function compileHostRoutes(
   isTunnelled: boolean,
 ): readonly Group[] {
   return Object.freeze(
-    FAMILIES.flatMap((family) => {
-      const rules = hostRouteRules(endpoint, { managementIp, hostMac, isTunnelled, family });
-      if (rules.length === 0) return [];
-      const group = createGroup({
-        name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
-        direction: "out",
-        family,
-        priority: isTunnelled ? TUNNEL_ROUTE_GROUP_PRIORITY : SDN_ROUTE_GROUP_PRIORITY,
-        match: "lpm-destination",
-        rules,
-      });
-      return [group];
-    }),
+    FAMILIES.flatMap((family) =>
+      groupOf(
+        {
+          name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
+          direction: "out",
+          family,
+          priority: isTunnelled ? TUNNEL_ROUTE_GROUP_PRIORITY : SDN_ROUTE_GROUP_PRIORITY,
+          match: "lpm-destination",
+        },
+        hostRouteRules(endpoint, { managementIp, hostMac, isTunnelled, family }),
+      ),
+    ),
   );
 }
 
@@ -147,25 +133,21 @@ function hostRouteRules(
   const rewrite = { type: "transpose", destinationMac: hostMac } as const;
   return sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
     if (!isOverHost(setting, managementIp)) return [];
-    const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
-    const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
-    if (prefix === undefined || prefixFamily(prefix) !== family) return [];
+    const prefix = prefixIn(setting.DestinationPrefix, family);
+    if (prefix === undefined) return [];
     const isNode = prefix.address === managementIp;
     if (isNode && isTunnelled) return [];
     const label = isNode ? formatIp(managementIp) : formatPrefix(prefix);
     const name = `${layer}_L2_REWRITE_${label}_${formatMac(hostMac)}`;
-    const rule: Rule = {
+    const rule = makeRule({
       id: `${index}|${name}`,
       name,
-      priority: RULE_PRIORITY,
-      condition: Object.freeze({ destination: [prefix] }),
-      action: Object.freeze(isTunnelled ? { ...rewrite, sourceMac: hostMac } : rewrite),
-      isTerminating: true,
-      isStateful: false,
+      condition: { destination: [prefix] },
+      action: isTunnelled ? { ...rewrite, sourceMac: hostMac } : rewrite,
       provenance,
       inferred: isNode ? "dataplane.md §2.4 B-8" : "dataplane.md §2.4 B-4, §2.14",
-    };
-    return [Object.freeze(rule)];
+    });
+    return [rule];
   });
 }
 
@@ -189,43 +171,26 @@ export function compileExternalOut(
         ...endpoints.flatMap((endpoint) => addressesOf(endpoint, family)),
         ...nodeIps.filter((ip) => familyOf(ip) === family),
       ].map(hostPrefix);
-      const name = `EXTERNAL_L2_REWRITE_OUT_${formatMac(hostMac)}`;
-      const rule: Rule = {
-        id: name,
-        name,
-        priority: RULE_PRIORITY,
-        condition: Object.freeze({ destinationExcept: inside }),
-        action: Object.freeze(action),
-        isTerminating: true,
-        isStateful: false,
+      const rule = makeRule({
+        name: `EXTERNAL_L2_REWRITE_OUT_${formatMac(hostMac)}`,
+        condition: { destinationExcept: inside },
+        action,
         provenance: networkProvenance(network),
         inferred: INFERRED,
-      };
-      return createGroup({
-        name: groupName("EXTERNAL", family, "out"),
-        direction: "out",
-        family,
-        priority: GROUP_PRIORITY,
-        match: "priority",
-        rules: [Object.freeze(rule)],
       });
+      return makeGroup({ name: groupName("EXTERNAL", family, "out"), direction: "out", family }, [rule]);
     }),
   );
 }
 
 function externalInRule(endpoint: EndpointRecord, name: string, condition: Condition): Rule {
-  const rule: Rule = {
-    id: name,
+  return makeRule({
     name,
-    priority: RULE_PRIORITY,
-    condition: Object.freeze(condition),
-    action: Object.freeze({ type: "transpose", destinationMac: endpoint.mac }),
-    isTerminating: true,
-    isStateful: false,
+    condition,
+    action: { type: "transpose", destinationMac: endpoint.mac },
     provenance: endpointProvenance(endpoint),
     inferred: INFERRED,
-  };
-  return Object.freeze(rule);
+  });
 }
 
 /** The errors about answers of a mapped port: one rule per address that is mapped. */
@@ -257,8 +222,7 @@ export function compileExternalIn(
   isAddressed: boolean,
   bindings: readonly StaticBindingDefinition[],
 ): readonly Group[] {
-  const groups: Group[] = [];
-  for (const family of FAMILIES) {
+  const groups = FAMILIES.flatMap((family) => {
     const addresses = isAddressed ? addressesOf(endpoint, family) : [];
     const rules = [
       ...addresses.map((ip) =>
@@ -277,17 +241,7 @@ export function compileExternalIn(
         ),
       ...errorRules(endpoint, family, bindings),
     ];
-    if (rules.length === 0) continue;
-    groups.push(
-      createGroup({
-        name: groupName("EXTERNAL", family, "in"),
-        direction: "in",
-        family,
-        priority: GROUP_PRIORITY,
-        match: "priority",
-        rules,
-      }),
-    );
-  }
+    return groupOf({ name: groupName("EXTERNAL", family, "in"), direction: "in", family }, rules);
+  });
   return Object.freeze(groups);
 }

@@ -8,8 +8,7 @@
  *
  * Inferred: the layer, its place before the load balancers, the names, and that the proxy itself is never redirected.
  */
-import type { Provenance } from "#core/base/recorder.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixIn, prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 import type { L4ProxyPolicySetting } from "#contracts/hcn/documents/proxy-policy.ts";
 import {
   type Ip,
@@ -23,13 +22,14 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import { type PlacedSetting, policiesOf, networkPoliciesOf } from "./provenance.ts";
 import { hns } from "#data/words.js";
+import { makeRule, groupOf } from "./layers.ts";
 
 const WORDS = hns();
 
@@ -51,10 +51,7 @@ interface Redirection {
 }
 
 /** A proxy with the object that it stands in. */
-export interface ProxySource {
-  readonly setting: L4ProxyPolicySetting;
-  readonly provenance: Provenance;
-}
+export type ProxySource = PlacedSetting<L4ProxyPolicySetting>;
 
 /** `10.0.0.5:8888`, `10.0.0.5` or `[fd00::5]:8888`. */
 function parseSocket(text: string): { readonly ip: Ip; readonly port: number | undefined } | undefined {
@@ -63,11 +60,6 @@ function parseSocket(text: string): { readonly ip: Ip; readonly port: number | u
   const ip = whole ?? parseIp(match?.[1] ?? "");
   const port = whole === undefined && match?.[2] !== undefined ? Number(match[2]) : undefined;
   return ip === undefined || (port ?? 0) > 0xffff ? undefined : { ip, port };
-}
-
-function prefixOfText(text: string): Prefix | undefined {
-  const parsed = parseAddressOrPrefix(text);
-  return parsed === undefined ? undefined : prefixOfAddress(parsed);
 }
 
 /** Inferred: without a protocol, both whose ports VFP knows. */
@@ -81,7 +73,7 @@ function portOf(text: string | undefined): number | undefined {
 
 /** Undefined when the document names no address to send to. */
 function redirectionOf(setting: L4ProxyPolicySetting): Redirection | undefined {
-  const exceptions = (setting.Exceptions ?? []).map(prefixOfText).filter((prefix) => prefix !== undefined);
+  const exceptions = prefixesIn(setting.Exceptions ?? []);
   const common = { protocols: protocolsOf(setting), exceptions };
   if ((setting.Destination ?? "") === "") {
     const proxy = parseIp(setting.IP ?? "");
@@ -89,7 +81,7 @@ function redirectionOf(setting: L4ProxyPolicySetting): Redirection | undefined {
     return { ...common, proxy, proxyPort: portOf(setting.Port), destination: undefined, port: undefined };
   }
   const socket = parseSocket(setting.Destination ?? "");
-  const destination = (setting.IP ?? "") === "" ? undefined : prefixOfText(setting.IP ?? "");
+  const destination = (setting.IP ?? "") === "" ? undefined : prefixIn(setting.IP ?? "");
   if (socket === undefined || ((setting.IP ?? "") !== "" && destination === undefined)) return undefined;
   return { ...common, proxy: socket.ip, proxyPort: socket.port, destination, port: portOf(setting.Port) };
 }
@@ -110,19 +102,7 @@ export function reasonForProxy(setting: L4ProxyPolicySetting): string | undefine
 
 /** The proxies of an endpoint, its own before those of its network. */
 export function proxySources(network: NetworkFrame, endpoint: EndpointRecord): readonly ProxySource[] {
-  const sources: ProxySource[] = [];
-  for (const [index, policy] of endpoint.policies.entries())
-    if (policy.Type === "L4Proxy")
-      sources.push({
-        setting: policy.Settings,
-        provenance: withPolicy(endpointProvenance(endpoint), "L4Proxy", index),
-      });
-  for (const { policy, index } of network.settings)
-    if (policy.Type === "L4Proxy")
-      sources.push({
-        setting: policy.Settings,
-        provenance: withPolicy(networkProvenance(network), "L4Proxy", index),
-      });
+  const sources = [...policiesOf(endpoint, "L4Proxy"), ...networkPoliciesOf(network, "L4Proxy")];
   return sources.filter(({ setting }) => reasonForProxy(setting) === undefined);
 }
 
@@ -149,23 +129,22 @@ function compileRule(
   const kept = [...exceptions, hostPrefix(proxy)].filter((prefix) => prefixFamily(prefix) === family);
   const mac = macOf(proxy);
   const name = `L4PROXY_${ipProtocolName(protocol)}_${formatIp(proxy)}_${proxyPort ?? 0}`;
-  return Object.freeze<Rule>({
+  return makeRule({
     id: `${order}|${name}`,
     name,
     priority: RULE_PRIORITY + order,
-    condition: Object.freeze({
+    condition: {
       protocols: [protocol],
       ...(destination !== undefined && { destination: [destination] }),
       ...(port !== undefined && { destinationPorts: [{ first: port, last: port }] }),
       destinationExcept: kept,
-    }),
-    action: Object.freeze({
+    },
+    action: {
       type: "redirect",
       ip: proxy,
       ...(proxyPort !== undefined && { port: proxyPort }),
       ...(mac !== undefined && { mac }),
-    }),
-    isTerminating: true,
+    },
     isStateful: true,
     provenance: source.provenance,
     inferred: INFERRED,
@@ -188,9 +167,7 @@ export function compileProxies(
   );
   const groups = FAMILIES.flatMap((family) => {
     const own = rules.filter(({ action }) => action.type === "redirect" && familyOf(action.ip) === family);
-    if (own.length === 0) return [];
-    const name = `L4_PROXY_GROUP_IPV${family}_OUT`;
-    return [createGroup({ name, direction: "out", family, priority: 1, match: "priority", rules: own })];
+    return groupOf({ name: `L4_PROXY_GROUP_IPV${family}_OUT`, direction: "out", family, priority: 1 }, own);
   });
   return Object.freeze(groups);
 }

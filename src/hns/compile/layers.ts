@@ -1,12 +1,15 @@
 /**
  * The layers of switch ports, by type of network and kind of port (dataplane.md §2.2). Outgoing packets walk down a
- * list, incoming ones up. A layer may rely on what the layers above it did to an outgoing packet.
+ * list, incoming ones up. A layer may rely on what the layers above it did to an outgoing packet. And how the rules and
+ * groups in them are made.
  *
  * Overlay nodes were seen with their numbers and flags. INTERNAL_L2_REWRITE_LAYER 75 is documented for L2Bridge.
  * Inferred: that the other numbers hold there too, and EXTERNAL_L2_REWRITE_LAYER 110, of which only the name is known: it
  * has to see translated addresses, so it comes behind SLB_NAT_LAYER, and before the next hop is asked.
  */
-import type { LayerDefinition } from "#dataplane/vfp/rule.ts";
+import type { IpFamily } from "#core/net/ip.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { LayerDefinition, Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 
 /**
  * Layers that stand on an endpoint's port only while a policy asks for them, in outbound order. Inferred: their names
@@ -148,3 +151,44 @@ export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
     }),
   ),
 );
+
+// Rules and groups.
+
+const RULE_PRIORITY = 100;
+const GROUP_PRIORITY = 100;
+
+type RuleFields = Pick<Rule, "name" | "condition" | "action" | "provenance"> & Partial<Rule>;
+
+/** A rule that ends its layer and keeps no flow, known by its name; `fields` may say otherwise. */
+export function makeRule(fields: RuleFields): Rule {
+  return Object.freeze({
+    id: fields.name,
+    priority: RULE_PRIORITY,
+    isTerminating: true,
+    isStateful: false,
+    ...fields,
+    condition: Object.freeze(fields.condition),
+    action: Object.freeze(fields.action),
+  });
+}
+
+/** What a group has besides its rules. */
+export interface GroupFields {
+  readonly name: string;
+  readonly direction: VfpDirection;
+  readonly family: IpFamily;
+  /** Default 100. */
+  readonly priority?: number;
+  /** Default `priority`. */
+  readonly match?: Group["match"];
+}
+
+/** The group of these rules, if there are any. */
+export function groupOf(fields: GroupFields, rules: readonly Rule[]): readonly Group[] {
+  return rules.length === 0 ? [] : [makeGroup(fields, rules)];
+}
+
+export function makeGroup(fields: GroupFields, rules: readonly Rule[]): Group {
+  const { name, direction, family, priority = GROUP_PRIORITY, match = "priority" } = fields;
+  return createGroup({ name, direction, family, priority, match, rules });
+}

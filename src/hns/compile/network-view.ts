@@ -1,5 +1,5 @@
 /** What the rules of a network's ports depend on. */
-import { type Ip, type Ipv4, type Ipv6, type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, formatPrefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -7,7 +7,7 @@ import type { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay/overlay-plan.ts";
 import type { RemoteSubnets } from "./overlay/remote-subnets.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixIn } from "#contracts/hcn/documents/address-list.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {
@@ -81,9 +81,8 @@ export function shapeOf(endpoint: EndpointRecord, hostLegs: readonly EndpointRec
 
 /** Network configurations route the service range over the host and the node's address besides (cni.md §2.10). */
 function rangeOf(prefix: string): Prefix | undefined {
-  const parsed = parseAddressOrPrefix(prefix);
-  const range = parsed === undefined ? undefined : prefixOfAddress(parsed);
-  return range !== undefined && prefixFamily(range) === 4 && range.length < 32 ? range : undefined;
+  const range = prefixIn(prefix, 4);
+  return range !== undefined && range.length < 32 ? range : undefined;
 }
 
 /** Without repetition, in the order of the endpoints. Costs a look at each list of policies that differs. */

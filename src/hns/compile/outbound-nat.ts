@@ -6,19 +6,19 @@
  */
 import type { Provenance } from "#core/base/recorder.ts";
 import { NAT_FLAGS, type OutBoundNatPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 import { type Ipv4, type Prefix, formatIp, hostPrefix, parseIpv4, prefixFamily } from "#core/net/ip.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import { type ProxySource, translatedProxies } from "./l4-proxy.ts";
-import { endpointProvenance, withPolicy, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
+import { type RoutedEndpoint, sdnRouteSources, policiesOf } from "./provenance.ts";
+import { makeRule, makeGroup } from "./layers.ts";
 
 /** Inferred: behind the rules of services (100), which have to decide first (dataplane.md §10). */
 const RULE_PRIORITY = 200;
-const GROUP_PRIORITY = 100;
 
 /** What the policies of one endpoint that share an address and a positive list come to. */
 interface NatPlan {
@@ -41,17 +41,9 @@ export interface OutBoundNat {
 
 const NONE: OutBoundNat = Object.freeze({ groups: [], pools: [], addresses: [] });
 
-function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
-  return (texts ?? [])
-    .map(parseAddressOrPrefix)
-    .filter((address) => address !== undefined)
-    .map(prefixOfAddress)
-    .filter((prefix) => prefixFamily(prefix) === 4);
-}
-
 /** The prefixes that an endpoint's SDNRoutes keep from source NAT. */
 function routedPrefixes(endpoint: RoutedEndpoint): readonly Prefix[] {
-  return sdnRouteSources(endpoint).flatMap(({ setting }) => prefixesOf([setting.DestinationPrefix]));
+  return sdnRouteSources(endpoint).flatMap(({ setting }) => prefixesIn([setting.DestinationPrefix], 4));
 }
 
 /**
@@ -75,17 +67,17 @@ function planNat(
   const routed = routedPrefixes(endpoint);
   const general = new Map<Ipv4, NatPlan>();
   const plans: NatPlan[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "OutBoundNAT" || isIpv6Nat(policy.Settings)) continue;
-    const { VirtualIP, Exceptions, Destinations, MaxPortPoolUsage } = policy.Settings;
+  for (const { setting, index, provenance } of policiesOf(endpoint, "OutBoundNAT")) {
+    if (isIpv6Nat(setting)) continue;
+    const { VirtualIP, Exceptions = [], Destinations = [], MaxPortPoolUsage } = setting;
     const address = parseIpv4(VirtualIP ?? "") ?? managementIp;
-    const destinations = prefixesOf(Destinations);
+    const destinations = prefixesIn(Destinations, 4);
     const known = destinations.length === 0 ? general.get(address) : undefined;
     const plan: NatPlan = {
       index: known?.index ?? index,
-      provenance: known?.provenance ?? withPolicy(endpointProvenance(endpoint), "OutBoundNAT", index),
+      provenance: known?.provenance ?? provenance,
       address,
-      exceptions: [...(known?.exceptions ?? routed), ...prefixesOf(Exceptions)],
+      exceptions: [...(known?.exceptions ?? routed), ...prefixesIn(Exceptions, 4)],
       destinations,
       portsMax: known?.portsMax ?? (MaxPortPoolUsage === 0 ? undefined : MaxPortPoolUsage),
     };
@@ -127,26 +119,24 @@ function compileRule(
   order: number,
 ): Rule {
   const name = `SNAT_${protocol.name}_OUTBOUNDNAT_${endpoint.id}_${formatIp(plan.address)}`;
-  const rule: Rule = {
+  return makeRule({
     id: `${plan.index}|${name}`,
     name,
     priority: RULE_PRIORITY + order,
-    condition: Object.freeze({
+    condition: {
       protocols: [protocol.number],
       source: [hostPrefix(ip)],
       ...(plan.destinations.length > 0 && { destination: plan.destinations }),
       ...(plan.exceptions.length > 0 && { destinationExcept: plan.exceptions }),
-    }),
-    action: Object.freeze({ type: "dynnat", pool: poolName(endpoint, ip, plan, protocol) }),
-    isTerminating: true,
+    },
+    action: { type: "dynnat", pool: poolName(endpoint, ip, plan, protocol) },
     isStateful: true,
     provenance: plan.provenance,
     missCodes: {
       protocols: "icmp-outbound-not-translated",
       destinationExcept: "outbound-nat-exception",
     },
-  };
-  return Object.freeze(rule);
+  });
 }
 
 /**
@@ -175,14 +165,7 @@ export function compileOutBoundNat(
       }),
     ),
   );
-  const group = createGroup({
-    name: "SLB_GROUP_NAT_IPv4_OUT",
-    direction: "out",
-    family: 4,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules,
-  });
+  const group = makeGroup({ name: "SLB_GROUP_NAT_IPv4_OUT", direction: "out", family: 4 }, rules);
   const uniquePools = [...new Map(pools.map((pool) => [pool.name, pool])).values()];
   return Object.freeze({
     groups: Object.freeze([group]),

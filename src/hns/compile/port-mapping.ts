@@ -12,16 +12,14 @@
  */
 import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { type Ip, type Ipv4, familyOf, formatIp, hostPrefix, parseIp } from "#core/net/ip.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
-import { endpointProvenance, withPolicy } from "./provenance.ts";
-
-const RULE_PRIORITY = 100;
-const GROUP_PRIORITY = 100;
+import { policiesOf, type PlacedSetting } from "./provenance.ts";
+import { makeRule, groupOf } from "./layers.ts";
 
 /** True when the mapping is for IPv6 (hcn.md §3.3, flag 2). */
 export function isIpv6Mapping(setting: PortMappingPolicySetting): boolean {
@@ -45,12 +43,10 @@ export const NO_MAPPINGS: PortMappings = Object.freeze({
   addresses: [],
 });
 
-interface Mapping {
-  readonly index: number;
+interface Mapping extends PlacedSetting<PortMappingPolicySetting> {
   readonly family: 4 | 6;
   readonly vip: Ip;
   readonly ip: Ip;
-  readonly setting: PortMappingPolicySetting;
 }
 
 function mappingsOf(
@@ -59,9 +55,8 @@ function mappingsOf(
   families: readonly (4 | 6)[],
 ): readonly Mapping[] {
   const mappings: Mapping[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "PortMapping") continue;
-    const setting = policy.Settings;
+  for (const placed of policiesOf(endpoint, "PortMapping")) {
+    const { setting } = placed;
     const family = isIpv6Mapping(setting) ? 6 : 4;
     // The service has written the management address into a mapping of IPv6 that names none.
     const fallback = family === 4 ? managementIp : undefined;
@@ -69,31 +64,28 @@ function mappingsOf(
     const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => familyOf(address) === family);
     if (vip === undefined || familyOf(vip) !== family || ip === undefined || !families.includes(family))
       continue;
-    mappings.push({ index, family, vip, ip, setting });
+    mappings.push({ ...placed, family, vip, ip });
   }
   return mappings;
 }
 
 function compileRule(endpoint: EndpointRecord, mapping: Mapping, protocol: number): Rule {
-  const { setting, vip, ip, index } = mapping;
+  const { setting, vip, ip, index, provenance } = mapping;
   const external = setting.ExternalPort ?? 0;
   const name = `NAT_${endpoint.id}_${formatIp(vip)}_${external}_${protocol}`;
-  const rule: Rule = {
+  return makeRule({
     id: `${index}|${name}`,
     name,
-    priority: RULE_PRIORITY,
-    condition: Object.freeze({
+    condition: {
       protocols: [protocol],
       destination: [hostPrefix(vip)],
       destinationPorts: [{ first: external, last: external }],
-    }),
-    action: Object.freeze({ type: "nat", side: "destination", ip, port: setting.InternalPort }),
-    isTerminating: true,
+    },
+    action: { type: "nat", side: "destination", ip, port: setting.InternalPort },
     isStateful: true,
-    provenance: withPolicy(endpointProvenance(endpoint), "PortMapping", index),
+    provenance,
     inferred: "dataplane.md §2.14",
-  };
-  return Object.freeze(rule);
+  });
 }
 
 /** Protocols whose ports the switch and VFP know. */
@@ -103,23 +95,14 @@ function portProtocols(setting: PortMappingPolicySetting): readonly number[] {
   );
 }
 
-/** The rules of one family: no group without them. */
-function groupOf(endpoint: EndpointRecord, mappings: readonly Mapping[], family: 4 | 6): readonly Group[] {
+/** The rules of one family. */
+function groupsOf(endpoint: EndpointRecord, mappings: readonly Mapping[], family: 4 | 6): readonly Group[] {
   const rules = mappings
     .filter((mapping) => mapping.family === family)
     .flatMap((mapping) =>
       portProtocols(mapping.setting).map((protocol) => compileRule(endpoint, mapping, protocol)),
     );
-  if (rules.length === 0) return [];
-  const group = createGroup({
-    name: `SLB_GROUP_NAT_IPv${family}_IN`,
-    direction: "in",
-    family,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules,
-  });
-  return [group];
+  return groupOf({ name: `SLB_GROUP_NAT_IPv${family}_IN`, direction: "in", family }, rules);
 }
 
 /** Compiles the PortMapping policies of an endpoint that have an effect, of these families. */
@@ -130,7 +113,7 @@ export function compilePortMappings(
 ): PortMappings {
   const mappings = mappingsOf(endpoint, managementIp, families);
   if (mappings.length === 0) return NO_MAPPINGS;
-  const groups = ([4, 6] as const).flatMap((family) => groupOf(endpoint, mappings, family));
+  const groups = ([4, 6] as const).flatMap((family) => groupsOf(endpoint, mappings, family));
   const bindings = mappings.flatMap(({ vip, setting }) =>
     portProtocols(setting).map((protocol) =>
       Object.freeze({ ip: vip, protocol, port: setting.ExternalPort ?? 0 }),

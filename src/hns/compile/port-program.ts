@@ -1,6 +1,6 @@
 /** Everything that one endpoint's port is programmed with, put together from what each policy compiles to. */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
 import type { PortProgram, TranslationDefinition } from "../ports/datapath.ts";
@@ -14,8 +14,8 @@ import {
   aclGroupsOf,
   compileTranslations,
   joinGroups,
-  optionalGroupsOf,
   proxiesOf,
+  optionalGroupsOf,
 } from "./endpoint-parts.ts";
 import type { ProxySource } from "./l4-proxy.ts";
 import {
@@ -25,7 +25,7 @@ import {
   compileInternalRewrite,
   compileInternalRules,
 } from "./l2-rewrite.ts";
-import { L2BRIDGE_STACK } from "./layers.ts";
+import { L2BRIDGE_STACK, makeRule, makeGroup } from "./layers.ts";
 import {
   type NetworkView,
   type NodeFacts,
@@ -36,8 +36,8 @@ import {
   shapeOf,
 } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay/overlay-program.ts";
-import { type Ipv4, prefixFamily, parseIp } from "#core/net/ip.ts";
-import { type RoutedEndpoint, networkProvenance, endpointProvenance, withPolicy } from "./provenance.ts";
+import { type Ipv4, prefixFamily, parseIp, type IpFamily } from "#core/net/ip.ts";
+import { type RoutedEndpoint, networkProvenance, policiesOf } from "./provenance.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { StaticMapping } from "#dataplane/host/winnat/nat-program.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
@@ -54,34 +54,23 @@ const PA_ROUTE_PRIORITY = 45_535;
  * has no condition, because there every packet that leaves has an outer header.
  */
 function compilePaRoute(network: NetworkFrame, isDual: boolean): readonly Group[] {
-  const rule: Rule = {
-    id: "PA_ROUTE",
+  const rule = makeRule({
     name: "PA_ROUTE",
     listedId: "",
     priority: PA_ROUTE_PRIORITY,
-    condition: Object.freeze({ isSourceTranslated: true }),
-    action: Object.freeze({ type: "paroute" }),
-    isTerminating: true,
-    isStateful: false,
+    condition: { isSourceTranslated: true },
+    action: { type: "paroute" },
     provenance: networkProvenance(network),
     inferred: "dataplane.md §2.2.3",
-  };
-  const rules = [Object.freeze(rule)];
-  return Object.freeze(
-    (isDual ? ([4, 6] as const) : ([4] as const)).map((family) => paRouteGroup(family, rules)),
-  );
+  });
+  const families: readonly IpFamily[] = isDual ? [4, 6] : [4];
+  return Object.freeze(families.map((family) => paRouteGroup(family, [rule])));
 }
 
 /** Both names are observed on overlay nodes (dataplane.md §2.2.1). */
-function paRouteGroup(family: 4 | 6, rules: readonly Rule[]): Group {
-  return createGroup({
-    name: `VNET_GROUP_PA_ROUTE_IPV${family}_OUT`,
-    direction: "out",
-    family,
-    priority: PA_ROUTE_GROUP_PRIORITY,
-    match: "priority",
-    rules,
-  });
+function paRouteGroup(family: IpFamily, rules: readonly Rule[]): Group {
+  const name = `VNET_GROUP_PA_ROUTE_IPV${family}_OUT`;
+  return makeGroup({ name, direction: "out", family, priority: PA_ROUTE_GROUP_PRIORITY }, rules);
 }
 
 /** The rule for translated packets, the same on all ports of a network. */
@@ -273,12 +262,11 @@ function ipv4Of(endpoint: EndpointRecord): Ipv4 | undefined {
 function mappingsOf(endpoint: EndpointRecord): readonly StaticMapping[] {
   const internalIp = ipv4Of(endpoint);
   if (internalIp === undefined || endpoint.attachment?.kind === "host") return [];
-  return endpoint.policies.flatMap((policy, index) => {
-    if (policy.Type !== "PortMapping" || isIpv6Mapping(policy.Settings)) return [];
-    const { ExternalPort: externalPort = 0, InternalPort: wanted, VIP } = policy.Settings;
+  return policiesOf(endpoint, "PortMapping").flatMap(({ setting, provenance }) => {
+    if (isIpv6Mapping(setting)) return [];
+    const { ExternalPort: externalPort = 0, InternalPort: wanted, VIP } = setting;
     const vip = parseIp(VIP ?? "");
-    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
-    return mappedProtocols(policy.Settings).map((protocol) =>
+    return mappedProtocols(setting).map((protocol) =>
       Object.freeze({
         protocol,
         externalIp: typeof vip === "number" ? vip : undefined,

@@ -5,6 +5,9 @@
 import type { Provenance } from "#core/base/recorder.ts";
 import type { SdnRouteRecord, EndpointRecord, NetworkRecord } from "../service/records.ts";
 import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
+import type { EndpointPolicySettings } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { NetworkPolicySettings } from "#contracts/hcn/documents/network-policy.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 
 /** Rules that HNS adds although no policy asks for them. */
 export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });
@@ -31,6 +34,44 @@ export function withPolicy(provenance: Provenance, type: string, index: number):
   return { ...provenance, policy: { type, index } };
 }
 
+// The policies of an object that rules come from.
+
+/** What a policy says, and where it stands. */
+export interface PlacedSetting<S> {
+  readonly setting: S;
+  /** Position in the object's list. */
+  readonly index: number;
+  readonly provenance: Provenance;
+}
+
+/** The policies of a type that an endpoint has. */
+export function policiesOf<T extends keyof EndpointPolicySettings>(
+  endpoint: EndpointRecord,
+  type: T,
+): readonly PlacedSetting<EndpointPolicySettings[T]>[] {
+  const found: PlacedSetting<EndpointPolicySettings[T]>[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== type) continue;
+    const setting = policy.Settings as EndpointPolicySettings[T];
+    found.push({ setting, index, provenance: withPolicy(endpointProvenance(endpoint), type, index) });
+  }
+  return found;
+}
+
+/** The policies of a type that a network has. */
+export function networkPoliciesOf<T extends keyof NetworkPolicySettings>(
+  network: NetworkFrame,
+  type: T,
+): readonly PlacedSetting<NetworkPolicySettings[T]>[] {
+  const found: PlacedSetting<NetworkPolicySettings[T]>[] = [];
+  for (const { policy, index } of network.settings) {
+    if (policy.Type !== type) continue;
+    const setting = policy.Settings as NetworkPolicySettings[T];
+    found.push({ setting, index, provenance: withPolicy(networkProvenance(network), type, index) });
+  }
+  return found;
+}
+
 // The SDN routes of an endpoint: its own policies, and the route objects that name it (hcn.md §2.8, §3.3).
 
 /** An endpoint as the compiler sees it: with the route objects that name it; undefined: none does. */
@@ -38,22 +79,12 @@ export interface RoutedEndpoint extends EndpointRecord {
   readonly sdnRoutes?: readonly SdnRouteRecord[];
 }
 
-/** A route with the object that it stands in. */
-export interface SdnRouteSource {
-  readonly setting: SdnRoutePolicySetting;
-  /** Position among all sources, for the ids of rules. */
-  readonly index: number;
-  readonly provenance: Provenance;
-}
-
-/** Own policies come first. A route object acts as an SDNRoute policy of the endpoint would. */
-export function sdnRouteSources(endpoint: RoutedEndpoint): readonly SdnRouteSource[] {
-  const sources: SdnRouteSource[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "SDNRoute") continue;
-    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
-    sources.push({ setting: policy.Settings, index, provenance });
-  }
+/**
+ * Own policies come first. A route object acts as an SDNRoute policy of the endpoint would; `index` goes on behind the
+ * policies, for the ids of rules.
+ */
+export function sdnRouteSources(endpoint: RoutedEndpoint): readonly PlacedSetting<SdnRoutePolicySetting>[] {
+  const sources = [...policiesOf(endpoint, "SDNRoute")];
   let next = endpoint.policies.length;
   for (const object of endpoint.sdnRoutes ?? []) {
     for (const [index, setting] of object.routes.entries()) {

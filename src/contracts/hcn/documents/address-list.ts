@@ -1,6 +1,7 @@
 /** Addresses in policies: an address or a CIDR, alone or in a comma list (hcn.md §3.5). */
 import {
   type InterfaceAddress,
+  type IpFamily,
   type Prefix,
   bitsOf,
   familyOf,
@@ -23,9 +24,16 @@ export function hasHostBits(address: InterfaceAddress): boolean {
   return maskIp(address.ip, address.length) !== address.ip;
 }
 
-/** The prefix that `address` lies in. */
-export function prefixOfAddress(address: InterfaceAddress): Prefix {
+/** The prefix that an address or a CIDR lies in; undefined for any other text, and for one of another family. */
+export function prefixIn(text: string, family?: IpFamily): Prefix | undefined {
+  const address = parseAddressOrPrefix(text);
+  if (address === undefined || (family ?? familyOf(address.ip)) !== familyOf(address.ip)) return undefined;
   return prefixOf(address.ip, address.length);
+}
+
+/** The prefixes of those texts that say one, of a family if one is asked for. */
+export function prefixesIn(texts: readonly string[], family?: IpFamily): readonly Prefix[] {
+  return texts.map((text) => prefixIn(text, family)).filter((prefix) => prefix !== undefined);
 }
 
 /** Reads a list of addresses and CIDRs, which keep their text. */

@@ -5,7 +5,7 @@
  */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, MissNote, Rule } from "#dataplane/vfp/rule.ts";
 import type {
   HostPoolDefinition,
@@ -25,6 +25,7 @@ import {
   type BackEndRules,
 } from "./load-balancer.ts";
 import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
+import { makeGroup } from "../layers.ts";
 
 // Entries that several load balancers may have in common, and what came and went since the last question.
 
@@ -90,14 +91,10 @@ function rulesAt(rules: BackEndRules | undefined, { family, direction }: Place):
 }
 
 /** Asked before all routes into tunnels. */
-const NO_PLAIN_ANSWERS: Group = createGroup({
-  name: "VNET_GROUP_NO_ENCAP_SERVICES_IPV4_OUT",
-  direction: "out",
-  family: 4,
-  priority: 50,
-  match: "priority",
-  rules: [],
-});
+const NO_PLAIN_ANSWERS: Group = makeGroup(
+  { name: "VNET_GROUP_NO_ENCAP_SERVICES_IPV4_OUT", direction: "out", family: 4, priority: 50 },
+  [],
+);
 
 export class EndpointNatGroups {
   private plain: Group = NO_PLAIN_ANSWERS;
@@ -167,7 +164,7 @@ export class EndpointNatGroups {
 
 function emptyTranslationGroup({ family, direction }: Place): Group {
   const name = `SLB_GROUP_NAT_IPv${family}_${direction.toUpperCase()}`;
-  return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
+  return emptyGroup(name, direction, family);
 }
 
 /** What an overlay network puts into the host's port, besides its load balancers. */
@@ -178,13 +175,12 @@ export interface HostTunnel {
   readonly settings: TunnelSettings;
 }
 
-const GROUP_PRIORITY = 100;
 const NO_GROUPS: readonly Group[] = Object.freeze([]);
 /** Ids of what has no owner any more begin so. */
 const LEFT_PREFIX = "left/";
 
 function emptyGroup(name: string, direction: VfpDirection, family: 4 | 6): Group {
-  return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
+  return makeGroup({ name, direction, family }, []);
 }
 
 /** Names are observed for IPv4 (dataplane.md §2.2.3); that of the source NAT group is the one of the pods' ports. */

@@ -20,9 +20,10 @@ import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../../service/records.ts";
 import type { NetworkFrame } from "../../service/network/policy-index.ts";
 import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "../provenance.ts";
+import { makeRule, groupOf, type GroupFields } from "../layers.ts";
 
 /** A prefix of the network that this node holds. */
 export interface OwnSubnet {
@@ -148,39 +149,22 @@ export function virtualSubnetOf(plan: OverlayPlan, ip: Ip): number {
 
 // The rules that ports of an overlay network share, and how all of them are made (dataplane.md §2.2.1, §2.3).
 
-const GROUP_PRIORITY = 100;
 /** Of VNET_GROUP_PA_ROUTE_IPV4_OUT on all ports (observed). */
 export const PA_ROUTE_GROUP_PRIORITY = 200;
 export const PA_ROUTE_PRIORITY = 45_535;
 const DECAP_PRIORITY = 45_534;
-const RULE_PRIORITY = 100;
 
 export const LOCAL = "dataplane.md §11 Q-4";
 export const HOST_ROUTE = "dataplane.md §2.3 O-9, Appendix A";
 
-type RuleFields = Pick<Rule, "name" | "condition" | "action" | "provenance"> & Partial<Rule>;
-
-export function makeRule(fields: RuleFields): Rule {
-  return Object.freeze({
-    id: fields.name,
-    priority: RULE_PRIORITY,
-    isTerminating: true,
-    isStateful: false,
-    ...fields,
-    condition: Object.freeze(fields.condition),
-    action: Object.freeze(fields.action),
-  });
-}
-
-export function makeGroup(
+/** A group of IPv4; the longest prefix decides unless `fields` say otherwise. */
+export function overlayGroup(
   name: string,
   direction: VfpDirection,
   rules: readonly Rule[],
-  fields: { readonly priority?: number; readonly match?: "priority" | "lpm-destination" } = {},
+  fields: Pick<GroupFields, "priority" | "match"> = {},
 ): readonly Group[] {
-  if (rules.length === 0) return Object.freeze([]);
-  const { priority = GROUP_PRIORITY, match = "lpm-destination" } = fields;
-  return Object.freeze([createGroup({ name, direction, family: 4, priority, match, rules })]);
+  return Object.freeze(groupOf({ name, direction, family: 4, match: "lpm-destination", ...fields }, rules));
 }
 
 export function ownPrefixes(plan: OverlayPlan): readonly Prefix[] {

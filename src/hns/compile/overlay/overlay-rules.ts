@@ -5,7 +5,7 @@
  * port stand on the other ports too.
  */
 import { defined } from "#core/base/assert.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixIn } from "#contracts/hcn/documents/address-list.ts";
 import {
   type Ip,
   type Prefix,
@@ -14,7 +14,6 @@ import {
   formatPrefix,
   hostPrefix,
   parseIp,
-  prefixFamily,
   prefixOf,
 } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
@@ -27,13 +26,12 @@ import {
   PA_ROUTE_GROUP_PRIORITY,
   PA_ROUTE_PRIORITY,
   decapRules,
-  makeGroup,
-  makeRule,
+  overlayGroup,
   ownPrefixes,
   paRouteRule,
   plainRule,
-  remoteAddressRules,
   virtualSubnetOf,
+  remoteAddressRules,
 } from "./overlay-plan.ts";
 import {
   type RoutedEndpoint,
@@ -50,6 +48,7 @@ import {
   remoteSubnetRules,
 } from "./remote-subnets.ts";
 import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
+import { makeRule } from "../layers.ts";
 
 /** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
 const GROUPS: readonly Prefix[] = [
@@ -112,9 +111,9 @@ export function compileEncapOut(
       ...hostRouteRules(plan),
       ...ownPrefixes(plan).map((prefix) => plainRule(plan, prefix)),
     ];
-    return makeGroup(ENCAP_OUT, "out", rules)[0];
+    return overlayGroup(ENCAP_OUT, "out", rules)[0];
   });
-  const plain = makeGroup("VNET_GROUP_NO_ENCAP_IPV4_OUT", "out", [plainRule(plan, ANY_IPV4)], {
+  const plain = overlayGroup("VNET_GROUP_NO_ENCAP_IPV4_OUT", "out", [plainRule(plan, ANY_IPV4)], {
     priority: PLAIN_GROUP_PRIORITY,
   });
   return compiledRoutes(routed, [], plain);
@@ -127,16 +126,17 @@ export function compileEncapRoutes(plan: OverlayPlan, endpoint: RoutedEndpoint):
   if (action === undefined) return Object.freeze([]);
   const rules = sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
     if (setting.NeedEncap !== true || (setting.NextHop ?? "") !== "") return [];
-    const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
-    const prefix = parsed && prefixOfAddress(parsed);
-    if (prefix === undefined || prefixFamily(prefix) !== 4) return [];
+    const prefix = prefixIn(setting.DestinationPrefix, 4);
+    if (prefix === undefined) return [];
     const name = `ROUTE_${formatPrefix(prefix)}`;
     const condition = { destination: [prefix] };
     return [
       makeRule({ id: `${index}|${name}`, name, condition, action, provenance, inferred: ENCAPSULATION }),
     ];
   });
-  return makeGroup("VNET_GROUP_ENCAP_ROUTE_IPV4_OUT", "out", rules, { priority: SDN_ROUTE_GROUP_PRIORITY });
+  return overlayGroup("VNET_GROUP_ENCAP_ROUTE_IPV4_OUT", "out", rules, {
+    priority: SDN_ROUTE_GROUP_PRIORITY,
+  });
 }
 
 /**
@@ -148,7 +148,7 @@ export function compileEncapIn(plan: OverlayPlan, endpoint: EndpointRecord): rea
   const virtualSubnets = [...new Set(endpoint.ipConfigs.map(({ ip }) => virtualSubnetOf(plan, ip)))];
   const [own] = endpoint.ipConfigs;
   const label = own === undefined ? "" : formatIp(own.ip);
-  return makeGroup(ENCAP_IN, "in", [
+  return overlayGroup(ENCAP_IN, "in", [
     ...decapRules(virtualSubnets, false),
     makeRule({
       name: `NO_DECAP_${label}`,
@@ -171,8 +171,8 @@ export function compileEncapIn(plan: OverlayPlan, endpoint: EndpointRecord): rea
 export function compileRouterEncap(plan: OverlayPlan): readonly Group[] {
   const own = ownPrefixes(plan).map((prefix) => plainRule(plan, prefix));
   return Object.freeze([
-    ...makeGroup(ENCAP_OUT, "out", own),
-    ...makeGroup(ENCAP_IN, "in", [...decapRules(plan.virtualSubnets, true), ...own]),
+    ...overlayGroup(ENCAP_OUT, "out", own),
+    ...overlayGroup(ENCAP_IN, "in", [...decapRules(plan.virtualSubnets, true), ...own]),
   ]);
 }
 
@@ -204,7 +204,7 @@ export function compileRouterHairpin(
   const rules = endpoints.flatMap((endpoint) =>
     endpoint.ipConfigs.flatMap(({ ip }) => (typeof ip === "number" ? [turnRule(plan, endpoint, ip)] : [])),
   );
-  return makeGroup("REMOTESUBNETROUTE_HAIRPIN_GROUP", "in", rules);
+  return overlayGroup("REMOTESUBNETROUTE_HAIRPIN_GROUP", "in", rules);
 }
 
 /** What source NAT has translated and stays on the node, as with loopbackDSR (walk O-6), comes from the router. */
@@ -226,7 +226,7 @@ function loopbackRule(plan: OverlayPlan, own: readonly Prefix[]): Rule {
 export function compilePodPaRoute(plan: OverlayPlan): readonly Group[] {
   const own = ownPrefixes(plan);
   const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: [...own, ...GROUPS] }, true);
-  return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule, loopbackRule(plan, own)], {
+  return overlayGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule, loopbackRule(plan, own)], {
     priority: PA_ROUTE_GROUP_PRIORITY,
     match: "priority",
   });
@@ -243,7 +243,7 @@ export function compileHostPaRoute(plan: OverlayPlan): readonly Group[] {
     paRouteRule(plan, "PA_ROUTE", { protocols: [VXLAN_PROTOCOL] }, false),
     paRouteRule(plan, "PA_ROUTE_TRANSLATED", { isSourceTranslated: true }, true),
   ];
-  return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", rules, {
+  return overlayGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", rules, {
     priority: PA_ROUTE_GROUP_PRIORITY,
     match: "priority",
   });
@@ -301,9 +301,9 @@ export function compileHostEncap(
       ...remoteAddressRules(plan),
       ...ownSubnetRules(plan),
     ];
-    return makeGroup("ENCAP_IPV4_OUT", "out", rules)[0];
+    return overlayGroup("ENCAP_IPV4_OUT", "out", rules)[0];
   });
-  const refused = makeGroup("ENCAP_REFUSED_IPV4_OUT", "out", refusalRules(plan), {
+  const refused = overlayGroup("ENCAP_REFUSED_IPV4_OUT", "out", refusalRules(plan), {
     priority: REFUSAL_GROUP_PRIORITY,
     match: "priority",
   });
@@ -320,7 +320,7 @@ const SEVERAL_NETWORKS = "dataplane.md §2.3 O-5";
  * an answer goes back into the virtual subnet that its question came out of (dataplane.md §2.3 O-5 shows one network).
  */
 export function compileHostAnswers(plan: OverlayPlan): readonly Group[] {
-  return makeGroup("ENCAP_ANSWER_IPV4_OUT", "out", ownSubnetRules(plan, "answers"), {
+  return overlayGroup("ENCAP_ANSWER_IPV4_OUT", "out", ownSubnetRules(plan, "answers"), {
     priority: ANSWER_GROUP_PRIORITY,
     match: "priority",
   });
@@ -328,5 +328,5 @@ export function compileHostAnswers(plan: OverlayPlan): readonly Group[] {
 
 /** DECAP_IN of the host's port. */
 export function compileHostDecap(plan: OverlayPlan): readonly Group[] {
-  return makeGroup("DECAP_IPV4_IN", "in", decapRules(plan.virtualSubnets, false));
+  return overlayGroup("DECAP_IPV4_IN", "in", decapRules(plan.virtualSubnets, false));
 }

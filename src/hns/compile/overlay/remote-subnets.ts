@@ -2,9 +2,9 @@
  * The ways to the subnets of other nodes (RemoteSubnetRoute, hcn.md §3.1), as rules. A large cluster has hundreds on each
  * node, and a node that joins or leaves is one: the rule of a route is made once, and a group that has the others follows.
  */
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixIn } from "#contracts/hcn/documents/address-list.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type Prefix, formatPrefix, parseIpv4, prefixFamily } from "#core/net/ip.ts";
+import { formatPrefix, parseIpv4 } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
@@ -14,8 +14,9 @@ import {
   type SubnetRoute,
   listRoutes,
 } from "../../service/network/policy-index.ts";
-import { type OverlayPlan, makeRule } from "./overlay-plan.ts";
+import type { OverlayPlan } from "./overlay-plan.ts";
 import { networkProvenance, withNamedPolicy } from "../provenance.ts";
+import { makeRule } from "../layers.ts";
 
 /** Who sends: endpoints keep the source's MAC, what the host sends and what its router routes has the router's. */
 export type Sender = "endpoint" | "host";
@@ -38,18 +39,12 @@ function isSameFor(a: OverlayPlan, b: OverlayPlan): boolean {
   );
 }
 
-function ipv4Prefix(text: string): Prefix | undefined {
-  const parsed = parseAddressOrPrefix(text);
-  const prefix = parsed && prefixOfAddress(parsed);
-  return prefix !== undefined && prefixFamily(prefix) === 4 ? prefix : undefined;
-}
-
 /** Its router's MAC inside, one hop less (observed; row 3 of walk O-2). Without a MAC of a router the frame's stays. */
 function makeRules(
   plan: OverlayPlan,
   { Settings: settings }: SubnetRoute,
 ): Readonly<Record<Sender, Rule>> | undefined {
-  const prefix = ipv4Prefix(settings.DestinationPrefix);
+  const prefix = prefixIn(settings.DestinationPrefix, 4);
   const providerAddress = parseIpv4(settings.ProviderAddress ?? "");
   if (prefix === undefined || providerAddress === undefined) return undefined;
   const innerMac = parseMac(settings.DistributedRouterMacAddress ?? "");

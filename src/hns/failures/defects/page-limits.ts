@@ -4,11 +4,12 @@
  */
 import { type Prefix, formatPrefix, hostPrefix } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import type { NetworkView } from "../../compile/network-view.ts";
 import { networkProvenance } from "../../compile/provenance.ts";
 import type { HostProgram } from "../../ports/datapath.ts";
+import { makeRule, makeGroup } from "../../compile/layers.ts";
 
 const PAGE = "windows-networking-documentation.md §8";
 /** Before the routes of a network, which choose by the destination alone. */
@@ -44,14 +45,8 @@ function letsAnswers(rule: Rule): Group {
     missCodes: {},
     inferred: PAGE,
   });
-  return createGroup({
-    name: `${rule.name}_ICMP_IN`,
-    direction: "in",
-    family: 4,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules: [allow],
-  });
+  const fields = { direction: "in", family: 4, priority: GROUP_PRIORITY } as const;
+  return makeGroup({ name: `${rule.name}_ICMP_IN`, ...fields }, [allow]);
 }
 
 /**
@@ -90,26 +85,17 @@ export function onlyOwnOverlayPods(view: NetworkView, { ENCAP }: HostProgram["gr
   const own = view.overlay?.plan.providerAddress;
   if (own === undefined) return ENCAP;
   const rules = remotePrefixes(ENCAP, own).map((prefix, index) =>
-    Object.freeze<Rule>({
+    makeRule({
       id: `NODE_TO_PODS_${formatPrefix(prefix)}|${index}`,
       name: `NODE_TO_PODS_${formatPrefix(prefix)}`,
       priority: RULE_PRIORITY + index,
-      condition: Object.freeze({ source: [hostPrefix(own)], destination: [prefix] }),
-      action: Object.freeze({ type: "block", code: "flannel-node-to-pod-limited" }),
-      isTerminating: true,
-      isStateful: false,
+      condition: { source: [hostPrefix(own)], destination: [prefix] },
+      action: { type: "block", code: "flannel-node-to-pod-limited" },
       provenance: networkProvenance(view.network),
       inferred: PAGE,
     }),
   );
   if (rules.length === 0) return ENCAP;
-  const refused = createGroup({
-    name: "ENCAP_NODE_REFUSED_IPV4_OUT",
-    direction: "out",
-    family: 4,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules,
-  });
-  return [refused, ...ENCAP];
+  const fields = { direction: "out", family: 4, priority: GROUP_PRIORITY } as const;
+  return [makeGroup({ name: "ENCAP_NODE_REFUSED_IPV4_OUT", ...fields }, rules), ...ENCAP];
 }

@@ -6,17 +6,17 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { type Ip, type Prefix, hostPrefix, prefixContains, prefixFamily } from "#core/net/ip.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkName } from "#core/catalogue/quirks.ts";
-import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import { defaultAllow } from "../../compile/acl.ts";
 import type { CompileCache } from "../../compile/compile-cache.ts";
-import type { HostLayerName, LayerName } from "../../compile/layers.ts";
+import { type HostLayerName, type LayerName, makeRule, makeGroup } from "../../compile/layers.ts";
 import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/network-view.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 import { onlyOwnOverlayPods, withoutOutboundEcho } from "./page-limits.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance, type RoutedEndpoint } from "../../compile/provenance.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { prefixesIn } from "#contracts/hcn/documents/address-list.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
 // (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of
@@ -26,20 +26,13 @@ import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/
 
 /** Behind the rules of load balancers. */
 const GROUP_PRIORITY = 60_000;
-const RULE_PRIORITY = 100;
 const NAME = "L2BRIDGE_DSR_KB5005619";
 
 /** Ranges that the endpoint's source NAT leaves alone: the cluster's, that of services, that of the nodes. */
 function exceptionsOf(endpoint: RoutedEndpoint): readonly Prefix[] {
   return endpoint.policies.flatMap((policy) =>
-    policy.Type === "OutBoundNAT" ? (policy.Settings.Exceptions ?? []).flatMap(readPrefix) : [],
+    policy.Type === "OutBoundNAT" ? prefixesIn(policy.Settings.Exceptions ?? [], 4) : [],
   );
-}
-
-function readPrefix(text: string): readonly Prefix[] {
-  const parsed = parseAddressOrPrefix(text);
-  const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
-  return prefix !== undefined && prefixFamily(prefix) === 4 ? [prefix] : [];
 }
 
 function overlaps(a: Prefix, b: Prefix): boolean {
@@ -65,32 +58,21 @@ function otherAddresses(view: NetworkView): readonly Ip[] {
   return [...gateways, ...legs].filter((ip) => typeof ip === "number");
 }
 
-function groupOf(
+function defectGroup(
   direction: VfpDirection,
   fields: Pick<Rule, "condition" | "action" | "isStateful">,
   view: NetworkView,
 ): Group {
-  const rule: Rule = Object.freeze({
+  const rule = makeRule({
     id: `${NAME}_${direction}`,
     name: NAME,
-    priority: RULE_PRIORITY,
-    isTerminating: true,
     provenance: networkProvenance(view.network),
     inferred: "windows-networking-documentation.md §5",
     ...fields,
-    condition: Object.freeze(fields.condition),
-    action: Object.freeze(fields.action),
   });
   // A name of its own: ids of groups are unique in a layer, and services have theirs here.
   const name = `LB_DSR_DEFECT_IPv4_${direction.toUpperCase()}`;
-  return createGroup({
-    name,
-    direction,
-    family: 4,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules: [rule],
-  });
+  return makeGroup({ name, direction, family: 4, priority: GROUP_PRIORITY }, [rule]);
 }
 
 /** What the defect adds to the LB_DSR layer of a pod's port. */
@@ -107,9 +89,9 @@ export function compileBridgeDefect(
     const toPods = { destination: pods, destinationExcept: others.map(hostPrefix) };
     const block = { type: "block", code: "l2bridge-broken-with-dsr" } as const;
     return Object.freeze([
-      groupOf("out", { condition: toPods, action: block, isStateful: false }, view),
+      defectGroup("out", { condition: toPods, action: block, isStateful: false }, view),
       // What was let in gets answers.
-      groupOf("in", { condition: {}, action: { type: "allow" }, isStateful: true }, view),
+      defectGroup("in", { condition: {}, action: { type: "allow" }, isStateful: true }, view),
     ]);
   });
 }
