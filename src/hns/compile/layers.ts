@@ -156,6 +156,9 @@ export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
 
 const RULE_PRIORITY = 100;
 const GROUP_PRIORITY = 100;
+/** Of the groups of VNET_PA_ROUTE_LAYER and of their rules (observed, dataplane.md §1.6, §2.4 B-6 row 4). */
+export const PA_ROUTE_GROUP_PRIORITY = 200;
+export const PA_ROUTE_PRIORITY = 45_535;
 
 type RuleFields = Pick<Rule, "name" | "condition" | "action" | "provenance"> & Partial<Rule>;
 

@@ -25,7 +25,7 @@ import {
   compileInternalRewrite,
   compileInternalRules,
 } from "./l2-rewrite.ts";
-import { L2BRIDGE_STACK, makeRule, makeGroup } from "./layers.ts";
+import { L2BRIDGE_STACK, makeRule, makeGroup, PA_ROUTE_GROUP_PRIORITY, PA_ROUTE_PRIORITY } from "./layers.ts";
 import {
   type NetworkView,
   type NodeFacts,
@@ -45,9 +45,6 @@ import { isIpv6Mapping } from "./port-mapping.ts";
 
 // The next hop of translated packets: VNET_PA_ROUTE_LAYER asks the host's routes and neighbours and writes both MACs
 // (dataplane.md §1.6, §2.4 B-6 row 4). Group name, its priority 200 and the rule's priority are observed.
-
-const PA_ROUTE_GROUP_PRIORITY = 200;
-const PA_ROUTE_PRIORITY = 45_535;
 
 /**
  * Inferred: the rule holds for packets whose source a NAT rule rewrote on this port; the observed rule on overlay nodes

@@ -202,15 +202,35 @@ export interface NotEnforced {
   readonly Reason: string;
 }
 
+/** Those of a list that have a reason, at their positions. */
+function reasonsIn<T extends { readonly Type: string }>(
+  policies: Iterable<readonly [index: number, policy: T]>,
+  reasonOf: (policy: T) => string | undefined,
+): NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const [index, policy] of policies) {
+    const reason = reasonOf(policy);
+    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
+  }
+  return found;
+}
+
+/** Those of the named flags that are set. */
+function storedFlags<N extends string>(
+  flags: number,
+  bits: Readonly<Record<N, number>>,
+  names: readonly N[],
+): readonly NotEnforced[] {
+  const set = names.filter((name) => (flags & bits[name]) !== 0);
+  return set.map((name) => ({ Type: "Flags", Reason: `${name} (${bits[name]}) is ${NOT_YET}` }));
+}
+
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = WORDS.notEnforcedGuest;
 
 const DHCP_REASON = WORDS.notEnforcedDhcp;
 
-const ENDPOINT_FLAGS_STORED = [
-  "DisableInterComputeCommunication",
-  "EnableMirroring",
-] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
+const ENDPOINT_FLAGS_STORED = ["DisableInterComputeCommunication", "EnableMirroring"] as const;
 
 const MACHINE_REASON = WORDS.notEnforcedVirtualMachine;
 
@@ -219,15 +239,8 @@ export function notEnforcedOnEndpoint(
   endpoint: EndpointRecord,
   network: NetworkRecord | undefined,
 ): readonly NotEnforced[] {
-  const found: NotEnforced[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    const reason = reasonForEndpointPolicy(policy, network);
-    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
-  }
-  for (const name of ENDPOINT_FLAGS_STORED) {
-    const bit = ENDPOINT_FLAGS[name];
-    if ((endpoint.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
-  }
+  const found = reasonsIn(endpoint.policies.entries(), (policy) => reasonForEndpointPolicy(policy, network));
+  found.push(...storedFlags(endpoint.flags, ENDPOINT_FLAGS, ENDPOINT_FLAGS_STORED));
   const isDhcp = endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0;
   if (isDhcp && (network === undefined || !asksDhcp(network, endpoint)))
     found.push({ Type: "Flags", Reason: DHCP_REASON });
@@ -254,18 +267,17 @@ export function undecidedOnEndpoint(
   endpoint: EndpointRecord,
   network: NetworkRecord | undefined,
 ): readonly NotEnforced[] {
-  const found: NotEnforced[] = [];
-  const isWithoutRules = network !== undefined && !hasRules(network);
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (!DECIDING.has(policy.Type) || (policy.Type !== "Firewall" && !isWithoutRules)) continue;
-    const reason = reasonForEndpointPolicy(policy, network);
-    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
-  }
-  for (const [index, policy] of (isWithoutRules ? network.policies : []).entries()) {
-    if (policy.Type !== "NetworkACL" || network === undefined) continue;
-    const reason = reasonForNetworkPolicy(network, policy);
-    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
-  }
+  const withoutRules = network !== undefined && !hasRules(network) ? network : undefined;
+  const found = reasonsIn(endpoint.policies.entries(), (policy) => {
+    const isDecided = policy.Type !== "Firewall" && withoutRules === undefined;
+    return DECIDING.has(policy.Type) && !isDecided ? reasonForEndpointPolicy(policy, network) : undefined;
+  });
+  if (withoutRules !== undefined)
+    found.push(
+      ...reasonsIn(withoutRules.policies.entries(), (policy) =>
+        policy.Type === "NetworkACL" ? reasonForNetworkPolicy(withoutRules, policy) : undefined,
+      ),
+    );
   if ((endpoint.flags & ENDPOINT_FLAGS.DisableInterComputeCommunication) !== 0)
     found.push({ Type: "Flags", Reason: `DisableInterComputeCommunication is ${NOT_YET}` });
   return found;
@@ -348,21 +360,15 @@ const STORED_FLAGS = [
   "EnableFirewall",
   "WeakHostReceiveAdapter",
   "WeakHostSendAdapter",
-] as const satisfies readonly (keyof typeof NETWORK_FLAGS)[];
+] as const;
 
 function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): readonly NotEnforced[] {
-  const found: NotEnforced[] = [];
-  for (const name of STORED_FLAGS) {
-    const bit = NETWORK_FLAGS[name];
-    if ((flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
-  }
+  const found = storedFlags(flags, NETWORK_FLAGS, STORED_FLAGS);
   const bit = NETWORK_FLAGS.DisableHostPort;
-  if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
-    const { Major, Minor } = context.version;
-    const reason = WORDS.disableHostPortUnsupported({ major: Major, minor: Minor, bit });
-    found.push({ Type: "Flags", Reason: reason });
-  }
-  return found;
+  if ((flags & bit) === 0 || context.has("DisableHostPort")) return found;
+  const { Major, Minor } = context.version;
+  const reason = WORDS.disableHostPortUnsupported({ major: Major, minor: Minor, bit });
+  return [...found, { Type: "Flags", Reason: reason }];
 }
 
 /** What of a network has no effect. */
@@ -373,10 +379,8 @@ export function notEnforcedOnNetwork(
   const found: NotEnforced[] = [];
   const limit = limitOfType(network.type);
   if (limit !== undefined) found.push({ Type: "Type", Reason: limit });
-  for (const [index, policy] of shownPolicies(context, network).entries()) {
-    const reason = reasonForNetworkPolicy(network, policy);
-    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
-  }
+  const shown = shownPolicies(context, network).entries();
+  found.push(...reasonsIn(shown, (policy) => reasonForNetworkPolicy(network, policy)));
   found.push(...notEnforcedFlags(context, network));
   const isSwitched = Object.keys(network.extensions).length > 0;
   if (isSwitched && !network.policies.some((policy) => policy.Type === "VSwitchExtension"))

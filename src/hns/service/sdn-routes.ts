@@ -47,9 +47,7 @@ export function createSdnRoute(
   document: HostComputeRoute,
   wantedId: Guid | undefined,
 ): Guid {
-  const id = context.chooseId(wantedId ?? document.ID);
-  if (context.state.sdnRoutes.has(id))
-    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an SDN route ${id} already` });
+  const id = context.newId(wantedId ?? document.ID, context.state.sdnRoutes, "an SDN route");
   const fields = readFields(context, document);
   context.state.setSdnRoute(Object.freeze({ ...context.baseOf(id, document), ...fields }));
   context.changed("SdnRoute", id);

@@ -211,6 +211,16 @@ export class ServiceContext {
     return wanted === undefined || wanted === ZERO_GUID ? this.prng.guid() : wanted;
   }
 
+  /**
+   * As `chooseId`, for an object that is to be among those `present`.
+   * @throws HcnError ERROR_OBJECT_ALREADY_EXISTS.
+   */
+  newId(wanted: Guid | undefined, present: { has(id: Guid): boolean }, what: string): Guid {
+    const id = this.chooseId(wanted);
+    if (!present.has(id)) return id;
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is ${what} ${id} already` });
+  }
+
   /** What a document that describes a whole object changes in its record; owner and name stay where it has none. */
   rewritten(document: WrittenBase): Partial<RecordBase> & Pick<RecordBase, "version" | "changedAtMs"> {
     const { Owner, Name, AdditionalParams } = document;

@@ -101,6 +101,16 @@ export interface ModifyRequest<Kind extends keyof ResourceTypes> {
 
 const NO_SETTINGS: JsonObject = Object.freeze({});
 
+/** The refusal of a request that `objects` have no answer to. */
+export function requestUnsupported(
+  { requestType, resourceType }: ModifyRequest<keyof ResourceTypes>,
+  objects: string,
+): HcnError {
+  return new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+    appendix: `${requestType} of ${resourceType ?? "nothing"} is not served for ${objects}`,
+  });
+}
+
 /**
  * Checks the envelope of a request that changes an object of `kind`.
  * @throws HcnError HCN_E_INVALID_JSON for a bad shape, HCN_E_REQUEST_UNSUPPORTED for unknown types.

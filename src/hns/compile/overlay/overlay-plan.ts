@@ -23,7 +23,7 @@ import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "../provenance.ts";
-import { makeRule, groupOf, type GroupFields } from "../layers.ts";
+import { makeRule, groupOf, type GroupFields, PA_ROUTE_PRIORITY } from "../layers.ts";
 
 /** A prefix of the network that this node holds. */
 export interface OwnSubnet {
@@ -149,9 +149,6 @@ export function virtualSubnetOf(plan: OverlayPlan, ip: Ip): number {
 
 // The rules that ports of an overlay network share, and how all of them are made (dataplane.md §2.2.1, §2.3).
 
-/** Of VNET_GROUP_PA_ROUTE_IPV4_OUT on all ports (observed). */
-export const PA_ROUTE_GROUP_PRIORITY = 200;
-export const PA_ROUTE_PRIORITY = 45_535;
 const DECAP_PRIORITY = 45_534;
 
 export const LOCAL = "dataplane.md §11 Q-4";

@@ -23,8 +23,6 @@ import {
   type OverlayPlan,
   HOST_ROUTE,
   LOCAL,
-  PA_ROUTE_GROUP_PRIORITY,
-  PA_ROUTE_PRIORITY,
   decapRules,
   overlayGroup,
   ownPrefixes,
@@ -48,7 +46,7 @@ import {
   remoteSubnetRules,
 } from "./remote-subnets.ts";
 import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
-import { makeRule } from "../layers.ts";
+import { makeRule, PA_ROUTE_GROUP_PRIORITY, PA_ROUTE_PRIORITY } from "../layers.ts";
 
 /** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
 const GROUPS: readonly Prefix[] = [

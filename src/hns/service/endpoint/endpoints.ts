@@ -12,6 +12,7 @@ import {
   type ModifyRequest,
   type ModifyRequestType,
   parseModifyRequest,
+  requestUnsupported,
 } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
@@ -93,9 +94,7 @@ export function resetEndpoint(context: ServiceContext, endpoint: EndpointRecord)
  * @throws HcnError HCN_E_ENDPOINT_NOT_FOUND.
  */
 export function degradeEndpoint(context: ServiceContext, id: Guid, errorCode: number): void {
-  const endpoint = context.state.endpoints.get(id);
-  if (endpoint === undefined)
-    throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
+  const endpoint = requireEndpoint(context, id);
   const degraded = `an operation on its port failed with 0x${errorCode.toString(16)}`;
   updateEndpoint(context, endpoint, { degraded, errorCode });
 }
@@ -158,9 +157,7 @@ export function createEndpoint(
 ): Guid {
   const network = networkFor(context, document, networkId);
   checkEndpointRequest(network, document);
-  const id = context.chooseId(wantedId ?? document.ID);
-  if (context.state.endpoints.has(id))
-    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
+  const id = context.newId(wantedId ?? document.ID, context.state.endpoints, "an endpoint");
   const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
   const policies = policiesOfNewEndpoint(context, network, { id, isRemote }, document.Policies ?? []);
   const ipConfigs = readIpConfigs(context, network, document, isRemote);
@@ -248,12 +245,6 @@ export function modifyPolicies(
   context.ports.reprogram(network.id);
 }
 
-function unsupported(requestType: string, resourceType: string | undefined): HcnError {
-  return new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-    appendix: `${requestType} of ${resourceType ?? "nothing"} is not served for endpoints`,
-  });
-}
-
 const PORT_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove"];
 const POLICY_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove", "Update"];
 
@@ -274,7 +265,7 @@ export function modifyEndpoint(context: ServiceContext, id: Guid, settings: Json
     return;
   }
   if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))
-    throw unsupported(request.requestType, request.resourceType);
+    throw requestUnsupported(request, "endpoints");
   const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
   const documents = readPolicies(reader, ENDPOINT_POLICY_TYPES) ?? [];
   modifyPolicies(context, endpoint, request.requestType, documents);

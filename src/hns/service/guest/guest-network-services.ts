@@ -9,7 +9,7 @@ import {
   readRequestedState,
 } from "#contracts/hcn/documents/guest-network-service.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { parseModifyRequest } from "#contracts/hcn/documents/request.ts";
+import { parseModifyRequest, requestUnsupported } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "../records.ts";
@@ -109,11 +109,8 @@ function notifyInterfaces(
 export function modifyGuestNetworkService(context: ServiceContext, id: Guid, settings: JsonObject): void {
   const service = requireGuestNetworkService(context, id);
   const request = parseModifyRequest("GuestNetworkService", settings);
-  if (request.resourceType !== "State" || request.requestType !== "Update") {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for guest network services`,
-    });
-  }
+  if (request.resourceType !== "State" || request.requestType !== "Update")
+    throw requestUnsupported(request, "guest network services");
   const state = readRequestedState(request.settings);
   if (state === service.state) return;
   const interfaceState = INTERFACE_STATES[state];

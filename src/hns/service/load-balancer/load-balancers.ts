@@ -250,9 +250,7 @@ export function createLoadBalancer(
   document: HostComputeLoadBalancer,
   wantedId: Guid | undefined,
 ): Guid {
-  const id = context.chooseId(wantedId ?? document.ID);
-  if (context.state.loadBalancers.has(id))
-    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a load balancer ${id} already` });
+  const id = context.newId(wantedId ?? document.ID, context.state.loadBalancers, "a load balancer");
   const fields = readNew(context, document, id);
   const loadBalancer: LoadBalancerRecord = Object.freeze({
     ...context.baseOf(id, document),

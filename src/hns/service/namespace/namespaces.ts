@@ -3,7 +3,11 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
-import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/request.ts";
+import {
+  type ModifyRequest,
+  parseModifyRequest,
+  requestUnsupported,
+} from "#contracts/hcn/documents/request.ts";
 import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/documents/namespace.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
@@ -193,9 +197,7 @@ export function createNamespace(
   wantedId: Guid | undefined,
   isBuiltIn = false,
 ): Guid {
-  const id = context.chooseId(wantedId ?? document.ID);
-  if (context.state.namespaces.has(id))
-    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a namespace ${id} already` });
+  const id = context.newId(wantedId ?? document.ID, context.state.namespaces, "a namespace");
   checkGuestDefault(context, document.Type ?? DEFAULT_TYPE);
   const namespace: NamespaceRecord = Object.freeze({
     ...context.baseOf(id, document),
@@ -343,11 +345,7 @@ export function modifyNamespace(context: ServiceContext, id: Guid, settings: Jso
   const namespace = requireNamespace(context, id);
   const request = parseModifyRequest("Namespace", settings);
   const isMembership = request.requestType === "Add" || request.requestType === "Remove";
-  if (!isMembership || request.resourceType === undefined) {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for namespaces`,
-    });
-  }
+  if (!isMembership || request.resourceType === undefined) throw requestUnsupported(request, "namespaces");
   if (request.resourceType === "Endpoint") modifyEndpointMember(context, namespace, request);
   else modifyContainerMember(context, namespace, request);
 }

@@ -4,7 +4,11 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader, present as presentFields } from "#contracts/hcn/description/json.ts";
-import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/request.ts";
+import {
+  type ModifyRequest,
+  parseModifyRequest,
+  requestUnsupported,
+} from "#contracts/hcn/documents/request.ts";
 import { readDns, readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
@@ -15,7 +19,7 @@ import { followFilters } from "../endpoint/attachment.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";
 import { removeLoadBalancer } from "../load-balancer/load-balancers.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
-import type { NetworkRecord, SubnetRecord } from "../records.ts";
+import type { NetworkRecord } from "../records.ts";
 import { changedExtensions, readExtensionSettings } from "./extensions.ts";
 import {
   type NetworkRequest,
@@ -221,30 +225,13 @@ function modifyExtension(
   replaceNetwork(context, network, { extensions: changedExtensions(context, network, changes) });
 }
 
-function replaceSubnets(
-  context: ServiceContext,
-  network: NetworkRecord,
-  subnets: readonly SubnetRecord[],
-): void {
-  const ipamType = network.ipamType ?? "Static";
-  replaceNetwork(context, network, { subnets, ipamType });
-  settleHostAddresses(context, network);
-}
-
-function modifySubnets(
-  context: ServiceContext,
-  network: NetworkRecord,
-  { requestType, settings }: ModifyRequest<"Network">,
-): void {
-  replaceSubnets(context, network, changeSubnets(context, network, requestType, settings));
-}
-
-function modifyIpSubnets(
-  context: ServiceContext,
-  network: NetworkRecord,
-  { requestType, settings }: ModifyRequest<"Network">,
-): void {
-  replaceSubnets(context, network, changeIpSubnets(context, network, requestType, settings));
+/** With `change`, which says what the subnets are then. */
+function modifySubnets(change: typeof changeSubnets): NetworkChange {
+  return (context, network, { requestType, settings }) => {
+    const subnets = change(context, network, requestType, settings);
+    replaceNetwork(context, network, { subnets, ipamType: network.ipamType ?? "Static" });
+    settleHostAddresses(context, network);
+  };
 }
 
 type NetworkChange = (
@@ -263,8 +250,8 @@ const CHANGES: Readonly<
   DNS: { types: ["Add", "Update", "Remove"], change: modifyDns },
   Extension: { types: ["Update"], change: modifyExtension },
   Policy: { types: ["Add", "Remove", "Update"], change: modifyPolicies },
-  Subnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifySubnets },
-  IPSubnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifyIpSubnets },
+  Subnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifySubnets(changeSubnets) },
+  IPSubnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifySubnets(changeIpSubnets) },
 };
 
 /** Carries out a modify request. */
@@ -273,11 +260,8 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
   const request = parseModifyRequest("Network", settings);
   const row = CHANGES[request.resourceType ?? ""];
   const isKnown = (row?.schemaMinor ?? 0) <= context.windows.profile.schemaMinor;
-  if (row === undefined || !isKnown || !row.types.includes(request.requestType)) {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for networks`,
-    });
-  }
+  if (row === undefined || !isKnown || !row.types.includes(request.requestType))
+    throw requestUnsupported(request, "networks");
   row.change(context, network, request);
 }
 
