@@ -14,8 +14,8 @@ import {
   flagsOfValues,
   idsOfNames,
   valuesOfFlags,
-} from "#contracts/hcn/v1-form/v1-only-fields.ts";
-import { v1FormOf } from "#contracts/hcn/v1-form/v1-form.ts";
+  v1FormOf,
+} from "#contracts/hcn/v1-form/v1-form.ts";
 import { defined } from "#core/base/assert.ts";
 import { parsePrefix } from "#core/net/ip.ts";
 import { printConfig, readConfig, unknownFields } from "#programs/flannel/config-fields.ts";

@@ -19,7 +19,7 @@ import {
 import { RecordingDatapath } from "./recording-datapath.ts";
 import { HnsService } from "./service/hns-service.ts";
 import { InProcessHcnClient } from "./service/in-process-client.ts";
-import type { NetworkingOptions } from "./service/network/networking-options.ts";
+import type { NetworkingOptions } from "./service/service-context.ts";
 import type { ObjectStore } from "./store/stored-object.ts";
 import { hns } from "#data/words.js";
 

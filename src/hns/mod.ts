@@ -16,7 +16,7 @@ export type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./failur
 export type { HnsFaults, QuirkStatus } from "./failures/faults/hns-faults.ts";
 export { HttpHnsFaults } from "./failures/faults/http-faults.ts";
 export { readFault, readFaultPlan } from "./failures/faults/read-fault.ts";
-export type { InstalledExtension, NetworkingOptions } from "./service/network/networking-options.ts";
+export type { InstalledExtension, NetworkingOptions } from "./service/service-context.ts";
 export type { HnsServiceOptions } from "./service/service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store/stored-object.ts";
 export type {

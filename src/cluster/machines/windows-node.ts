@@ -6,7 +6,7 @@ import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts"
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HnsService } from "#hns/service/hns-service.ts";
 import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
-import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
+import type { NetworkingOptions } from "#hns/service/service-context.ts";
 import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
 import { Host } from "#dataplane/host/host.ts";

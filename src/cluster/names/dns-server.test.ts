@@ -2,8 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { StaticZone } from "#control-plane/dns/static-zone.ts";
-import { formatQuestion } from "#dataplane/host/resolver/name-result.ts";
-import { type NameWorld, POD_DNS, makeNameWorld, resolve } from "#test/support/dataplane/name-world.ts";
+import {
+  type NameWorld,
+  POD_DNS,
+  makeNameWorld,
+  resolve,
+  formatQuestion,
+} from "#test/support/dataplane/name-world.ts";
 import { eventsOf } from "#test/support/dataplane/routed-pair.ts";
 import { serviceObject } from "#test/support/cluster/kube-objects.ts";
 import { ip } from "#test/support/dataplane/stack-world.ts";

@@ -1,7 +1,7 @@
 /** A DHCP server on a machine of the segment (RFC 2131 §4.3): a range of addresses, one for each MAC that asks. */
 import { defined } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { broadcastDhcp } from "../host/dhcp/dhcp-frame.ts";
+import { broadcastDhcp } from "../host/dhcp/dhcp-client.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import type { SocketFailure } from "../host/delivery-failure.ts";

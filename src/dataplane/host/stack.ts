@@ -15,11 +15,10 @@ import type { IpView } from "#core/wire/ip-view.ts";
 import type { MalformedReason } from "#core/wire/malformed.ts";
 import type { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { DeliveryFailure, FailureReason } from "./delivery-failure.ts";
+import type { SentPacket, DeliveryFailure, FailureReason } from "./delivery-failure.ts";
 import type { DropCounters } from "./drop-counters.ts";
 import type { ProblemReport } from "./ip/extension-headers.ts";
 import type { LocalPorts, PortClaims } from "./local-ports.ts";
-import type { SentPacket } from "./sent-packet.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 

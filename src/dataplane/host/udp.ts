@@ -6,11 +6,10 @@ import { buildUdpFrame } from "#core/wire/build-frame.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { UdpView } from "#core/wire/udp.ts";
-import type { DeliveryFailure, SocketFailure } from "./delivery-failure.ts";
+import type { SentPacket, DeliveryFailure, SocketFailure } from "./delivery-failure.ts";
 import type { LocalPacket, Stack } from "./stack.ts";
 import { NO_LINK } from "./ip/ip-output.ts";
 import { LocalPorts } from "./local-ports.ts";
-import type { SentPacket } from "./sent-packet.ts";
 
 /** What 65535 bytes of IPv4 leave without both headers. */
 const PAYLOAD_BYTES_MAX = 65_507;

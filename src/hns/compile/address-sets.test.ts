@@ -5,8 +5,7 @@ import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { PolicyIndexes } from "../service/network/policy-index.ts";
-import { aclSources, compileAcls } from "./acl.ts";
-import { resolveAddressSets } from "./address-sets.ts";
+import { resolveAddressSets, aclSources, compileAcls } from "./acl.ts";
 
 function set(Id: string, Values: string, PolicyType = "IPSET"): PolicyDocument {
   return { Type: "SetPolicy", Settings: { Id, PolicyType, Values } };

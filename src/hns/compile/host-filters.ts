@@ -18,14 +18,15 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import {
+  type AddressSets,
   type AclSource,
+  addressSetsOf,
   aclSources,
   compareAclRules,
   compileAclCondition,
   compileAclRule,
   defaultAllow,
 } from "./acl.ts";
-import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import { policiesOf } from "./provenance.ts";
 import { makeGroup } from "./layers.ts";

@@ -103,9 +103,6 @@ export const PLAIN_STACK: LayerStack = stackOf(["QOS_LAYER"]);
 /** The port of an overlay network's distributed router. */
 export const ROUTER_STACK: LayerStack = stackOf(ROUTER_LAYER_NAMES);
 
-/** The layers of every L2Bridge endpoint's port. */
-export const L2BRIDGE_LAYERS: readonly LayerDefinition[] = L2BRIDGE_STACK.definitions;
-
 /**
  * The layers of the host's vNIC port (dataplane.md §2.2.1, §2.2.3): names and numbers are those of overlay nodes;
  * SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on L2Bridge. SNAT 200 with its flags was seen

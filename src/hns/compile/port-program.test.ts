@@ -7,7 +7,7 @@ import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record
 import type { PortProgram } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/records.ts";
 import { CompileCache } from "./compile-cache.ts";
-import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
+import { L2BRIDGE_STACK, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
 import { PolicyIndexes } from "../service/network/policy-index.ts";
@@ -64,7 +64,12 @@ function showRule({ condition, action }: Rule): string {
 describe("the layers of an L2Bridge port (dataplane.md §2.2.3)", () => {
   it("have the documented names and numbers in outbound order", () => {
     expect(
-      L2BRIDGE_LAYERS.map((layer) => [layer.name, layer.priority, layer.isStateful, layer.isDefaultAllow]),
+      L2BRIDGE_STACK.definitions.map((layer) => [
+        layer.name,
+        layer.priority,
+        layer.isStateful,
+        layer.isDefaultAllow,
+      ]),
     ).toEqual([
       // Only there while an L4Proxy policy asks for it.
       ["L4_PROXY_LAYER", 5, true, true],

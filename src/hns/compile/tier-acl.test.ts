@@ -8,8 +8,7 @@ import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { PolicyIndexes } from "../service/network/policy-index.ts";
-import { compileTierAcls, aclSources, compileAcls } from "./acl.ts";
-import { NO_SETS } from "./address-sets.ts";
+import { NO_SETS, compileTierAcls, aclSources, compileAcls } from "./acl.ts";
 
 const LINK = { sourceMac: 0x0015_5d00_0001, destinationMac: 0x0015_5d00_0002 } as never;
 

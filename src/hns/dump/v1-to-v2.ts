@@ -22,7 +22,7 @@ import {
   idsOfNames,
   policiesOfFields,
   valuesOfFlags,
-} from "#contracts/hcn/v1-form/v1-only-fields.ts";
+} from "#contracts/hcn/v1-form/v1-form.ts";
 import { fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;

@@ -14,12 +14,12 @@ import {
 } from "#contracts/hcn/documents/v1-documents.ts";
 import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
 import {
+  type PrintedParts,
   extraFieldsIn,
   fieldPoliciesOf,
   fieldsOfPolicies,
   flagsOfValues,
-} from "#contracts/hcn/v1-form/v1-only-fields.ts";
-import type { PrintedParts } from "#contracts/hcn/v1-form/v1-form.ts";
+} from "#contracts/hcn/v1-form/v1-form.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { documentFromV1, policyInV2 } from "./v1-to-v2.ts";

@@ -15,7 +15,7 @@ import {
   parseHnsNetwork,
 } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy, PolicyOwner } from "#contracts/hcn/description/description.ts";
-import { policiesOfFields, valuesOfFlags } from "#contracts/hcn/v1-form/v1-only-fields.ts";
+import { policiesOfFields, valuesOfFlags } from "#contracts/hcn/v1-form/v1-form.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";

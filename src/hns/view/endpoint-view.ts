@@ -24,7 +24,7 @@ import {
 } from "./document-fields.ts";
 import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
-import { fieldsOfPolicies } from "#contracts/hcn/v1-form/v1-only-fields.ts";
+import { fieldsOfPolicies } from "#contracts/hcn/v1-form/v1-form.ts";
 import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */

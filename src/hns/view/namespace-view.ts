@@ -7,7 +7,7 @@ import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { type NamespaceRecord, NAMESPACE_STATES } from "../service/records.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { flagsOfValues } from "#contracts/hcn/v1-form/v1-only-fields.ts";
+import { flagsOfValues } from "#contracts/hcn/v1-form/v1-form.ts";
 import { baseValues, healthData, sortFields, allocator, resourcesDocument } from "./document-fields.ts";
 
 function resourceList(namespace: NamespaceRecord): readonly NamespaceResource[] {

@@ -20,7 +20,7 @@ import { traitsOf } from "../service/network/type-traits.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { NETWORK, NETWORK_FLAGS, type SUBNET } from "#contracts/hcn/documents/network.ts";
 import { NETWORK_FORM } from "#contracts/hcn/documents/v1-documents.ts";
-import { fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/v1-form/v1-only-fields.ts";
+import { fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/v1-form/v1-form.ts";
 
 /** Networks are in state 1 in all healthy outputs. */
 const NETWORK_STATE = 1;

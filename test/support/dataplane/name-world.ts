@@ -4,9 +4,9 @@ import { ClusterZone } from "#control-plane/dns/cluster-zone.ts";
 import type { NameSource } from "#control-plane/dns/answer.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { NameLookup, type NameLookupOptions } from "#dataplane/host/resolver/name-lookup.ts";
-import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
+import type { AskedQuestion, NameResult } from "#dataplane/host/resolver/name-result.ts";
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type DnsMessage, parseDns } from "#core/wire/dns/dns.ts";
 import { Headers, destinationIp } from "#core/wire/headers.ts";
 import { UdpView } from "#core/wire/udp.ts";
@@ -102,4 +102,11 @@ export function sentByClient({ pair }: NameWorld): readonly SentMessage[] {
     sent.push({ atMs, sourcePort: view.sourcePort, destination, message });
   }
   return sent;
+}
+
+/** `A web.default.svc.cluster.local.: 10.96.0.20`, `A kubernetes.default.: NXDOMAIN`. */
+export function formatQuestion(question: AskedQuestion): string {
+  const { type, name, outcome, addresses, detail, isCached } = question;
+  const said = outcome === "answered" ? addresses.map(formatIp).join(", ") : detail;
+  return `${type} ${name}: ${said}${isCached ? " (remembered)" : ""}`;
 }

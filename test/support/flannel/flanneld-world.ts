@@ -21,7 +21,7 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import { HnsService } from "#hns/service/hns-service.ts";
 import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
-import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
+import type { NetworkingOptions } from "#hns/service/service-context.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
 import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import { Host } from "#dataplane/host/host.ts";

@@ -7,7 +7,7 @@ import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import { RecordingDatapath } from "#hns/recording-datapath.ts";
 import { HnsService } from "#hns/service/hns-service.ts";
 import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
-import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
+import type { NetworkingOptions } from "#hns/service/service-context.ts";
 import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";

@@ -4,8 +4,17 @@
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from "node:http";
-import { SCHEMA_OF_KIND } from "#contracts/hcn/description/document-schemas.ts";
 import { hnsOpenApi } from "#hns/http/openapi.ts";
+
+/** The schema of each kind's document in v2 shape. */
+const SCHEMA_OF_KIND = {
+  Network: "HostComputeNetwork",
+  Endpoint: "HostComputeEndpoint",
+  Namespace: "HostComputeNamespace",
+  LoadBalancer: "HostComputeLoadBalancer",
+  SdnRoute: "HostComputeRoute",
+  GuestNetworkService: "GuestNetworkService",
+} as const;
 
 const ID = "hns.openapi.json";
 

@@ -195,13 +195,3 @@ export const DOCUMENT_SCHEMAS: Readonly<Record<string, Schema>> = Object.freeze(
   ...OBJECTS,
   ...CALLS,
 });
-
-/** The schema of each kind's document in v2 shape. */
-export const SCHEMA_OF_KIND = {
-  Network: "HostComputeNetwork",
-  Endpoint: "HostComputeEndpoint",
-  Namespace: "HostComputeNamespace",
-  LoadBalancer: "HostComputeLoadBalancer",
-  SdnRoute: "HostComputeRoute",
-  GuestNetworkService: "GuestNetworkService",
-} as const;

@@ -178,11 +178,6 @@ export class Reassembly {
     this.isSilent = manner === "silent";
   }
 
-  /** Datagrams that are not complete yet. */
-  get pendingCount(): number {
-    return this.trains.size;
-  }
-
   /** Takes a fragment. @returns the whole datagram as a frame when this was the missing piece. */
   accept(packet: Packet, view: IpView): Packet | undefined {
     const train = this.trainOf(view);

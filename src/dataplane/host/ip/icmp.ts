@@ -13,10 +13,12 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { readTtl } from "#core/wire/ip-view.ts";
 import {
+  type SentPacket,
   type DeliveryFailure,
-  FAILURE_TEXTS,
   type FailureReason,
   type SocketFailure,
+  readSentPacket,
+  FAILURE_TEXTS,
 } from "../delivery-failure.ts";
 import { type EchoOptions, EchoRequest } from "../probes/echo-request.ts";
 import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp } from "./icmp-messages.ts";
@@ -26,7 +28,6 @@ import { NO_LINK } from "./ip-output.ts";
 import { UNSPECIFIED } from "./address-scope.ts";
 import { receiveListenerMessage } from "../autoconfiguration/listener-reports.ts";
 import { receiveDiscovery } from "./neighbor-discovery.ts";
-import { type SentPacket, readSentPacket } from "../sent-packet.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 
 /** An IP header without options and an ICMP header. */

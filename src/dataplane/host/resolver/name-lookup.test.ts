@@ -12,13 +12,14 @@ import {
   makeNameWorld,
   resolve,
   sentByClient,
+  formatQuestion,
 } from "#test/support/dataplane/name-world.ts";
 import { eventsOf, listPorts } from "#test/support/dataplane/routed-pair.ts";
 import { cidr, findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { parseHostsFile } from "./known-names.ts";
 import { NameLookup } from "./name-lookup.ts";
-import { type NameResult, formatQuestion } from "./name-result.ts";
+import type { NameResult } from "./name-result.ts";
 
 const KUBERNETES = ip("10.96.0.1");
 

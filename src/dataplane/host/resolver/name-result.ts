@@ -1,6 +1,6 @@
 /** How the resolution of a name ended, with everything that was asked on the way. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type Ip, formatIp } from "#core/net/ip.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { DnsRecord } from "#core/wire/dns/dns.ts";
 
 /** Types of addresses that are asked for. */
@@ -76,11 +76,4 @@ export type NameResult =
 /** Is told when a lookup has its result. */
 export interface ResolverOwner<Lookup> {
   resolved(lookup: Lookup, result: NameResult): void;
-}
-
-/** `A web.default.svc.cluster.local.: 10.96.0.20`, `A kubernetes.default.: NXDOMAIN`. */
-export function formatQuestion(question: AskedQuestion): string {
-  const { type, name, outcome, addresses, detail, isCached } = question;
-  const said = outcome === "answered" ? addresses.map(formatIp).join(", ") : detail;
-  return `${type} ${name}: ${said}${isCached ? " (remembered)" : ""}`;
 }

@@ -12,9 +12,18 @@ import { RoundTripEstimator, KeepAlive, type KeepAliveOwner } from "./tcp-timers
 import type { TcpProfile } from "../stack-profile.ts";
 import type { Stack } from "../stack.ts";
 import { TcpNegotiation, sackOptionBytes } from "./tcp-negotiation.ts";
-import { type Ends, type SegmentFields, type TcpSegment, hasFlag } from "./tcp-segment.ts";
+import {
+  type Ends,
+  type SegmentFields,
+  type TcpSegment,
+  ReceiveSequence,
+  addSequence,
+  isAfter,
+  isBefore,
+  sequenceDistance,
+  hasFlag,
+} from "./tcp-segment.ts";
 import { type SegmentSink, TcpSender } from "./tcp-sender.ts";
-import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
 
 /** How a connection ended. */
 export type TcpCloseReason =

@@ -5,8 +5,7 @@
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { type SackBlock, type TcpOption, parseTcpOptions } from "#core/wire/tcp-options.ts";
 import type { TcpProfile, SynOptionStyle } from "../stack-profile.ts";
-import { type TcpSegment, hasFlag } from "./tcp-segment.ts";
-import { isAfter, isBefore } from "./tcp-sequence.ts";
+import { type TcpSegment, isAfter, isBefore, hasFlag } from "./tcp-segment.ts";
 
 const ECN_ASKED = TcpFlag.ece | TcpFlag.cwr;
 

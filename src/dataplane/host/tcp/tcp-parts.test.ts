@@ -5,7 +5,7 @@ import { VirtualClock } from "#core/base/clock.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { RoundTripEstimator } from "./tcp-timers.ts";
 import { CongestionWindow, SendBuffer, TcpSender } from "./tcp-sender.ts";
-import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-segment.ts";
 import { readSynOptions, synWindow } from "./tcp-negotiation.ts";
 
 describe("sequence numbers", () => {

@@ -1,6 +1,6 @@
 /** What the peer of a TCP connection has reported out of order, and what that says of the rest (RFC 2018, RFC 6675). */
 import type { SackBlock } from "#core/wire/tcp-options.ts";
-import { isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { isAfter, isBefore, sequenceDistance } from "./tcp-segment.ts";
 
 /** DupThresh (RFC 6675 §2). */
 const RANGES_ABOVE_LOST = 3;

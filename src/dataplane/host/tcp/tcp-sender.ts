@@ -8,7 +8,7 @@ import { TcpFlag } from "#core/wire/tcp.ts";
 import type { RoundTripEstimator } from "./tcp-timers.ts";
 import type { SackBlock } from "#core/wire/tcp-options.ts";
 import { Scoreboard } from "./tcp-scoreboard.ts";
-import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-segment.ts";
 import { assert } from "#core/base/assert.ts";
 import type { Nagle } from "../stack-profile.ts";
 

@@ -7,14 +7,20 @@ import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
-import type { DeliveryFailure, SocketFailure } from "../delivery-failure.ts";
+import type { SentPacket, DeliveryFailure, SocketFailure } from "../delivery-failure.ts";
 import type { LocalPacket, Path } from "../stack.ts";
 import { NO_LINK } from "../ip/ip-output.ts";
 import { LocalPorts } from "../local-ports.ts";
-import type { SentPacket } from "../sent-packet.ts";
 import { TcpConnection, type TcpOwner, type Handshakes, type TcpAcceptor } from "./tcp-connection.ts";
-import { type TcpSegment, hasFlag, readSegment, type SegmentFields, type Ends } from "./tcp-segment.ts";
-import { addSequence, isAfter } from "./tcp-sequence.ts";
+import {
+  type TcpSegment,
+  type SegmentFields,
+  type Ends,
+  addSequence,
+  isAfter,
+  hasFlag,
+  readSegment,
+} from "./tcp-segment.ts";
 
 const NO_BYTES = new Uint8Array(0);
 
