@@ -135,11 +135,7 @@ export class FileLeaseStore implements LeaseStore {
     this.options = options;
   }
 
-  withLeases<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): Promise<T> {
-    return Promise.resolve().then(() => this.run(network, access, work));
-  }
-
-  private run<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): T {
+  async withLeases<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): Promise<T> {
     const { paths } = this.options;
     const fault = paths.fileNameFault(network.name);
     if (fault !== undefined) {
@@ -151,7 +147,7 @@ export class FileLeaseStore implements LeaseStore {
     try {
       if (access === "create") makeFolder(folder);
       else if (!isFolder(folder)) return work(NO_LEASES);
-      return withLeaseLock(folder, this.options, () => work(leases));
+      return await withLeaseLock(folder, this.options, () => work(leases));
     } catch (error) {
       // Errors of the system carry the failed call; others are those of `work`.
       if (!(error instanceof Error) || !("syscall" in error)) throw error;

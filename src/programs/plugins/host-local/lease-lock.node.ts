@@ -18,7 +18,7 @@
  *
  * A wait is bounded; it ends with an error that names the file.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { closeSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -55,15 +55,6 @@ function startOf(descriptor: number, { waitMs }: LeaseLockOptions) {
   return { stdio, env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" }, timeout: waitMs + 5_000 };
 }
 
-/** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */
-function lockWithProgram(descriptor: number, path: string, options: LeaseLockOptions): boolean {
-  const { error, status, stderr } = spawnSync(options.flockProgram, argumentsOf(options), {
-    ...startOf(descriptor, options),
-    encoding: "utf8",
-  });
-  return isLocked({ status: error === undefined ? status : null, stderr }, path, options);
-}
-
 function isLocked(
   { status, stderr }: { readonly status: number | null; readonly stderr: string },
   path: string,
@@ -75,8 +66,12 @@ function isLocked(
   return false;
 }
 
-/** The same without holding this process up. */
-async function awaitProgram(descriptor: number, path: string, options: LeaseLockOptions): Promise<boolean> {
+/** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */
+async function lockWithProgram(
+  descriptor: number,
+  path: string,
+  options: LeaseLockOptions,
+): Promise<boolean> {
   const child = spawn(options.flockProgram, argumentsOf(options), startOf(descriptor, options));
   const ended = new Promise<number | null>((resolve) => {
     child.once("error", () => resolve(null));
@@ -84,10 +79,6 @@ async function awaitProgram(descriptor: number, path: string, options: LeaseLock
   });
   const said = child.stderr === null ? "" : await text(child.stderr);
   return isLocked({ status: await ended, stderr: said }, path, options);
-}
-
-function sleep(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Appears with the id of this process. */
@@ -123,16 +114,7 @@ function removeDeadHolder(path: string): void {
   }
 }
 
-function lockWithFile(path: string, waitMs: number): () => void {
-  for (let waitedMs = 0; !createExclusively(path); waitedMs += POLL_MS) {
-    if (waitedMs >= waitMs) throw busy(path, waitMs);
-    removeDeadHolder(path);
-    sleep(POLL_MS);
-  }
-  return () => unlinkSync(path);
-}
-
-async function awaitFile(path: string, waitMs: number): Promise<() => void> {
+async function lockWithFile(path: string, waitMs: number): Promise<() => void> {
   for (let waitedMs = 0; !createExclusively(path); waitedMs += POLL_MS) {
     if (waitedMs >= waitMs) throw busy(path, waitMs);
     removeDeadHolder(path);
@@ -148,24 +130,9 @@ async function awaitFile(path: string, waitMs: number): Promise<() => void> {
 export async function awaitLock(path: string, options: LeaseLockOptions): Promise<() => void> {
   const descriptor = openInPlace(path, "made", LOCK_FILE_MODE);
   try {
-    if (options.flockProgram !== "" && (await awaitProgram(descriptor, path, options)))
+    if (options.flockProgram !== "" && (await lockWithProgram(descriptor, path, options)))
       return () => closeSync(descriptor);
-    const release = await awaitFile(`${path}.mullion`, options.waitMs);
-    closeSync(descriptor);
-    return release;
-  } catch (error) {
-    closeSync(descriptor);
-    throw error;
-  }
-}
-
-/** Takes the lock whose file is `path`; its folder must exist. @returns what lets go. @throws LeaseStoreError */
-function takeLock(path: string, options: LeaseLockOptions): () => void {
-  const descriptor = openInPlace(path, "made", LOCK_FILE_MODE);
-  try {
-    if (options.flockProgram !== "" && lockWithProgram(descriptor, path, options))
-      return () => closeSync(descriptor);
-    const release = lockWithFile(`${path}.mullion`, options.waitMs);
+    const release = await lockWithFile(`${path}.mullion`, options.waitMs);
     closeSync(descriptor);
     return release;
   } catch (error) {
@@ -175,8 +142,8 @@ function takeLock(path: string, options: LeaseLockOptions): () => void {
 }
 
 /** Runs `work` while this process holds the lock of `folder`, which must exist. @throws LeaseStoreError */
-export function withLeaseLock<T>(folder: string, options: LeaseLockOptions, work: () => T): T {
-  const release = takeLock(join(folder, "lock"), options);
+export async function withLeaseLock<T>(folder: string, options: LeaseLockOptions, work: () => T): Promise<T> {
+  const release = await awaitLock(join(folder, "lock"), options);
   try {
     return work();
   } finally {
