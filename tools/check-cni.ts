@@ -127,9 +127,9 @@ function azureNetwork({ reader }: Talker): HttpTransport {
   const isOverlay = isJsonObject(ipam) && textOf(ipam, "mode") === "overlay";
   const cns = new CnsService({ host: CNS_HOST });
   if (isOverlay) {
-    cns.addPool(pool("10.244.1.0/24", "", "10.244.1.5"));
-    cns.addPool(pool("fd12:1::/64", "", "fd12:1::5"));
-  } else cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
+    cns.pool.add(pool("10.244.1.0/24", "", "10.244.1.5"));
+    cns.pool.add(pool("fd12:1::/64", "", "fd12:1::5"));
+  } else cns.pool.add(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
   const toCns = transportTo(cns);
   return async (request) =>
     request.url.includes("168.63.129.16") ? { status: 200, text: "" } : toCns(request);

@@ -269,7 +269,7 @@ async function azureCalls(way: Way): Promise<readonly unknown[]> {
     host: { Gateway: "10.240.0.1", PrimaryIP: "10.240.0.4", Subnet: "10.240.0.0/16" },
     keepsEndpoints: true,
   });
-  cns.addPool(pool("10.240.0.4/16", "10.240.0.1", "10.240.0.35", "10.240.0.36", "10.240.0.37"));
+  cns.pool.add(pool("10.240.0.4/16", "10.240.0.1", "10.240.0.35", "10.240.0.36", "10.240.0.37"));
   const served = await CnsHttpService.listen(cns);
   const told: unknown[] = [];
   try {

@@ -54,7 +54,7 @@ beforeEach(async () => {
     host: { Gateway: "10.240.0.1", PrimaryIP: "10.240.0.4", Subnet: "10.240.0.0/16" },
     keepsEndpoints: true,
   });
-  cns.addPool(pool("10.240.0.4/16", "10.240.0.1", "10.240.0.35", "10.240.0.36"));
+  cns.pool.add(pool("10.240.0.4/16", "10.240.0.1", "10.240.0.35", "10.240.0.36"));
   served = await CnsHttpService.listen(cns);
 });
 afterEach(async () => {
@@ -93,7 +93,7 @@ function run(
   return runPluginProcess(program, all, stdin);
 }
 
-const held = (): readonly string[] => cns.addresses().flatMap(({ holder }) => holder?.containerId ?? []);
+const held = (): readonly string[] => cns.pool.all().flatMap(({ holder }) => holder?.containerId ?? []);
 const names = async (): Promise<unknown> => (await listEndpoints(node.client)).map(({ Name }) => Name);
 
 it.each(["azure-vnet", "azure-vnet-stateless"])(

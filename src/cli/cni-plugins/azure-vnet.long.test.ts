@@ -37,7 +37,7 @@ it(`${PODS} pods under random kills (seed ${SEED}): DEL of each, and nothing is 
     host: { Gateway: "10.240.0.1", PrimaryIP: "10.240.0.4", Subnet: "10.240.0.0/16" },
   });
   const addresses = Array.from({ length: PODS }, (_, index) => `10.240.1.${index + 1}`);
-  cns.addPool(pool("10.240.0.4/16", "10.240.0.1", ...addresses));
+  cns.pool.add(pool("10.240.0.4/16", "10.240.0.1", ...addresses));
   const served = await CnsHttpService.listen(cns);
   const prng = new Prng(SEED);
 
@@ -97,7 +97,7 @@ it(`${PODS} pods under random kills (seed ${SEED}): DEL of each, and nothing is 
     expect(added).toBeGreaterThan(0);
     expect(added).toBeLessThan(PODS);
     expect(await listEndpoints(client)).toEqual([]);
-    expect(cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
     const state = JSON.parse(readFileSync(join(folder, "azure-vnet.json"), "utf8")) as object;
     expect(JSON.stringify(state)).not.toContain("eth0");
   } finally {

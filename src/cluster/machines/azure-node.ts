@@ -76,7 +76,7 @@ function addSecondPool(service: CnsService, file: ClusterFile, node: NodeSpec): 
   const places = podAddresses(file, node).flatMap(
     (first) => secondAddress(file, file.network, node, { address: first as Ipv4, wanted: undefined }) ?? [],
   );
-  service.addPool({
+  service.pool.add({
     id: secondContainer(node),
     primary: { ...NO_CONFIGURATION, IPSubnet: { IPAddress: formatIp(address), PrefixLength: length } },
     addresses: places.map(formatIp),
@@ -95,7 +95,7 @@ function cnsOf(file: ClusterFile, node: NodeSpec, client: HcnClient): CnsService
     client,
   });
   const subnet = subnetOn(file, network, node);
-  service.addPool({
+  service.pool.add({
     id: node.name,
     primary: {
       ...NO_CONFIGURATION,
@@ -203,9 +203,9 @@ export function azureNode(
     restore: ({ namespace, name, address, address6: wanted }) => {
       if (address === undefined) return;
       const second = secondAddress(file, file.network, spec, { address, wanted });
-      if (second !== undefined) cns.addAddress(secondContainer(spec), formatIp(second));
+      if (second !== undefined) cns.pool.addAddress(secondContainer(spec), formatIp(second));
       const all = second === undefined ? [address] : [address, second];
-      cns.restore({ podNamespace: namespace, podName: name }, all.map(formatIp));
+      cns.pool.restore({ podNamespace: namespace, podName: name }, all.map(formatIp));
     },
   };
 }

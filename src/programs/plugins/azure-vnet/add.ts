@@ -8,7 +8,7 @@ import type { AzureDifferences } from "./differences.ts";
 import { readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
-import { quietly } from "../windows-endpoint/plugin-call.ts";
+import { quietly } from "../windows-endpoint/hns-caller.ts";
 import type { AzureContext } from "./context.ts";
 import { removeLeftover } from "./remove.ts";
 import { type AzureAllocation, haveSameIps, ipsOf, PLAIN_NIC } from "./address-source.ts";

@@ -8,7 +8,7 @@ import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { AzureDifferences } from "./differences.ts";
 import type { EndpointDifferences } from "../windows-endpoint/differences.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { type CallNamer, HnsCaller } from "../windows-endpoint/plugin-call.ts";
+import { type CallNamer, HnsCaller } from "../windows-endpoint/hns-caller.ts";
 import type { CnsClient } from "../cns/client.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration } from "./conf.ts";
 import type { AddressSource } from "./address-source.ts";

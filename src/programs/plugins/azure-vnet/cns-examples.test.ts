@@ -114,7 +114,7 @@ const DEFAULT_V6 = { NextHop: "fe80::1234:5678:9abc", DestinationPrefix: "::/0" 
 describe("azure-vnet with CNS (cni.md §7.E)", () => {
   it("CNI-EX-E4 swift: an address of the pods' subnet, the two rules of source NAT", async () => {
     const own = cnsNode();
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     const run = await own.run("ADD", SWIFT);
     expect(bodiesTo(own, "/network/requestipconfigs")).toEqual([
       {
@@ -159,7 +159,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it("CNI-EX-E4 Windows Server 2019 has no such rules", async () => {
     const own = cnsNode();
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     own.client.version = { Major: 9, Minor: 5 };
     await own.run("ADD", SWIFT);
     expect(own.client.bodiesOf("create Endpoint")).toMatchObject([{ Policies: [NAT, ROUTE] }]);
@@ -167,7 +167,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it("CNI-EX-E5 CNI-140 overlay without a gateway: the first address of the subnet", async () => {
     const own = cnsNode();
-    own.cns.addPool(OVERLAY_POOL);
+    own.cns.pool.add(OVERLAY_POOL);
     const run = await own.run("ADD", OVERLAY);
     const subnet = { IpAddressPrefix: "10.244.1.0/24", Routes: [DEFAULT_V4] };
     expect(own.client.bodiesOf("create Network")).toEqual([network("azure", [subnet])]);
@@ -193,8 +193,8 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it("CNI-EX-E6 CNI-140 CNI-141 dual-stack overlay with a host port", async () => {
     const own = cnsNode();
-    own.cns.addPool(pool("10.244.1.0/24", "", "10.244.1.6"));
-    own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
+    own.cns.pool.add(pool("10.244.1.0/24", "", "10.244.1.6"));
+    own.cns.pool.add(pool("fd12:1::/64", "", "fd12:1::6"));
     const portMappings = [{ HostPort: 8080, ContainerPort: 80, Protocol: "tcp", HostIP: "" }];
     const run = await own.run("ADD", { ...OVERLAY, runtimeConfig: { portMappings } });
     expect(own.client.bodiesOf("create Network")).toEqual([
@@ -244,7 +244,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it("CNI-EX-E6 the node has no persistent default route of IPv6: it is made; no PowerShell hinders no pod", async () => {
     const own = cnsNode("hardened");
-    own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
+    own.cns.pool.add(pool("fd12:1::/64", "", "fd12:1::6"));
     const commands: string[] = [];
     own.host.shell.powershell = (script) => {
       commands.push(script);
@@ -256,7 +256,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
     expect(commands[2]).toBe(`Remove-NetRoute ${route};New-NetRoute ${route}`);
 
     const bare = cnsNode("hardened");
-    bare.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
+    bare.cns.pool.add(pool("fd12:1::/64", "", "fd12:1::6"));
     bare.host.shell.powershell = () => Promise.reject(new Error("spawn powershell ENOENT"));
     expect(await bare.run("ADD", OVERLAY)).toMatchObject({
       status: 0,
@@ -340,14 +340,14 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it("CNI-EX-E15 CNI-137 DEL while CNS is down: the endpoint goes, a file is left for CNS", async () => {
     const own = cnsNode();
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     await own.run("ADD", SWIFT);
     const reach = own.host.http;
     Object.assign(own.host, { http: () => Promise.reject(new Error("connection refused")) });
     expect(await own.run("DEL", SWIFT)).toEqual({ status: 0, stdout: "", stderr: "" });
     expect(own.client.list("Endpoint")).toEqual([]);
     expect([...own.pending]).toEqual([[AZURE_CONTAINER, "7c5e1f0a-eth0"]]);
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toHaveLength(1);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toHaveLength(1);
     // CNS is there again and works it off.
     Object.assign(own.host, { http: reach });
     await own.cns.drain({
@@ -358,13 +358,13 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
       },
     });
     expect(own.pending.size).toBe(0);
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it("CNI-EX-E15 CNI-137 disableAsyncDelete: code 11, and a later DEL succeeds", async () => {
     for (const compat of MODES) {
       const own = cnsNode(compat);
-      own.cns.addPool(SWIFT_POOL);
+      own.cns.pool.add(SWIFT_POOL);
       const stdin = { ...SWIFT, disableAsyncDelete: true };
       await own.run("ADD", stdin);
       const reach = own.host.http;
@@ -375,7 +375,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
       expect(own.pending.size).toBe(0);
       Object.assign(own.host, { http: reach });
       expect((await own.run("DEL", stdin)).status).toBe(0);
-      expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+      expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
     }
   });
 
@@ -456,7 +456,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
 
   it.each(MODES)("CNI-EX-E16 %s: beside the cluster's network: two endpoints, one result", async (compat) => {
     const own = withSecondAdapter(cnsNode(compat));
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     own.cns.addInterface(AZURE_POD, FRONTEND);
     const run = await own.run("ADD", list());
     expect(own.client.bodiesOf("create Endpoint")).toMatchObject([
@@ -475,24 +475,24 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
     });
     expect((await own.run("DEL", list())).status).toBe(0);
     expect(own.client.list("Endpoint")).toEqual([]);
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 });
 
 describe("rows of cni.md §8 with CNS", () => {
   it.each(MODES)("CNI-138 %s: CNS of old: the calls for one address", async (compat) => {
     const own = cnsNode(compat, { isOld: true });
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     expect((await own.run("ADD", SWIFT)).status).toBe(0);
     expect((await own.run("DEL", SWIFT)).status).toBe(0);
     const paths = own.requests.map(({ url }) => url.replace("http://localhost:10090/network/", ""));
     expect(paths).toEqual(["requestipconfigs", "requestipconfig", "releaseipconfigs", "releaseipconfig"]);
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it.each(MODES)("CNI-138 %s: the return code 43 means the same", async (compat) => {
     const own = cnsNode(compat);
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     const reach = own.host.http;
     const refuse = { status: 200, text: '{"response":{"ReturnCode":43,"Message":"Unsupported API"}}' };
     Object.assign(own.host, {
@@ -504,7 +504,7 @@ describe("rows of cni.md §8 with CNS", () => {
 
   it.each(MODES)("CNI-139 %s: two interfaces with default routes, or none", async (compat) => {
     const both = cnsNode(compat);
-    both.cns.addPool(SWIFT_POOL);
+    both.cns.pool.add(SWIFT_POOL);
     const reach = both.host.http;
     const second = { ...PLAIN_POD_IP, NICType: "FrontendNIC", MacAddress: "60:45:bd:12:45:65" };
     const info = { ...second, PodIPConfig: { IPAddress: "10.20.0.8", PrefixLength: 24 } };
@@ -521,7 +521,7 @@ describe("rows of cni.md §8 with CNS", () => {
     expect(failed.msg).toContain("add result requires exactly one interface with default routes");
     expect(both.client.calls).toEqual([]);
     // Upstream leaves the address with the container until DEL.
-    const held = (): number => both.cns.addresses().filter(({ holder }) => holder !== undefined).length;
+    const held = (): number => both.cns.pool.all().filter(({ holder }) => holder !== undefined).length;
     expect(held()).toBe(compat === "upstream" ? 1 : 0);
     await both.run("DEL", SWIFT);
     expect(held()).toBe(0);
@@ -529,7 +529,7 @@ describe("rows of cni.md §8 with CNS", () => {
 
   it.each(MODES)("CNI-140 %s: without an overlay CNS must name the gateway", async (compat) => {
     const own = cnsNode(compat);
-    own.cns.addPool(pool("10.241.0.4/16", "", "10.241.0.9"));
+    own.cns.pool.add(pool("10.241.0.4/16", "", "10.241.0.9"));
     expect(errorOf(await own.run("ADD", SWIFT)).msg).toContain(
       "Gateway address  from response is invalid: invalid arg(s)",
     );
@@ -539,7 +539,7 @@ describe("rows of cni.md §8 with CNS", () => {
     const other = { CNI_CONTAINERID: "7c5e1f0affffffff" };
     const stocked = (compat: (typeof MODES)[number]): CnsNode => {
       const own = cnsNode(compat);
-      own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10"));
+      own.cns.pool.add(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10"));
       return own;
     };
     const upstream = stocked("upstream");
@@ -563,25 +563,25 @@ describe("rows of cni.md §8 with CNS", () => {
     expect(hardened.client.list("Endpoint")).toMatchObject([{ Name: "7c5e1f0affffffff-eth0" }]);
     await hardened.run("DEL", SWIFT, other);
     expect(hardened.client.list("Endpoint")).toEqual([]);
-    expect(hardened.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(hardened.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it("HNS refuses the endpoint: the address is given back to CNS", async () => {
     for (const compat of MODES) {
       const own = cnsNode(compat);
-      own.cns.addPool(SWIFT_POOL);
+      own.cns.pool.add(SWIFT_POOL);
       own.client.failNext("create Endpoint", new HcnError("ERROR_INVALID_PARAMETER"));
       expect((await own.run("ADD", SWIFT)).status).toBe(1);
       expect(bodiesTo(own, "/network/releaseipconfigs")).toMatchObject([
         { desiredIPAddresses: ["10.241.0.9"], podInterfaceID: "7c5e1f0a-eth0" },
       ]);
-      expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+      expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
     }
   });
 
   it("the namespace that the pod is in is the one of the call", async () => {
     const own = cnsNode("hardened");
-    own.cns.addPool(SWIFT_POOL);
+    own.cns.pool.add(SWIFT_POOL);
     await own.run("ADD", SWIFT);
     expect(own.client.list("Endpoint")).toMatchObject([{ HostComputeNamespace: NAMESPACE }]);
   });

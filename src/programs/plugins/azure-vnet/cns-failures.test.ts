@@ -11,7 +11,7 @@ const POOL = pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9");
 
 function node(compat: "upstream" | "hardened"): CnsNode {
   const own = cnsNode(compat);
-  own.cns.addPool(POOL);
+  own.cns.pool.add(POOL);
   return own;
 }
 
@@ -183,7 +183,7 @@ describe("ADD with CNS", () => {
         : answer;
     });
     expectNothingLeft(own, await own.run("ADD", LIST));
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it("the pool is exhausted: try again later, STATUS says so, too", async () => {
@@ -242,7 +242,7 @@ describe("DEL with CNS", () => {
       expect(own.client.list("Endpoint")).toEqual([]);
       answering(own, reach);
       expect((await own.run("DEL", LIST)).status).toBe(0);
-      expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+      expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
     }
   });
 
@@ -263,7 +263,7 @@ describe("DEL with CNS", () => {
 
   it("GC gives back what CNS holds for containers that are gone, with or without an endpoint", async () => {
     const own = cnsNode("hardened");
-    own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10", "10.241.0.11"));
+    own.cns.pool.add(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10", "10.241.0.11"));
     await own.run("ADD", NEWEST);
     await own.run("ADD", NEWEST, { CNI_CONTAINERID: "aaaabbbbcccc" });
     // A third one whose plugin was killed before it made an endpoint.
@@ -272,7 +272,7 @@ describe("DEL with CNS", () => {
     const valid = [{ containerID: "aaaabbbbcccc", ifname: "eth0" }];
     expect((await own.run("GC", { ...NEWEST, "cni.dev/valid-attachments": valid })).status).toBe(0);
     expect(own.client.list("Endpoint")).toMatchObject([{ Name: "aaaabbbb-eth0" }]);
-    expect(own.cns.addresses().flatMap(({ holder }) => holder?.containerId ?? [])).toEqual(["aaaabbbbcccc"]);
+    expect(own.cns.pool.all().flatMap(({ holder }) => holder?.containerId ?? [])).toEqual(["aaaabbbbcccc"]);
   });
 
   it("CHECK: CNS must still hold the address", async () => {

@@ -6,7 +6,8 @@ import { equalGuids } from "#contracts/hcn/guid.ts";
 import { getEndpointById, namespaceOf } from "#contracts/hcn/operations.ts";
 import { getHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import { isMissing, isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
+import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { isMissing, unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import {
   apipaEndpointName,

@@ -28,7 +28,7 @@ import {
   namespaceOf,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import { namespaceCall, quietly, unlessMissing } from "../windows-endpoint/plugin-call.ts";
+import { namespaceCall, quietly, unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import type { AzurePlan } from "./planning.ts";
 import { type PolicyOptions, toAzureHcnPolicies, toAzureHnsPolicies } from "./policies.ts";
 import type { AzureDns, AzureNetworkRecord } from "./state.ts";

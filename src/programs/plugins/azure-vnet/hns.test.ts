@@ -62,7 +62,7 @@ const INTERFACES = JSON.stringify({
 function world(compat: Compat, isStateless = false) {
   const { client } = hnsNode({ adapters: [ADAPTER] });
   const cns = new CnsService({ host: CNS_HOST, client, keepsEndpoints: isStateless });
-  cns.addPool(pool("10.240.0.4/16", "10.240.0.1", ...ADDRESSES));
+  cns.pool.add(pool("10.240.0.4/16", "10.240.0.1", ...ADDRESSES));
   const files = {
     vnet: { text: undefined as string | undefined },
     ipam: { text: undefined as string | undefined },
@@ -124,7 +124,7 @@ function world(compat: Compat, isStateless = false) {
   /** Who holds addresses, whoever gave them. */
   const holders = (): readonly string[] => {
     const inFile = [...(files.ipam.text ?? "").matchAll(/"ID": "([^"]+)"/g)].map(([, id = ""]) => id);
-    return [...inFile, ...cns.addresses().flatMap(({ holder }) => holder?.containerId ?? [])];
+    return [...inFile, ...cns.pool.all().flatMap(({ holder }) => holder?.containerId ?? [])];
   };
   return { client, cns, files, run, pod, names, holders };
 }

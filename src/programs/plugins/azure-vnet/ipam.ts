@@ -9,11 +9,11 @@ import { type CniResult, formatDns, readDns } from "#contracts/cni/result.ts";
 import { type InterfaceAddress, familyOf, formatIp } from "#core/net/ip.ts";
 import {
   formatRuntimeConfig,
-  quietly,
   readPortMapping,
   readRuntimeDns,
   withoutEmpty,
 } from "../windows-endpoint/plugin-call.ts";
+import { quietly } from "../windows-endpoint/hns-caller.ts";
 import { type AddressSource, type AzureAllocation, PLAIN_NIC, formatNetwork } from "./address-source.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
 import type { AzureSubnet } from "./state.ts";

@@ -23,7 +23,7 @@ const FRONTEND = {
 
 function node(compat: (typeof MODES)[number]): CnsNode {
   const own = cnsNode(compat);
-  own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
+  own.cns.pool.add(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
   const before = own.host.interfaces();
   const second = { name: "Ethernet 2", mac: "60-45-BD-12-45-65", addresses: [] };
   Object.assign(own.host, { interfaces: () => [...before, second] });
@@ -57,7 +57,7 @@ describe.each(MODES)("%s", (compat) => {
     expect(failed.details ?? "").toContain(compat === "upstream" ? "" : "is not gone yet");
     // The endpoint that was made before is gone, and CNS has its address back.
     expect(own.client.list("Endpoint")).toEqual([]);
-    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    expect(own.cns.pool.all().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it("a device without an ID: left out silently; hardened refuses", async () => {
@@ -119,7 +119,7 @@ describe.each(MODES)("%s", (compat) => {
 
   it("the node's default route of IPv6 cannot be made: not a word; hardened warns", async () => {
     const own = cnsNode(compat);
-    own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
+    own.cns.pool.add(pool("fd12:1::/64", "", "fd12:1::6"));
     own.host.shell.powershell = () => Promise.reject(new Error("no PowerShell"));
     const run = await own.run("ADD", { ...LIST, ipam: { type: "azure-cns", mode: "overlay" } });
     expect(run.status).toBe(0);

@@ -20,7 +20,8 @@ import {
   getHnsVersion,
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
-import { isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
+import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import type { AzurePlan } from "./planning.ts";
 import { formatNetwork } from "./address-source.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";

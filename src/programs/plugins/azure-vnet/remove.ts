@@ -17,7 +17,8 @@ import {
   queryBy,
 } from "#contracts/hcn/operations.ts";
 import { deleteHnsEndpoint, listHnsEndpoints } from "#contracts/hcn/v1-operations.ts";
-import { isNamespaceGuid, unlessMissing } from "../windows-endpoint/plugin-call.ts";
+import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import type { AzureContext } from "./context.ts";
 import { tryingAgain } from "./memory.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";

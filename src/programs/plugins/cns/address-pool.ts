@@ -62,25 +62,27 @@ export class AddressPool {
     return this.containers.length;
   }
 
+  /** A block of addresses. */
   add(container: PoolContainer): void {
     this.containers.push(container);
     for (const address of container.addresses) this.addresses.push({ address, container, holder: undefined });
   }
 
-  /** One more address of a container; nothing when it is there. */
+  /** One more address of a block that is too large to be listed whole; nothing when it is known. */
   addAddress(containerId: string, address: string): void {
     const container = this.containers.find(({ id }) => id === containerId);
     if (container === undefined || this.addresses.some((each) => each.address === address)) return;
     this.addresses.push({ address, container, holder: undefined });
   }
 
-  /** Keeps free addresses of the pool for a pod by its name, until it asks. */
+  /** Addresses that a pod had before CNS came up: they are kept for it until it asks. What is not in the pool is passed over. */
   restore(pod: PodContext, addresses: readonly string[]): void {
     for (const each of this.addresses)
       if (each.holder === undefined && addresses.includes(each.address))
         each.holder = { ...pod, containerId: "", interfaceId: "" };
   }
 
+  /** With their holders. */
   all(): readonly PoolAddress[] {
     return this.addresses;
   }

@@ -2,7 +2,6 @@
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { type PolicyDocument, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { isNotFoundError } from "#contracts/hcn/error.ts";
 import {
   createEndpoint,
   createNetwork,
@@ -11,6 +10,7 @@ import {
   getNetworkByName,
 } from "#contracts/hcn/operations.ts";
 import { formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
+import { unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import type { NetworkContainer } from "./documents.ts";
 
 const NETWORK = "HostNCApipaNetwork";
@@ -21,15 +21,6 @@ const HOST_ADDRESS = "169.254.128.1";
 const GATEWAY = "169.254.128.2";
 const PROTOCOLS = ["1", "6", "17"] as const;
 const PRIORITIES = { block: 2000, allow: 1000 } as const;
-
-async function find<T>(look: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look();
-  } catch (error) {
-    if (isNotFoundError(error)) return undefined;
-    throw error;
-  }
-}
 
 function nameOf({ NetworkContainerID }: NetworkContainer): string {
   return `HostNCApipaEndpoint-${NetworkContainerID}`;
@@ -87,10 +78,10 @@ function networkDocument({ LocalIPConfiguration: local }: NetworkContainer): Hos
 
 /** The endpoint of a network container, made when there is none. @returns its ID */
 export async function ensureApipaEndpoint(client: HcnClient, container: NetworkContainer): Promise<string> {
-  const known = await find(() => getEndpointByName(client, nameOf(container)));
+  const known = await unlessMissing(() => getEndpointByName(client, nameOf(container)));
   if (known !== undefined) return known.ID;
   const network =
-    (await find(() => getNetworkByName(client, NETWORK))) ??
+    (await unlessMissing(() => getNetworkByName(client, NETWORK))) ??
     (await createNetwork(client, networkDocument(container)));
   const { IPAddress, PrefixLength } = container.LocalIPConfiguration.IPSubnet;
   const { ID } = network;
@@ -108,6 +99,6 @@ export async function ensureApipaEndpoint(client: HcnClient, container: NetworkC
 
 /** What is gone already is no error. */
 export async function removeApipaEndpoint(client: HcnClient, container: NetworkContainer): Promise<void> {
-  const known = await find(() => getEndpointByName(client, nameOf(container)));
+  const known = await unlessMissing(() => getEndpointByName(client, nameOf(container)));
   if (known !== undefined) await deleteEndpoint(client, known.ID);
 }

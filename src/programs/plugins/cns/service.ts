@@ -20,13 +20,7 @@ import {
   type NetworkContainer,
   type PodIpInfo,
 } from "./documents.ts";
-import {
-  AddressPool,
-  type PodKey,
-  type PoolAddress,
-  type PoolContainer,
-  PoolExhausted,
-} from "./address-pool.ts";
+import { AddressPool, type PodKey, PoolExhausted } from "./address-pool.ts";
 import { ensureApipaEndpoint, removeApipaEndpoint } from "./apipa-endpoints.ts";
 import { plugins } from "#data/words.js";
 
@@ -182,7 +176,8 @@ function readPod(reader: StructReader): PodKey {
 
 export class CnsService {
   private readonly options: CnsServiceOptions;
-  private readonly pool: AddressPool;
+  /** Addresses for whatever pods come. */
+  readonly pool: AddressPool;
   /** Network containers of tenants, by pod. */
   private readonly containers: Map<string, NetworkContainer[]> = new Map();
   /** Interfaces of pods' own, by pod. */
@@ -194,21 +189,6 @@ export class CnsService {
     this.pool = new AddressPool(options.keepsEndpoints === true);
   }
 
-  /** A block of addresses for whatever pods come. */
-  addPool(container: PoolContainer): void {
-    this.pool.add(container);
-  }
-
-  /** One more address of a block that is too large to be listed whole; nothing when it is known. */
-  addAddress(containerId: string, address: string): void {
-    this.pool.addAddress(containerId, address);
-  }
-
-  /** Addresses that a pod had before CNS came up: it gets them again. What is not in the pool is passed over. */
-  restore(pod: PodContext, addresses: readonly string[]): void {
-    this.pool.restore(pod, addresses);
-  }
-
   /** The network of one tenant's pod. */
   addContainer(pod: PodContext, container: NetworkContainer): void {
     addToList(this.containers, keyOf(pod), container);
@@ -217,11 +197,6 @@ export class CnsService {
   /** An interface that a pod has for itself. */
   addInterface(pod: PodContext, info: PodIpInfo): void {
     addToList(this.interfaces, keyOf(pod), info);
-  }
-
-  /** Addresses of the pool with their holders. */
-  addresses(): readonly PoolAddress[] {
-    return this.pool.all();
   }
 
   /** Works off what azure-vnet left while CNS did not answer; CNS does so every fifteen seconds. */

@@ -20,7 +20,7 @@ import { CNI_CODES, CniError, annotate, attemptAll, describeError, failWith } fr
 import { type CniPlugin, OS_VARIABLE, type PluginMode, type PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { HnsCaller, isMissing, unlessMissing } from "../windows-endpoint/plugin-call.ts";
+import { HnsCaller, isMissing, unlessMissing } from "../windows-endpoint/hns-caller.ts";
 import type { ScratchStore } from "../flannel/scratch-files.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";
 import { plugins } from "#data/words.js";

@@ -15,12 +15,8 @@ import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documen
 import { hasFeature } from "#contracts/hcn/features.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp } from "#core/net/ip.ts";
-import {
-  type HnsCaller,
-  type PortMapping,
-  isMissing,
-  withKnowledge,
-} from "../windows-endpoint/plugin-call.ts";
+import { type PortMapping } from "../windows-endpoint/plugin-call.ts";
+import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/hns-caller.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
 import {

@@ -11,7 +11,8 @@ import type { SdnDifferences } from "./differences.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import { formatRuntimeConfig, quietly, withoutEmpty } from "../windows-endpoint/plugin-call.ts";
+import { formatRuntimeConfig, withoutEmpty } from "../windows-endpoint/plugin-call.ts";
+import { quietly } from "../windows-endpoint/hns-caller.ts";
 import { type SdnConfiguration, type SdnRoute, configuredDns } from "./conf.ts";
 
 /** Go prints a network that is none as `<nil>`. */

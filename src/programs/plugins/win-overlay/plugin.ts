@@ -21,8 +21,6 @@ import {
 import {
   type ConfiguredPolicy,
   type WindowsConfiguration,
-  isMissing,
-  withKnowledge,
   type AddLoopback,
   type Allocation,
   type EndpointLabel,
@@ -31,6 +29,7 @@ import {
   type PluginTraits,
   type Sentences,
 } from "../windows-endpoint/plugin-call.ts";
+import { isMissing, withKnowledge } from "../windows-endpoint/hns-caller.ts";
 import {
   WindowsPlugin,
   type WindowsPluginOptions,

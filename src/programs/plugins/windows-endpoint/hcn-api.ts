@@ -22,10 +22,9 @@ import {
   type PluginCall,
   type PluginTraits,
   requireNetwork,
-  type HnsCaller,
-  requireFound,
   endpointNameOf,
 } from "./plugin-call.ts";
+import { type HnsCaller, requireFound } from "./hns-caller.ts";
 import {
   type EndpointPlan,
   hasLoopbackDsr,

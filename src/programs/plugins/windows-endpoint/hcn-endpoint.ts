@@ -36,17 +36,15 @@ import {
   parseIp,
   prefixContains,
 } from "#core/net/ip.ts";
+import { collectGarbage, type PlannedAddress, isNamespaceGuid } from "./plugin-call.ts";
 import {
-  collectGarbage,
-  type PlannedAddress,
   type HnsCaller,
   isMissing,
   isMissingForUpstream,
   quietly,
   unlessMissing,
   namespaceCall,
-  isNamespaceGuid,
-} from "./plugin-call.ts";
+} from "./hns-caller.ts";
 import { type EndpointPlan, toHcnPolicies } from "./endpoint-plan.ts";
 import { plugins } from "#data/words.js";
 

@@ -32,19 +32,21 @@ import {
   type PluginCall,
   type PluginTraits,
   collectGarbage,
-  quietly,
-  requireFound,
   requireNetwork,
-  unlessMissing,
-  type HnsCaller,
-  hasHcnCode,
-  isMissing,
-  withKnowledge,
   NO_NAMESPACE,
   isNamespaceGuid,
   endpointNameOf,
   sandboxIdOf,
 } from "./plugin-call.ts";
+import {
+  quietly,
+  requireFound,
+  unlessMissing,
+  type HnsCaller,
+  hasHcnCode,
+  isMissing,
+  withKnowledge,
+} from "./hns-caller.ts";
 import { type EndpointPlan, planEndpoint, toHnsPolicies } from "./endpoint-plan.ts";
 import { failOnDifferences, ownIps } from "./hcn-api.ts";
 import { applyForeignMask } from "./hcn-endpoint.ts";

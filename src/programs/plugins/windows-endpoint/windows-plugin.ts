@@ -25,11 +25,11 @@ import {
   readRuntimeDns,
   replaceDns,
   IpamSession,
-  HnsCaller,
   type EndpointApi,
   type PluginCall,
   type PluginTraits,
 } from "./plugin-call.ts";
+import { HnsCaller } from "./hns-caller.ts";
 import { HardenedHcnApi, HardenedHnsApi } from "./hardened.ts";
 import { UpstreamHcnApi, UpstreamHnsApi } from "./upstream.ts";
 import { plugins } from "#data/words.js";
