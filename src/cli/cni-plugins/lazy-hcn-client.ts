@@ -1,24 +1,29 @@
 /** HNS, looked for when it is first needed: VERSION, and a configuration that is refused, need none. */
-import type {
-  HcnClient,
-  HcnCreateOptions,
-  HcnNotification,
-  HcnObjectKind,
-  HostComputeQuery,
-  ServiceProperties,
-} from "#contracts/hcn/client.ts";
+import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
 import { type ComputeSystems, requireComputeSystems } from "#contracts/hcn/compute-systems.ts";
-import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import type {
-  PortRangeEntry,
-  PortRangeReservation,
-  PortRequest,
-} from "#contracts/hcn/documents/port-reservation.ts";
 
 export class LazyHcnClient implements HcnClient {
   private readonly open: () => Promise<HcnClient>;
   private opened: Promise<HcnClient> | undefined;
+  // Each call goes to what was opened.
+  readonly enumerate: HcnClient["enumerate"] = async (...words) => (await this.client()).enumerate(...words);
+  readonly create: HcnClient["create"] = async (...words) => (await this.client()).create(...words);
+  readonly query: HcnClient["query"] = async (...words) => (await this.client()).query(...words);
+  readonly modify: HcnClient["modify"] = async (...words) => (await this.client()).modify(...words);
+  readonly delete: HcnClient["delete"] = async (...words) => (await this.client()).delete(...words);
+  readonly queryEndpointStats: HcnClient["queryEndpointStats"] = async (...words) =>
+    (await this.client()).queryEndpointStats(...words);
+  readonly queryEndpointAddresses: HcnClient["queryEndpointAddresses"] = async (...words) =>
+    (await this.client()).queryEndpointAddresses(...words);
+  readonly reservePorts: HcnClient["reservePorts"] = async (...words) =>
+    (await this.client()).reservePorts(...words);
+  readonly releasePorts: HcnClient["releasePorts"] = async (...words) =>
+    (await this.client()).releasePorts(...words);
+  readonly listPortReservations: HcnClient["listPortReservations"] = async (...words) =>
+    (await this.client()).listPortReservations(...words);
+  readonly queryService: HcnClient["queryService"] = async (...words) =>
+    (await this.client()).queryService(...words);
+  readonly call: HcnClient["call"] = async (...words) => (await this.client()).call(...words);
 
   constructor(open: () => Promise<HcnClient>) {
     this.open = open;
@@ -33,54 +38,6 @@ export class LazyHcnClient implements HcnClient {
       modify: async (id, request) => (await systems()).modify(id, request),
       terminate: async (id) => (await systems()).terminate(id),
     };
-  }
-
-  async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    return (await this.client()).enumerate(kind, query);
-  }
-
-  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
-    return (await this.client()).create(kind, settings, options);
-  }
-
-  async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return (await this.client()).query(kind, id, query);
-  }
-
-  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    return (await this.client()).modify(kind, id, settings);
-  }
-
-  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    return (await this.client()).delete(kind, id);
-  }
-
-  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return (await this.client()).queryEndpointStats(id, query);
-  }
-
-  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return (await this.client()).queryEndpointAddresses(id, query);
-  }
-
-  async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
-    return (await this.client()).reservePorts(guestNetworkService, request);
-  }
-
-  async releasePorts(reservation: Guid): Promise<void> {
-    return (await this.client()).releasePorts(reservation);
-  }
-
-  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
-    return (await this.client()).listPortReservations();
-  }
-
-  async queryService(properties: ServiceProperties): Promise<JsonObject> {
-    return (await this.client()).queryService(properties);
-  }
-
-  async call(method: string, path: string, body: string): Promise<JsonObject> {
-    return (await this.client()).call(method, path, body);
   }
 
   /** A plugin's process lives for one call: it hears nothing. */
