@@ -38,18 +38,6 @@ export async function requestHns(
 export type StoredHnsNetwork = Stored<HnsNetwork>;
 export type StoredHnsEndpoint = Stored<HnsEndpoint>;
 
-function networkFrom(document: JsonValue): StoredHnsNetwork {
-  return storedOf(parseHnsNetwork(document), "network");
-}
-
-function endpointFrom(document: JsonValue): StoredHnsEndpoint {
-  return storedOf(parseHnsEndpoint(document), "endpoint");
-}
-
-function outputList(output: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(output) ? (output as readonly JsonValue[]) : [];
-}
-
 /** The version of the service: what feature detection works from. */
 export async function getHnsVersion(client: HcnClient): Promise<HnsVersion> {
   const output = await requestHns(client, "GET", "/globals/version");
@@ -57,49 +45,65 @@ export async function getHnsVersion(client: HcnClient): Promise<HnsVersion> {
   return { Major: reader.u32("Major") ?? 0, Minor: reader.u32("Minor") ?? 0 };
 }
 
-export async function listHnsNetworks(client: HcnClient): Promise<readonly StoredHnsNetwork[]> {
-  return outputList(await requestHns(client, "GET", "/networks/")).map(networkFrom);
+/** A kind of objects: its path, and how its documents are read out of answers. */
+interface Kind<T> {
+  readonly path: string;
+  readonly read: (document: JsonValue) => T;
 }
 
-/** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
-export async function getHnsNetworkByName(client: HcnClient, name: string): Promise<StoredHnsNetwork> {
-  const network = (await listHnsNetworks(client)).find((candidate) => candidate.Name === name);
-  if (network === undefined) throw new HcnNotFoundError("Network", name);
-  return network;
+const NETWORK: Kind<StoredHnsNetwork> = {
+  path: "/networks/",
+  read: (document) => storedOf(parseHnsNetwork(document), "network"),
+};
+const ENDPOINT: Kind<StoredHnsEndpoint> = {
+  path: "/endpoints/",
+  read: (document) => storedOf(parseHnsEndpoint(document), "endpoint"),
+};
+
+type List<T> = (client: HcnClient) => Promise<readonly T[]>;
+type Get<T> = (client: HcnClient, value: string) => Promise<T>;
+type Create<D, T> = (client: HcnClient, document: D) => Promise<T>;
+type Delete = (client: HcnClient, id: Guid) => Promise<void>;
+
+function listOf<T>({ path, read }: Kind<T>): List<T> {
+  return async (client) => {
+    const output = await requestHns(client, "GET", path);
+    return Array.isArray(output) ? (output as readonly JsonValue[]).map((each) => read(each)) : [];
+  };
 }
 
-export async function createHnsNetwork(client: HcnClient, network: HnsNetwork): Promise<StoredHnsNetwork> {
-  return networkFrom((await requestHns(client, "POST", "/networks/", network)) ?? null);
+/** Lists all and compares names exactly, as v1 clients do. */
+function getByName<T extends { readonly Name?: string }>(list: List<T>, what: string): Get<T> {
+  return async (client, name) => {
+    const found = (await list(client)).find((candidate) => candidate.Name === name);
+    if (found === undefined) throw new HcnNotFoundError(what, name);
+    return found;
+  };
 }
 
-export async function deleteHnsNetwork(client: HcnClient, id: Guid): Promise<void> {
-  await requestHns(client, "DELETE", `/networks/${id}`);
+function creationOf<D extends object, T>({ path, read }: Kind<T>): Create<D, T> {
+  return async (client, document) => read((await requestHns(client, "POST", path, document)) ?? null);
 }
 
-export async function listHnsEndpoints(client: HcnClient): Promise<readonly StoredHnsEndpoint[]> {
-  return outputList(await requestHns(client, "GET", "/endpoints/")).map(endpointFrom);
+function deletionOf({ path }: Kind<unknown>): Delete {
+  return async (client, id) => {
+    await requestHns(client, "DELETE", `${path}${id}`);
+  };
 }
 
-/** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
-export async function getHnsEndpointByName(client: HcnClient, name: string): Promise<StoredHnsEndpoint> {
-  const endpoint = (await listHnsEndpoints(client)).find((candidate) => candidate.Name === name);
-  if (endpoint === undefined) throw new HcnNotFoundError("Endpoint", name);
-  return endpoint;
-}
+export const listHnsNetworks: List<StoredHnsNetwork> = listOf(NETWORK);
+/** @throws HcnNotFoundError. */
+export const getHnsNetworkByName: Get<StoredHnsNetwork> = getByName(listHnsNetworks, "Network");
+export const createHnsNetwork: Create<HnsNetwork, StoredHnsNetwork> = creationOf(NETWORK);
+export const deleteHnsNetwork: Delete = deletionOf(NETWORK);
+export const listHnsEndpoints: List<StoredHnsEndpoint> = listOf(ENDPOINT);
+/** @throws HcnNotFoundError. */
+export const getHnsEndpointByName: Get<StoredHnsEndpoint> = getByName(listHnsEndpoints, "Endpoint");
+export const createHnsEndpoint: Create<HnsEndpoint, StoredHnsEndpoint> = creationOf(ENDPOINT);
+export const deleteHnsEndpoint: Delete = deletionOf(ENDPOINT);
 
 export async function getHnsEndpoint(client: HcnClient, id: Guid): Promise<StoredHnsEndpoint> {
-  return endpointFrom((await requestHns(client, "GET", `/endpoints/${id}`)) ?? null);
-}
-
-export async function createHnsEndpoint(
-  client: HcnClient,
-  endpoint: HnsEndpoint,
-): Promise<StoredHnsEndpoint> {
-  return endpointFrom((await requestHns(client, "POST", "/endpoints/", endpoint)) ?? null);
-}
-
-export async function deleteHnsEndpoint(client: HcnClient, id: Guid): Promise<void> {
-  await requestHns(client, "DELETE", `/endpoints/${id}`);
+  return ENDPOINT.read((await requestHns(client, "GET", `${ENDPOINT.path}${id}`)) ?? null);
 }
 
 export async function attachHnsEndpoint(

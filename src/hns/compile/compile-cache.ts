@@ -4,8 +4,7 @@
  * policies are immutable.
  */
 import type { IpConfig } from "#contracts/hcn/documents/endpoint.ts";
-import type { Ip, IpFamily } from "#core/net/ip.ts";
-import { hostPrefix } from "#core/net/ip.ts";
+import { type Ip, type IpFamily, hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { LbnatBackEnd } from "#dataplane/vfp/rule.ts";
 import type { IpConfigRecord } from "../service/records.ts";

@@ -5,10 +5,9 @@
  */
 import type { HcnCreateOptions, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, checkGuid } from "#contracts/hcn/guid.ts";
 import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { parseGuestNetworkService } from "#contracts/hcn/documents/guest-network-service.ts";
-import { checkGuid } from "#contracts/hcn/guid.ts";
 import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { parseNetwork } from "#contracts/hcn/documents/network.ts";
 import type { CheckedQuery } from "#contracts/hcn/documents/request.ts";

@@ -6,10 +6,8 @@ import {
   parseEndpoint,
 } from "#contracts/hcn/documents/endpoint.ts";
 import { parseEndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
-import type { JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import { ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";

@@ -190,6 +190,12 @@ export class JsonReader {
     return new HcnError(this.code, { detail: `${this.at(field)} is ${shown}; it must be ${expected}` });
   }
 
+  /** What was read of a field that has to be there. */
+  needed<T>(field: string, value: T | undefined, expected: string): T {
+    if (value === undefined) throw this.fail(field, expected);
+    return value;
+  }
+
   /** The field as it stands; null counts as absent. */
   raw(field: string): JsonValue | undefined {
     return this.value[field] ?? undefined;

@@ -4,11 +4,9 @@
  * forgotten: a program that wants to hear more subscribes again, as on Windows.
  */
 import type { HcnNotification, HcnObjectKind, NotificationScope } from "../client.ts";
-import type { JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
+import { type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, ZERO_GUID } from "../guid.ts";
 import { HcnError } from "../error.ts";
-import { ZERO_GUID } from "../guid.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import { parseAnswerText } from "../description/json.ts";
 import { NOTIFICATION_TYPES, checkScope } from "../notification.ts";
 import {

@@ -141,19 +141,13 @@ export function readAclTuple(reader: JsonReader): {
   };
 }
 
-/** Reads `field`, which has to be there. */
-export function required<T>(value: T | undefined, reader: JsonReader, field: string, expected: string): T {
-  if (value === undefined) throw reader.fail(field, expected);
-  return value;
-}
-
 export function readAcl(reader: JsonReader): AclPolicySetting {
   const tuple = readAclTuple(reader);
   const fields = {
     Id: reader.text("Id"),
     Protocols: tuple.Protocols,
-    Action: required(reader.enumeration("Action", ACL_ACTIONS), reader, "Action", "Allow, Block or Pass"),
-    Direction: required(reader.enumeration("Direction", ACL_DIRECTIONS), reader, "Direction", "In or Out"),
+    Action: reader.needed("Action", reader.enumeration("Action", ACL_ACTIONS), "Allow, Block or Pass"),
+    Direction: reader.needed("Direction", reader.enumeration("Direction", ACL_DIRECTIONS), "In or Out"),
     LocalAddresses: tuple.LocalAddresses,
     RemoteAddresses: tuple.RemoteAddresses,
     LocalPorts: tuple.LocalPorts,
@@ -171,7 +165,7 @@ function readTierRule(reader: JsonReader): TierAclRule {
   return present<TierAclRule>({
     Id: reader.text("Id"),
     Protocols,
-    TierAclRuleAction: required(action, reader, "TierAclRuleAction", "Allow, Block or Pass"),
+    TierAclRuleAction: reader.needed("TierAclRuleAction", action, "Allow, Block or Pass"),
     ...tuple,
     Priority: reader.u16("Priority"),
   });
@@ -180,7 +174,7 @@ function readTierRule(reader: JsonReader): TierAclRule {
 export function readTierAcl(reader: JsonReader): TierAclPolicySetting {
   return present<TierAclPolicySetting>({
     Name: reader.text("Name"),
-    Direction: required(reader.enumeration("Direction", ACL_DIRECTIONS), reader, "Direction", "In or Out"),
+    Direction: reader.needed("Direction", reader.enumeration("Direction", ACL_DIRECTIONS), "In or Out"),
     Order: reader.u16("Order"),
     TierAclRules: reader.list("TierAclRules", readTierRule),
   });
@@ -213,7 +207,7 @@ function readSetValues(reader: JsonReader, type: SetPolicyType): string | undefi
 
 export function readSetPolicy(reader: JsonReader): SetPolicySetting {
   const type = reader.enumeration("PolicyType", SET_POLICY_TYPES);
-  const policyType = required(type, reader, "PolicyType", "IPSET or NESTEDIPSET");
+  const policyType = reader.needed("PolicyType", type, "IPSET or NESTEDIPSET");
   const id = reader.text("Id");
   if (id === undefined || id === "" || id.includes(","))
     throw reader.fail("Id", "the id of the set, without a comma");

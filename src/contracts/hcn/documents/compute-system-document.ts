@@ -1,11 +1,9 @@
 /** The documents of the Host Compute Service, reduced to what concerns the network (schema 1 and 2 of HCS). */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, parseGuid } from "../guid.ts";
 import type { ComputeSystem, ComputeSystemType } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
-import { parseGuid } from "../guid.ts";
 import { JsonReader, present } from "../description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import { hnsDocuments } from "#data/words.js";
 
 const WORDS = hnsDocuments();

@@ -4,7 +4,7 @@
  */
 import { readAddressList, readOptionalIp } from "./address-list.ts";
 import { HcnError } from "../error.ts";
-import { JsonReader, enumerationName, present } from "../description/json.ts";
+import { type Enumeration, JsonReader, enumerationName, present } from "../description/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { type AclPolicySetting, type TierAclPolicySetting, readAcl, readTierAcl } from "./acl-policy.ts";
@@ -228,15 +228,17 @@ export function readPolicySettings<Type extends string, Settings>(
   return Object.freeze({ Type: type, Settings: read(reader) });
 }
 
-/** The error for a type that the object does not know. */
-export function unknownPolicyType(
-  type: string,
+/** The type of a policy, of those that its object knows. @throws HcnError HCN_E_INVALID_POLICY_TYPE. */
+export function policyTypeOf<T extends string>(
+  { Type }: PolicyDocument,
   where: string,
-  known: readonly (string | undefined)[],
-): HcnError {
+  known: Enumeration<T>,
+): T {
+  const type = enumerationName<T>(known, Type);
+  if (type !== undefined) return type;
   const names = known.filter((name) => name !== undefined).join(", ");
-  return new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${where} has the type ${JSON.stringify(type)}; it must be one of ${names}`,
+  throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
+    detail: `${where} has the type ${JSON.stringify(Type)}; it must be one of ${names}`,
   });
 }
 
@@ -246,8 +248,7 @@ export function unknownPolicyType(
  * @throws HcnError HCN_E_INVALID_POLICY_TYPE, HCN_E_INVALID_POLICY or the policy's own code.
  */
 export function parseEndpointPolicy(policy: PolicyDocument, where: string): EndpointPolicy {
-  const type = enumerationName<EndpointPolicyType>(ENDPOINT_POLICY_TYPES, policy.Type);
-  if (type === undefined) throw unknownPolicyType(policy.Type, where, ENDPOINT_POLICY_TYPES);
+  const type = policyTypeOf<EndpointPolicyType>(policy, where, ENDPOINT_POLICY_TYPES);
   const read: (reader: JsonReader) => EndpointPolicy["Settings"] = READERS[type];
   return readPolicySettings(policy, type, read, where) as EndpointPolicy;
 }

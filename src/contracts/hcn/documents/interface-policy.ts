@@ -77,9 +77,8 @@ export function readInterfaceConstraint(reader: JsonReader): InterfaceConstraint
 
 /** Reads a policy whose only field is `IsolationId`, at most `max`. */
 export function readIsolation(reader: JsonReader, max: number): IsolationPolicySetting {
-  const IsolationId = reader.number("IsolationId", max);
-  if (IsolationId === undefined) throw reader.fail("IsolationId", `a number from 0 to ${max}`);
-  return Object.freeze({ IsolationId });
+  const id = reader.number("IsolationId", max);
+  return Object.freeze({ IsolationId: reader.needed("IsolationId", id, `a number from 0 to ${max}`) });
 }
 
 /**

@@ -4,7 +4,7 @@ import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } 
 import { parseAddressOrPrefix, readOptionalIp } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import type { Guid } from "../guid.ts";
-import { type NoSetting, readPolicySettings, unknownPolicyType } from "./endpoint-policy.ts";
+import { type NoSetting, readPolicySettings, policyTypeOf } from "./endpoint-policy.ts";
 import {
   type InterfaceConstraintPolicySetting,
   type IsolationPolicySetting,
@@ -14,7 +14,7 @@ import {
   readIsolation,
   readProviderAddress,
 } from "./interface-policy.ts";
-import { type JsonReader, enumerationName, present } from "../description/json.ts";
+import { type JsonReader, present } from "../description/json.ts";
 import {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
@@ -118,9 +118,10 @@ function requiredMac(reader: JsonReader, field: string): string {
 }
 
 function readNetAdapterName(reader: JsonReader): NetAdapterNamePolicySetting {
-  const NetworkAdapterName = reader.text("NetworkAdapterName");
-  if (NetworkAdapterName === undefined) throw reader.fail("NetworkAdapterName", "the name of an adapter");
-  return Object.freeze({ NetworkAdapterName });
+  const name = reader.text("NetworkAdapterName");
+  return Object.freeze({
+    NetworkAdapterName: reader.needed("NetworkAdapterName", name, "the name of an adapter"),
+  });
 }
 
 function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetting {
@@ -133,12 +134,6 @@ function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetti
     ProviderAddress: readOptionalIp(reader, "ProviderAddress"),
     DistributedRouterMacAddress: readMac(reader, "DistributedRouterMacAddress"),
   });
-}
-
-function readVxlanPort(reader: JsonReader): VxlanPortPolicySetting {
-  const Port = reader.u16("Port");
-  if (Port === undefined) throw reader.fail("Port", "a UDP port");
-  return Object.freeze({ Port });
 }
 
 function readNeighborDiscovery(reader: JsonReader): NeighborDiscoveryPolicySetting {
@@ -164,7 +159,7 @@ const READERS: {
   InterfaceConstraint: readInterfaceConstraint,
   ProviderAddress: readProviderAddress,
   RemoteSubnetRoute: readRemoteSubnetRoute,
-  VxlanPort: readVxlanPort,
+  VxlanPort: (reader) => Object.freeze({ Port: reader.needed("Port", reader.u16("Port"), "a UDP port") }),
   HostRoute: () => NO_SETTING,
   SetPolicy: readSetPolicy,
   L4Proxy: readL4Proxy,
@@ -178,8 +173,7 @@ const READERS: {
  * @throws HcnError HCN_E_INVALID_POLICY_TYPE or HCN_E_INVALID_POLICY.
  */
 export function parseNetworkPolicy(policy: PolicyDocument, where: string): NetworkPolicy {
-  const type = enumerationName<NetworkPolicyType>(NETWORK_POLICY_TYPES, policy.Type);
-  if (type === undefined) throw unknownPolicyType(policy.Type, where, NETWORK_POLICY_TYPES);
+  const type = policyTypeOf<NetworkPolicyType>(policy, where, NETWORK_POLICY_TYPES);
   const read: (reader: JsonReader) => NetworkPolicy["Settings"] = READERS[type];
   return readPolicySettings(policy, type, read, where) as NetworkPolicy;
 }
@@ -193,8 +187,7 @@ export function parseNetworkPolicies(policies: readonly PolicyDocument[]): reado
  * @throws HcnError HCN_E_INVALID_POLICY_TYPE or HCN_E_INVALID_POLICY.
  */
 export function parseSubnetPolicy(policy: PolicyDocument, where: string): SubnetPolicy {
-  const type = enumerationName<SubnetPolicyType>(SUBNET_POLICY_TYPES, policy.Type);
-  if (type === undefined) throw unknownPolicyType(policy.Type, where, SUBNET_POLICY_TYPES);
+  const type = policyTypeOf<SubnetPolicyType>(policy, where, SUBNET_POLICY_TYPES);
   const max = type === "VLAN" ? VLAN_ID_MAX : VSID_MAX;
   return readPolicySettings(policy, type, (reader) => readIsolation(reader, max), where);
 }

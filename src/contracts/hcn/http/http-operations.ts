@@ -2,13 +2,17 @@
  * The calls of `HcnClient` as they travel over HTTP: one row per operation, from which the server answers and the
  * published description is made (`openapi.ts`).
  */
-import type { HcnClient, HcnObjectKind, HostComputeQuery, ServiceProperties } from "../client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { HCN_KINDS } from "../client.ts";
+import {
+  type HcnClient,
+  type HcnObjectKind,
+  type HostComputeQuery,
+  type ServiceProperties,
+  HCN_KINDS,
+} from "../client.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { requireComputeSystems } from "../compute-systems.ts";
 import { type Schema, component } from "../description/description-schema.ts";
 import { type JsonReader, checkJsonObject, parseJsonText } from "../description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import type { PortRequest } from "../documents/port-reservation.ts";
 import { contracts } from "#data/words.js";
 
@@ -74,21 +78,15 @@ const NOTHING: Schema = { type: "null" };
 const PORT: Schema = { type: "integer", minimum: 1, maximum: 65_535 };
 
 function requireText(reader: JsonReader, field: string): string {
-  const text = reader.text(field);
-  if (text === undefined) throw reader.fail(field, "a text");
-  return text;
+  return reader.needed(field, reader.text(field), "a text");
 }
 
 function requireNumber(reader: JsonReader, field: string): number {
-  const number = reader.u32(field);
-  if (number === undefined) throw reader.fail(field, "a number");
-  return number;
+  return reader.needed(field, reader.u32(field), "a number");
 }
 
 function requireKind(reader: JsonReader): HcnObjectKind {
-  const kind = reader.enumeration("kind", HCN_KINDS);
-  if (kind === undefined) throw reader.fail("kind", `one of ${HCN_KINDS.join(", ")}`);
-  return kind;
+  return reader.needed("kind", reader.enumeration("kind", HCN_KINDS), `one of ${HCN_KINDS.join(", ")}`);
 }
 
 /** The document, also as the text that the native calls take. */
@@ -110,6 +108,16 @@ function portRequest(reader: JsonReader): PortRequest {
     protocol: requireNumber(reader, "protocol"),
     access: requireNumber(reader, "access"),
     port: requireNumber(reader, "port"),
+  };
+}
+
+/** A call without a result. */
+function change(
+  make: (client: HcnClient, request: JsonReader) => Promise<void>,
+): HttpOperationRow["perform"] {
+  return async (client, request) => {
+    await make(client, request);
+    return null;
   };
 }
 
@@ -170,10 +178,9 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
     },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await client.modify(requireKind(request), requireText(request, "id"), requireSettings(request));
-      return null;
-    },
+    perform: change((client, request) =>
+      client.modify(requireKind(request), requireText(request, "id"), requireSettings(request)),
+    ),
   },
   delete: {
     summary: "Deletes an object",
@@ -181,10 +188,7 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
     request: { kind: KIND, id: ID },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await client.delete(requireKind(request), requireText(request, "id"));
-      return null;
-    },
+    perform: change((client, request) => client.delete(requireKind(request), requireText(request, "id"))),
   },
 };
 
@@ -233,10 +237,9 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await requireComputeSystems(client).create(requireText(request, "id"), requireSettings(request));
-      return null;
-    },
+    perform: change((client, request) =>
+      requireComputeSystems(client).create(requireText(request, "id"), requireSettings(request)),
+    ),
   },
   "systems-modify": {
     summary: "Adds or removes a network adapter of a compute system",
@@ -247,10 +250,9 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await requireComputeSystems(client).modify(requireText(request, "id"), requireSettings(request));
-      return null;
-    },
+    perform: change((client, request) =>
+      requireComputeSystems(client).modify(requireText(request, "id"), requireSettings(request)),
+    ),
   },
   "systems-terminate": {
     summary: "Ends a compute system and detaches what was attached to it",
@@ -258,10 +260,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     request: { id: SYSTEM_ID },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await requireComputeSystems(client).terminate(requireText(request, "id"));
-      return null;
-    },
+    perform: change((client, request) => requireComputeSystems(client).terminate(requireText(request, "id"))),
   },
 };
 
@@ -288,10 +287,7 @@ const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservatio
     request: { reservation: ID },
     result: NOTHING,
     isRead: false,
-    perform: async (client, request) => {
-      await client.releasePorts(requireText(request, "reservation"));
-      return null;
-    },
+    perform: change((client, request) => client.releasePorts(requireText(request, "reservation"))),
   },
   "port-reservations": {
     summary: "All reservations of ports",
@@ -312,8 +308,7 @@ const SERVICE_OPERATIONS: Rows<"service" | "call"> = {
     isRead: true,
     perform: async (client, request) => {
       const properties = request.enumeration("properties", SERVICE_PROPERTIES);
-      if (properties === undefined) throw request.fail("properties", "Features or Metrics");
-      return client.queryService(properties);
+      return client.queryService(request.needed("properties", properties, "Features or Metrics"));
     },
   },
   call: {

@@ -12,12 +12,11 @@
  */
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { HcnNotification } from "../client.ts";
-import type { JsonValue } from "#core/base/json.ts";
+import { type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { type HcnErrorCode, errorCodeOf } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
 import type { HttpOperation } from "./http-operations.ts";
 import { JsonReader } from "../description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
 
 /**
  * The version of what is spoken here, in each answer of the service. A client that was built for one version, as the

@@ -2,8 +2,15 @@
  * How far an address reaches (RFC 4291 §2.4, RFC 4007): link-local ones never leave their link, loopback ones never leave a
  * compartment. And the choice that follows: which of an interface's addresses a packet carries as its source.
  */
-import { type Ip, type Ipv6, bitsOf, familyOf } from "#core/net/ip.ts";
-import { type Prefix, type InterfaceAddress, maskIp } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type Ipv6,
+  type Prefix,
+  type InterfaceAddress,
+  bitsOf,
+  familyOf,
+  maskIp,
+} from "#core/net/ip.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 
 /** fe80::/64: the part of fe80::/10 that is in use. */

@@ -1,8 +1,7 @@
 /** ICMP and ICMPv6 as one set of messages: what both families say to stacks, and how each writes it (RFC 792, RFC 4443). */
 import { assert } from "#core/base/assert.ts";
 import { readU8 } from "#core/base/bytes.ts";
-import { buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
-import type { IpFields, LinkFields } from "#core/wire/build-frame.ts";
+import { type IpFields, type LinkFields, buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { IcmpType, IcmpView, isIcmpError } from "#core/wire/icmp.ts";
 import { Icmpv6Type, Icmpv6Unreachable, Icmpv6View } from "#core/wire/icmpv6/icmpv6.ts";

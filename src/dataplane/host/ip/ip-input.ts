@@ -6,7 +6,7 @@ import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { Headers, sourceIp } from "#core/wire/headers.ts";
-import { type IpView, ipViewOf } from "#core/wire/ip-view.ts";
+import { type IpView, ipViewOf, decrementIpTtl } from "#core/wire/ip-view.ts";
 import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { Packet } from "#core/wire/packet.ts";
@@ -20,7 +20,6 @@ import { Reassembly } from "./fragmentation.ts";
 import { type Refusal, findArrivalRefusal, findForwardingRefusal, nameOfLimit } from "./refusals.ts";
 import type { WindowsFiltering } from "../windows-filtering/windows-filtering.ts";
 import type { LocalPacket, StackInterface } from "../stack.ts";
-import { decrementIpTtl } from "#core/wire/ip-view.ts";
 import { formatRoute } from "./route-table.ts";
 import { dataPlane } from "#data/words.js";
 

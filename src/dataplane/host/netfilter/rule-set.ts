@@ -4,11 +4,10 @@
  *
  * Rules are frozen, so that the worlds of a fork and the nodes of a cluster share them.
  */
-import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
+import { type Ip, type Prefix, bitsOf, familyOf } from "#core/net/ip.ts";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
 import type { Provenance } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Prefix } from "#core/net/ip.ts";
 
 /** Table and chain of the kernel at which a rule stands. */
 export type Hook =

@@ -3,7 +3,7 @@
  * was given besides, and what a virtual machine has, is attached to it alone.
  */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import {
   type ComputeSystemRequest,
   parseAdapterRequest,
@@ -12,7 +12,6 @@ import {
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { NamespaceRecord, EndpointRecord } from "../records.ts";
 import { releaseCompartment, requireEndpoint } from "../endpoint/attachment.ts";
 import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespaces.ts";

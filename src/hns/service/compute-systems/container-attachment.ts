@@ -17,8 +17,11 @@ import {
   notifyNetwork,
 } from "../endpoint/attachment.ts";
 import type { NamespaceRecord, EndpointAttachment, EndpointRecord, VirtualMachinePort } from "../records.ts";
-import { addNamespaceContainer } from "../namespace/namespaces.ts";
-import { addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespace/namespaces.ts";
+import {
+  addNamespaceContainer,
+  addNamespaceEndpoint,
+  removeNamespaceEndpoint,
+} from "../namespace/namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JsonReader } from "#contracts/hcn/description/json.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
@@ -170,9 +173,9 @@ export function endpointIdsOfContainer(context: ServiceContext, containerId: str
 
 /** `VmEndpointRequest`. Inferred: the code for one that names no machine, and that a port without an id gets one. */
 export function readVirtualMachinePort(context: ServiceContext, reader: JsonReader): VirtualMachinePort {
-  const virtualMachineId = reader.guid("VirtualMachineId");
-  if (virtualMachineId === undefined)
-    throw reader.fail("VirtualMachineId", "the GUID of the virtual machine that the port is of");
+  const machine = reader.guid("VirtualMachineId");
+  const expected = "the GUID of the virtual machine that the port is of";
+  const virtualMachineId = reader.needed("VirtualMachineId", machine, expected);
   const portId = reader.guid("PortId") ?? context.prng.guid();
   const nicName = reader.text("VirtualNicName") ?? "";
   return Object.freeze({

@@ -1,5 +1,15 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
-import { requireEndpoint } from "./attachment.ts";
+import {
+  requireEndpoint,
+  checkHealthy,
+  detachEndpoint,
+  followPort,
+  followFilters,
+  followMtu,
+  notifyNetwork,
+  updateEndpoint,
+  renewVnic,
+} from "./attachment.ts";
 import { guidOf } from "#core/base/prng.ts";
 import { readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
@@ -17,16 +27,6 @@ import {
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
-import {
-  checkHealthy,
-  detachEndpoint,
-  followPort,
-  followFilters,
-  followMtu,
-  notifyNetwork,
-  updateEndpoint,
-  renewVnic,
-} from "./attachment.ts";
 import { type EndpointRecord, type NetworkRecord, isRemoteEndpoint } from "../records.ts";
 import { readIpConfigs, checkEndpointRequest, readMac, readEndpointRoutes } from "./endpoint-document.ts";
 import { type EndpointTraits, RemoteEndpointRecord } from "./remote-endpoint.ts";

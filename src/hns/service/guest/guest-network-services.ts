@@ -1,6 +1,6 @@
 /** Guest network services: create, change of state, delete, and the interfaces that they mirror (hcn.md §2.11, §5.2). */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import {
   type GuestInterfaceState,
@@ -8,7 +8,6 @@ import {
   type GuestNetworkServiceState,
   readRequestedState,
 } from "#contracts/hcn/documents/guest-network-service.ts";
-import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { parseModifyRequest, requestUnsupported } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -2,9 +2,8 @@
  * Ports that guest network services have reserved (hcn.md §1.3). They live with the service's process: handles do not
  * outlive it.
  */
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import {
   PORT_ACCESS,
   PORT_PROTOCOLS,

@@ -321,8 +321,7 @@ function modifyEndpointMember(
   request: ModifyRequest<"Namespace">,
 ): void {
   const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
-  const endpointId = reader.guid("EndpointId");
-  if (endpointId === undefined) throw reader.fail("EndpointId", "the GUID of an endpoint");
+  const endpointId = reader.needed("EndpointId", reader.guid("EndpointId"), "the GUID of an endpoint");
   if (request.requestType === "Add") addNamespaceEndpoint(context, namespace, endpointId);
   else removeNamespaceEndpoint(context, namespace, endpointId);
 }

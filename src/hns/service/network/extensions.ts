@@ -1,8 +1,7 @@
 /** Extensions of the Hyper-V switch, and turning them on and off (hcn.md §2.12, §3.1, §5.2). */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
@@ -75,9 +74,8 @@ export function changesOfPolicies(policies: readonly NetworkPolicy[]): readonly 
 
 /** Settings of an `Extension` request, or an entry of `Extensions` in v1. */
 export function readExtensionChange(reader: JsonReader): ExtensionChange {
-  const id = reader.guid("Id");
-  if (id !== undefined) return { id, isEnabled: reader.boolean("IsEnabled") ?? false };
-  throw reader.fail("Id", "the id of a switch extension");
+  const id = reader.needed("Id", reader.guid("Id"), "the id of a switch extension");
+  return { id, isEnabled: reader.boolean("IsEnabled") ?? false };
 }
 
 export function readExtensionSettings(settings: JsonObject): ExtensionChange {

@@ -1,13 +1,12 @@
 /** What is asked of a network that is there: its record, and what follows from it on this node. */
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { formatIp, prefixContains } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { managementIpOf } from "../../compile/network-view.ts";
 import type { EndpointRecord, NetworkRecord } from "../records.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { prefixContains } from "#core/net/ip.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 
