@@ -73,6 +73,41 @@ describe("--collect", () => {
     expect(await podsOfDoctor()).toBe(0);
   });
 
+  /** Presses Ctrl-C when a pod of doctor's is there; `isAtOnce`: when the plan is printed. */
+  async function interrupted(isAtOnce: boolean): Promise<{ code: number; terminal: MemoryTerminal }> {
+    class Impatient extends MemoryTerminal {
+      override stderr(text: string): void {
+        super.stderr(text);
+        if (isAtOnce && text.includes("hostProcess")) this.interrupt();
+      }
+    }
+    const terminal = new Impatient({});
+    const argv = ["doctor", "--kubeconfig", kubeconfig, "--collect", "--yes", "-o", "json"];
+    const ending = runMullion({ argv, verbs: { doctor }, terminal, version: "0", isDebug: false });
+    if (!isAtOnce) {
+      await vi.waitUntil(async () => (await podsOfDoctor()) > 0, { timeout: 20_000, interval: 5 });
+      terminal.interrupt();
+    }
+    return { code: await ending, terminal };
+  }
+
+  it.each([
+    ["before a pod is made", true],
+    ["while a pod is there", false],
+  ])("Ctrl-C %s leaves no pod, and names what was not asked on each node", async (_, isAtOnce) => {
+    const { terminal } = await interrupted(isAtOnce);
+    expect(await podsOfDoctor()).toBe(0);
+    const { notRead, findings } = JSON.parse(terminal.output) as DoctorReport;
+    const left = notRead.filter(({ reason }) => reason.endsWith("was not run to its end: Ctrl-C came first"));
+    const names = left.map(({ file }) => file);
+    expect(names).toEqual(
+      expect.arrayContaining(["win-1/netadapter.txt", "win-2/hnsdiag.txt", "win-2/netadapter.txt"]),
+    );
+    expect(new Set(names).size).toBe(names.length);
+    expect(notRead.map(({ reason }) => reason).join()).not.toContain("does not run");
+    expect(findings).toEqual([]);
+  });
+
   it("names the Windows nodes that there are", async () => {
     const { code, terminal } = await run("--collect", "--node", "win-9");
     expect(code).toBe(2);

@@ -86,19 +86,31 @@ class NodeCollector {
   readonly left: CollectedFromNodes["left"][number][] = [];
   private readonly source: ApiServerSource;
   private readonly exec: PodExec;
+  private readonly stopped: Promise<void>;
+  private isStopped = false;
 
-  constructor(source: ApiServerSource, exec: PodExec) {
+  /** @param stopped what ends the commands: Ctrl-C. */
+  constructor(source: ApiServerSource, exec: PodExec, stopped: Promise<void>) {
     this.source = source;
     this.exec = exec;
+    this.stopped = stopped.then(() => {
+      this.isStopped = true;
+    });
   }
 
-  /** @throws KubeError where the pod may not be made. */
-  async collect(node: string, isStopped: () => boolean): Promise<void> {
+  /** One after the other, so that Ctrl-C leaves one pod to delete. @throws KubeError where a pod may not be made. */
+  async collectAll(nodes: readonly string[]): Promise<void> {
+    for (const node of nodes)
+      if (this.isStopped) this.leaveAll(node);
+      else await this.collect(node);
+  }
+
+  private async collect(node: string): Promise<void> {
     const { metadata } = await this.source.create("Pod", podFor(node));
     try {
-      await this.untilRunning(metadata, isStopped);
+      await this.untilRunning(metadata);
       for (const [file, command] of COMMANDS)
-        if (isStopped()) this.leave(`${node}/${file}`, WORDS.collectStopped({ command: command.join(" ") }));
+        if (this.isStopped) this.leaveStopped(node, file, command);
         else await this.run(node, metadata, file, command);
     } catch (error) {
       if (error instanceof KubeError || !(error instanceof Error)) throw error;
@@ -112,19 +124,25 @@ class NodeCollector {
     this.left.push({ file, line: 1, reason });
   }
 
-  /** A node that is not asked any more. */
-  pass(node: string): void {
-    this.leave(node, WORDS.collectStopped({ command: "it" }));
+  private leaveStopped(node: string, file: string, command: readonly string[]): void {
+    this.leave(`${node}/${file}`, WORDS.collectStopped({ command: command.join(" ") }));
   }
 
-  private async untilRunning(name: ObjectName, isStopped: () => boolean): Promise<void> {
+  /** A node that is not asked any more. */
+  private leaveAll(node: string): void {
+    for (const [file, command] of COMMANDS) this.leaveStopped(node, file, command);
+  }
+
+  /** Until the pod runs, or Ctrl-C. @throws Error where it does not run. */
+  private async untilRunning(name: ObjectName): Promise<void> {
     const endMs = performance.now() + START_MS_MAX;
     let pod: Pod | undefined;
-    while (performance.now() < endMs && !isStopped()) {
+    while (performance.now() < endMs) {
+      if (this.isStopped) return;
       pod = await this.source.get("Pod", name);
       if (pod.status?.phase === "Running") return;
       if (pod.status?.phase === "Failed") break;
-      await pause(LOOK_MS);
+      await Promise.race([pause(LOOK_MS, undefined, { ref: false }), this.stopped]);
     }
     throw new Error(
       `the pod ${name.namespace}/${name.name} does not run: ${pod?.status?.phase ?? "unknown"}`,
@@ -134,8 +152,13 @@ class NodeCollector {
   private async run(node: string, pod: ObjectName, name: string, command: readonly string[]): Promise<void> {
     const file = `${node}/${name}`;
     try {
-      const text = await this.exec.run({ ...pod, container: CONTAINER }, command);
-      this.readings.push(new FileReading(new SourceText(file, text)));
+      // A command that hangs is not waited for: it ends with its pod.
+      const text = await Promise.race([
+        this.exec.run({ ...pod, container: CONTAINER }, command),
+        this.stopped,
+      ]);
+      if (text === undefined) this.leaveStopped(node, name, command);
+      else this.readings.push(new FileReading(new SourceText(file, text)));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       this.leave(file, `${command.join(" ")}: ${error.message}`);
@@ -169,17 +192,13 @@ export async function collectFromNodes(
   terminal: Terminal,
 ): Promise<CollectedFromNodes> {
   const source = await openApiServerSource({ kubeconfig }, "mullion");
-  let isStopped = false;
-  void terminal.untilInterrupted().then(() => (isStopped = true));
+  const stopped = terminal.untilInterrupted();
   try {
     const nodes = await windowsNodes(source, node);
     terminal.stderr(planOf(nodes));
     if (!isAgreed) throw new Failure("bad-usage", WORDS.collectNeedsYes, WORDS.adviceCollect);
-    const collector = new NodeCollector(source, await PodExec.open({ kubeconfig }));
-    // One after the other: Ctrl-C leaves one pod to delete.
-    for (const name of nodes)
-      if (isStopped) collector.pass(name);
-      else await collector.collect(name, () => isStopped);
+    const collector = new NodeCollector(source, await PodExec.open({ kubeconfig }), stopped);
+    await collector.collectAll(nodes);
     return collector;
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
