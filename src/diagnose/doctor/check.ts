@@ -172,6 +172,8 @@ export interface NodeCheck {
   readonly needs: readonly KindOfEvidence[];
   /** Of these it needs all that there are: it concludes from what is not among them. */
   readonly wholly?: readonly KindOfEvidence[];
+  /** Where this is there another check asks the same of it, and nobody has to collect what is needed here. */
+  readonly insteadOf?: KindOfEvidence;
   find(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding>;
 }
 

@@ -344,6 +344,7 @@ function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
   let made = 0;
   for (const check of NODE_CHECKS) {
     const lacks = lacksOf(check, node, evidence);
+    if (lacks.length > 0 && check.insteadOf && countOf(check.insteadOf, node, evidence.cluster) > 0) continue;
     if (lacks.length > 0) {
       const missing = lacks.map((lack) => (lack.isPartial ? `all ${lack.kind}` : lack.kind));
       const collect = [...new Set(lacks.map(({ kind }) => COLLECT[kind]))];

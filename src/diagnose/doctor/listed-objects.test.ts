@@ -112,6 +112,20 @@ describe("tables", () => {
     expect(findings[1]?.others).toBeUndefined();
   });
 
+  it("are not asked for where objects say more", async () => {
+    const metadata = { name: "winw1", labels: { "kubernetes.io/os": "windows" } };
+    const node = {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata,
+      status: { nodeInfo: { operatingSystem: "windows" } },
+    };
+    const { checksNotMade } = await examine(JSON.stringify(node));
+    expect(checksNotMade.flatMap(({ missing }) => missing)).not.toContain("listed nodes");
+    const without = await examine(WIDE);
+    expect(without.checksNotMade.flatMap(({ missing }) => missing)).toContain("listed pods");
+  });
+
   it.each([NARROW, PODS])("that do not tell the system are named, and nothing is concluded", async (text) => {
     const { findings, notRead } = await examine(text);
     expect(findings).toEqual([]);

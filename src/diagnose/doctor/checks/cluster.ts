@@ -409,6 +409,7 @@ const LISTED_READY: NodeCheck = {
   code: "node-not-ready",
   asks: "kubectl lists the node as ready",
   needs: ["listed nodes"],
+  insteadOf: "nodes",
   find({ node, row }) {
     if (node !== undefined || row === undefined || row.isReady) return [];
     return [
@@ -431,6 +432,7 @@ const LISTED_PROGRAMS: NodeCheck = {
   code: "network-program-restarts",
   asks: WORDS.asksListedPrograms,
   needs: ["listed nodes", "listed pods"],
+  insteadOf: "nodes",
   find({ node, row }, { listed }) {
     const address = row?.address;
     if (node !== undefined || row === undefined || address === undefined) return [];
