@@ -253,6 +253,8 @@ export interface ClusterInput {
   readonly portsAssumed: Template<"ports">;
   readonly probesAssumed: Template<"whose">;
   readonly adviceProbesAssumed: string;
+  readonly externalAddressesAssumed: Template<"services">;
+  readonly adviceExternalAddresses: string;
   readonly adviceUndeclaredPorts: string;
   readonly adviceWriteClusterFile: string;
   readonly networkSourceIgnored: Template<"what">;

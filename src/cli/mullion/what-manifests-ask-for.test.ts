@@ -37,15 +37,18 @@ interface Shape {
   readonly metadata?: string;
   readonly target?: number;
   readonly image?: string;
+  readonly service?: string;
 }
 
 /** A pod for Windows behind a Service. */
-function shop({
-  container = "",
-  metadata = "",
-  target = 80,
-  image = "registry.example/web:1",
-}: Shape): string {
+function shop(shape: Shape): string {
+  const {
+    container = "",
+    metadata = "",
+    target = 80,
+    image = "registry.example/web:1",
+    service = "",
+  } = shape;
   return `apiVersion: v1
 kind: Pod
 metadata: { name: web, labels: { app: web }${metadata} }
@@ -56,7 +59,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: { name: web }
-spec: { selector: { app: web }, ports: [{ port: 80, targetPort: ${target} }] }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: ${target} }]${service} }
 `;
 }
 
@@ -160,5 +163,43 @@ describe("ports that no container declares", () => {
     const text = shop({ image: IIS, target: 8080, container: ", args: [--port, '8080']" });
     expect(await verified(text)).toMatchObject({ code: 0, codes: [] });
     expect(await linted(text)).toEqual([]);
+  });
+});
+
+// Kubernetes documentation, Service, external IPs: they are not managed by Kubernetes, and traffic that comes into a node with one is led on.
+describe("external addresses", () => {
+  it("are taken to lead to a node, and the answer says so", async () => {
+    const text = shop({ container: DECLARED, service: ", externalIPs: [198.51.100.32]" });
+    expect(await verified(text)).toMatchObject({
+      code: 0,
+      assumed: [
+        "the network is taken to lead externalIPs to a node that answers there: default/web (198.51.100.32)",
+      ],
+    });
+  });
+
+  it("that are those of nodes leave all that goes to these nodes as it was", async () => {
+    const node = (name: string, os: string, address: string, range: string): string => `apiVersion: v1
+kind: Node
+metadata: { name: ${name}, labels: { kubernetes.io/os: ${os} } }
+spec: { podCIDR: ${range} }
+status:
+  addresses: [{ type: InternalIP, address: ${address} }]
+  nodeInfo: { operatingSystem: ${os}, machineID: "${name}"${os === "windows" ? ", kernelVersion: 10.0.20348.2762" : ""}, kubeletVersion: v1.34.1, kubeProxyVersion: v1.34.1 }
+---
+`;
+    const nodes = `${node("lin-1", "linux", "10.0.0.21", "10.244.1.0/24")}${node("win-1", "windows", "10.0.0.11", "10.244.2.0/24")}`;
+    const service = ", type: NodePort, externalIPs: [10.0.0.11, 10.0.0.21]";
+    const other = `---
+apiVersion: v1
+kind: Pod
+metadata: { name: other, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: linux }
+  containers: [{ name: web, image: registry.example/web:1${DECLARED} }]
+`;
+    const { codes, assumed } = await verified(nodes + shop({ container: DECLARED, service }) + other);
+    expect(codes).toEqual([]);
+    expect(assumed.join("\n")).not.toContain("externalIPs");
   });
 });

@@ -103,6 +103,24 @@ export function describeUndeclaredPorts(ports: readonly UndeclaredPort[]): strin
   return WORDS.portsAssumed({ ports: `${named.join("; ")}${more}` });
 }
 
+/** The network leads an external address to a node; Kubernetes does nothing for that. Addresses of nodes are there already. */
+export function describeExternalAddresses(objects: readonly LoadedObject[]): string | undefined {
+  const ofNodes = new Set(
+    objects.flatMap(({ object }) =>
+      object.kind === "Node" ? (object.status?.addresses ?? []).map(({ address }) => address) : [],
+    ),
+  );
+  const external = objects.flatMap(({ object }) => {
+    if (object.kind !== "Service") return [];
+    const strange = (object.spec?.externalIPs ?? []).filter((address) => !ofNodes.has(address));
+    const { namespace, name } = object.metadata;
+    return strange.length === 0 ? [] : [`${namespace}/${name} (${strange.join(", ")})`];
+  });
+  if (external.length === 0) return undefined;
+  const more = external.length > NAMED_MAX ? `; and ${external.length - NAMED_MAX} more` : "";
+  return WORDS.externalAddressesAssumed({ services: `${external.slice(0, NAMED_MAX).join("; ")}${more}` });
+}
+
 /** Probes are not run. What an API server gave has a status that tells whether its pods are ready. */
 export function describeProbes(objects: readonly LoadedObject[]): string | undefined {
   const probed = objects.filter(

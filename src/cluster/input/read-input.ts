@@ -22,7 +22,12 @@ import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
-import { describeProbes, describeUndeclaredPorts, undeclaredPorts } from "./assumed-ports.ts";
+import {
+  describeExternalAddresses,
+  describeProbes,
+  describeUndeclaredPorts,
+  undeclaredPorts,
+} from "./assumed-ports.ts";
 import { factsOfFile, factsOfObjects, withEngineOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { isNetworkText } from "./evidence.ts";
@@ -221,7 +226,7 @@ function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
   });
 }
 
-/** Where the answer takes it that a program listens, and that it is ready. */
+/** Where the answer takes it that a program listens and is ready, and that clients outside find its Service. */
 function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
   const said = [
     {
@@ -230,6 +235,11 @@ function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem
       advice: WORDS.adviceUndeclaredPorts,
     },
     { code: "cluster-assumed", message: describeProbes(objects), advice: WORDS.adviceProbesAssumed },
+    {
+      code: "cluster-assumed",
+      message: describeExternalAddresses(objects),
+      advice: WORDS.adviceExternalAddresses,
+    },
   ] as const;
   return said.flatMap(({ message, ...rest }) =>
     message === undefined ? [] : [{ ...rest, file: "", line: 0, column: 0, path: "", message }],

@@ -84,6 +84,8 @@ export class IngressRouting {
       objects.Node,
     );
     for (const { address, node } of found) {
+      // An external address that is a node's own is on the segment already, and leads to that node.
+      if (this.names.has(address)) continue;
       const nextHop = this.addresses.get(node)?.find((ip) => familyOf(ip) === familyOf(address));
       if (nextHop !== undefined) wanted.set(address, nextHop);
     }

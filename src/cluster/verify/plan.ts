@@ -120,10 +120,12 @@ function ipv6Cells(cluster: Cluster, limits: CellLimits): readonly Cell[] {
   return cells.filter((cell) => !isByName(cell)).map(asIpv6);
 }
 
-/** The node to which the router leads an address: where the address of a load balancer comes out. */
+/** The node whose own an address is, or to which the router leads it: where the address of a load balancer comes out. */
 export function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => VerifyNode | undefined {
   const { compartment } = cluster.underlay.router;
   return (address) => {
+    const owner = model.nodes.find((node) => node.address === address);
+    if (owner !== undefined) return owner;
     const nextHop = compartment
       .listRoutes()
       .find((route) => route.nextHop !== undefined && prefixContains(route.prefix, address));
