@@ -6,7 +6,7 @@ import { assert } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Prng } from "#core/base/prng.ts";
-import type { PacketTag, Provenance } from "#core/base/recorder.ts";
+import type { PacketTag, Provenance, TraceEvent } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type InterfaceAddress, type Ip, type Prefix, bitsOf, familyOf, prefixOf } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
@@ -400,29 +400,17 @@ export class Compartment implements HookedStack, NextHopResolver {
 
   /** Tells a trace what this stack did with a followed packet. */
   record(packet: Packet, kind: "send" | "forward" | "deliver", text: string, inferred?: string): void {
-    const recorder = this.env.recorder;
-    if (packet.tag === 0 || recorder === undefined) return;
+    if (packet.tag === 0) return;
     const event = { kind, node: this.node, place: this.name, compartment: this.id, text };
-    recorder.record(
-      packet.tag,
-      inferred === undefined ? event : { ...event, inferred },
-      packet.frame,
-      this.nowMs,
-    );
+    this.tell(packet, inferred === undefined ? event : { ...event, inferred });
   }
 
   /** Counts a packet that ends here, and tells a trace; `provenance` is that of the rule that ended it. */
   drop(packet: Packet, code: KnowledgeCode, text: string, provenance?: Provenance): void {
     this.drops.add(code);
-    const recorder = this.env.recorder;
-    if (packet.tag === 0 || recorder === undefined) return;
+    if (packet.tag === 0) return;
     const event = { kind: "drop", node: this.node, place: this.name, code, text } as const;
-    recorder.record(
-      packet.tag,
-      provenance === undefined ? event : { ...event, provenance },
-      packet.frame,
-      this.nowMs,
-    );
+    this.tell(packet, provenance === undefined ? event : { ...event, provenance });
   }
 
   /** Tells a trace that an address or port of a followed packet was changed. */
@@ -436,12 +424,11 @@ export class Compartment implements HookedStack, NextHopResolver {
     const { node, name: place, id: compartment } = this;
     const bare = { kind: "translate", node, place, compartment, hook, text } as const;
     const event = inferred === undefined ? bare : { ...bare, inferred };
-    this.env.recorder?.record(
-      packet.tag,
-      provenance === undefined ? event : { ...event, provenance },
-      packet.frame,
-      this.nowMs,
-    );
+    this.tell(packet, provenance === undefined ? event : { ...event, provenance });
+  }
+
+  private tell(packet: Packet, event: TraceEvent): void {
+    this.env.recorder?.record(packet.tag, event, packet.frame, this.nowMs);
   }
 
   dropMalformed(packet: Packet, reason: MalformedReason): void {
