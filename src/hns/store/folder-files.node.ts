@@ -17,6 +17,7 @@ import {
   keyOf,
   logName,
   snapshotName,
+  newState,
 } from "./store-format.node.ts";
 import {
   ForeignDatabaseError,
@@ -161,20 +162,6 @@ function stateOfFormer(path: string, { objects, incarnation }: FormerStore): Fol
     objects: found,
     opened: { incarnation, node: "", hnsVersion: "" },
     isSettled: false,
-  };
-}
-
-function newState(): FolderState {
-  return {
-    generation: 0,
-    objects: new Map(),
-    opened: undefined,
-    commit: 0,
-    changes: 0,
-    sum: 0,
-    logEnd: 0,
-    isSettled: false,
-    snapshotBytes: 0,
   };
 }
 

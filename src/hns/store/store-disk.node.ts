@@ -217,8 +217,14 @@ class MachineFile implements StoreFile {
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return errorCode(error) === "ENOENT";
+/** What `read` gives; undefined where there is nothing. */
+function unlessMissing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** The disk of this machine. */
@@ -234,22 +240,8 @@ export const MACHINE_DISK: StoreDisk = Object.freeze<StoreDisk>({
     }
   },
   protect: (folder) => restrictToOwner(folder, "folder"),
-  list(folder) {
-    try {
-      return readdirSync(folder);
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-  },
-  read(path) {
-    try {
-      return readPlainFile(path);
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-  },
+  list: (folder) => unlessMissing(() => readdirSync(folder)),
+  read: (path) => unlessMissing(() => readPlainFile(path)),
   open(path, how) {
     return new MachineFile(
       how === "new" ? openNewFile(path, FILE_MODE) : openInPlace(path, "refused", FILE_MODE),

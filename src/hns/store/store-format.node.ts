@@ -56,6 +56,21 @@ export interface FolderState {
   snapshotBytes: number;
 }
 
+/** Of a folder that holds nothing yet. */
+export function newState(): FolderState {
+  return {
+    generation: 0,
+    objects: new Map(),
+    opened: undefined,
+    commit: 0,
+    changes: 0,
+    sum: 0,
+    logEnd: 0,
+    isSettled: false,
+    snapshotBytes: 0,
+  };
+}
+
 /** A commit, as a line of the log. */
 export interface LogLine {
   readonly bytes: Buffer;
@@ -289,17 +304,7 @@ export class FolderReader {
     const slots = this.readPosition();
     const [position] = slots;
     const generation = position?.generation ?? generationsAmong(names).at(-1) ?? 0;
-    const state: FolderState = {
-      generation,
-      objects: new Map(),
-      opened: undefined,
-      commit: 0,
-      changes: 0,
-      sum: 0,
-      logEnd: 0,
-      isSettled: true,
-      snapshotBytes: 0,
-    };
+    const state: FolderState = { ...newState(), generation, isSettled: true };
     const snapshotSum = this.readSnapshot(state);
     this.readLog(
       state,

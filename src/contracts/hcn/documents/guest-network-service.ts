@@ -110,6 +110,5 @@ export function parseGuestNetworkService(document: JsonValue): GuestNetworkServi
 export function readRequestedState(settings: JsonValue): GuestNetworkServiceState {
   const reader = JsonReader.of(settings, "Settings", "HCN_E_INVALID_JSON");
   const state = reader.enumeration("State", GUEST_NETWORK_SERVICE_STATES);
-  if (state === undefined) throw reader.fail("State", `one of ${GUEST_NETWORK_SERVICE_STATES.join(", ")}`);
-  return state;
+  return reader.needed("State", state, `one of ${GUEST_NETWORK_SERVICE_STATES.join(", ")}`);
 }

@@ -54,8 +54,7 @@ function requireItems(reader: JsonReader): readonly DumpItem[] {
       detail: WORDS.dumpObjectInvalid({ at: item.at("kind"), dumpKinds: DUMP_KINDS.join(", ") }),
     });
   });
-  if (items === undefined) throw reader.fail("objects", "a list of objects");
-  return items;
+  return reader.needed("objects", items, "a list of objects");
 }
 
 /** The body of a restore. @throws HcnError HCN_E_INVALID_JSON. */
