@@ -63,6 +63,24 @@ describe("start.ps1", () => {
     ]);
   });
 
+  it("shows endpoints that a step makes, by name and address", async () => {
+    const { steps } = await bringUpBy({ edits: ["copy-net-conf"] });
+    const endpoints = steps.flatMap(({ name: step, changes }) =>
+      changes
+        .filter(({ kind }) => kind === "endpoint")
+        .map(({ name, change, detail }) => `${step}: ${change} ${name}: ${detail ?? ""}`),
+    );
+    // The source VIP is local; API servers, pods of kube-dns and, on an overlay, ClusterIPs are remote (kube-proxy.md §3).
+    expect(endpoints).toEqual([
+      "Start kube-proxy: created Ethernet 10.0.0.254: remote",
+      "Start kube-proxy: created Ethernet 10.244.0.2: remote",
+      "Start kube-proxy: created Ethernet 10.244.0.3: remote",
+      "Start kube-proxy: created Ethernet 10.244.1.2: local",
+      "Start kube-proxy: created Ethernet 10.96.0.1: remote",
+      "Start kube-proxy: created Ethernet 10.96.0.10: remote",
+    ]);
+  });
+
   it("makes External to have the switch: the address moves to its vNIC (§1.10)", async () => {
     const { changes } = stepOf(await bringUpBy(), "Make the network External");
     expect(changes.map(({ kind, name, change }) => `${change} ${kind} ${name}`)).toEqual([

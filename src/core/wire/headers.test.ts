@@ -351,6 +351,12 @@ describe("Headers.parseEmbedded reads the packet that an ICMP error quotes", () 
       reason: "ipv4-header-length",
     },
     {
+      name: "a header that ends behind what is quoted",
+      frame: patchedBytes(V1, { 14: 0x4d }),
+      bytes: 51,
+      reason: "ipv4-header-length",
+    },
+    {
       name: "a total length below the header",
       frame: patchedBytes(V1, { 17: 3 }),
       bytes: 28,

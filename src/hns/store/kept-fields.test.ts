@@ -52,6 +52,30 @@ describe("fields that HNS does not know", () => {
       { Ipams: [{ Type: "Static", Pool: 7, Subnets: [{ ID: "1", X: 1 }] }] },
     ],
     [
+      "in policies of one type, by their places, where HNS shows each otherwise",
+      {
+        Policies: [
+          { Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8"], Old: 1 },
+          { Type: "L2Driver" },
+          { Type: "OutBoundNAT", ExceptionList: ["172.16.0.0/12"], Old: 2 },
+        ],
+      },
+      {
+        Policies: [
+          { Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/9"] },
+          { Type: "L2Driver" },
+          { Type: "OutBoundNAT", ExceptionList: ["172.16.0.0/13"] },
+        ],
+      },
+      {
+        Policies: [
+          { Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8"], Old: 1 },
+          { Type: "L2Driver" },
+          { Type: "OutBoundNAT", ExceptionList: ["172.16.0.0/12"], Old: 2 },
+        ],
+      },
+    ],
+    [
       "in policies that are otherwise alike",
       {
         Policies: [

@@ -118,6 +118,14 @@ describe.each(["zsh", "fish", "powershell"])("the script for %s", (shell) => {
   });
 });
 
+it("hands zsh verbs and options with their descriptions", async () => {
+  const text = await script("zsh");
+  expect(text).toContain("'trace:follow one packet and its answer, step by step'");
+  const options = [...text.matchAll(/'(--[a-z-]+):([^']*)'/g)];
+  expect(options.length).toBeGreaterThan(200);
+  expect(options.filter(([, , description]) => description === "")).toEqual([]);
+});
+
 it("hands a description that each shell takes", async () => {
   const menus = (await script("powershell")).split("\n").filter((line) => line.startsWith('"'));
   expect(menus.length).toBeGreaterThan(200);

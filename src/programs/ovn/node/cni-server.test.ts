@@ -28,9 +28,9 @@ function node(networks: object | string | null = NETWORKS) {
     pods.get(`${namespace}/${name}`),
   );
   const plugin = new OvnK8sCniOverlay((body) => answerCniRequest(server, body), { compat: "hardened" });
-  const add = async (uid = "u1") =>
+  const add = async (uid = "u1", runtimeConfig: object = {}) =>
     runWithTexts(plugin, {
-      stdin: CONFIGURATION,
+      stdin: { ...CONFIGURATION, runtimeConfig },
       env: {
         CNI_NETNS: NAMESPACE,
         CNI_ARGS: `K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;K8S_POD_UID=${uid}`,
@@ -56,6 +56,17 @@ describe("the annotation of a pod", () => {
       },
     ]);
     expect(server.listPorts()).toMatchObject([{ id: "default_web", version: "u1", address: "10.128.2.5" }]);
+  });
+
+  it("comes beside the names that the runtime gives (capability dns)", async () => {
+    const { client, add } = node();
+    const dns = { servers: ["172.30.0.10", 5], searches: ["default.svc.cluster.local", null] };
+    expect(JSON.parse((await add("u1", { dns })).stdout)).toMatchObject({
+      dns: { nameservers: ["172.30.0.10"], search: ["default.svc.cluster.local"] },
+    });
+    expect(client.list("Endpoint")).toMatchObject([
+      { Dns: { ServerList: ["172.30.0.10"], Search: ["default.svc.cluster.local"] } },
+    ]);
   });
 
   it("that is missing lets the runtime ask again, and nothing is made until it comes", async () => {

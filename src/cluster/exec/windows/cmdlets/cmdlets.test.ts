@@ -563,6 +563,12 @@ describe("addresses, interfaces and neighbours", () => {
     );
     expect((gone ?? []).join("\n")).toMatch(/\.253 +00-00-00-00-00-00 {5}(Unreachable|Incomplete)/);
   });
+
+  it("a neighbour that does not answer is told by the own address", () => {
+    expect(world.lines(`ping -n 1 ${ownAddress().replace(/\d+$/, "253")}`)).toContain(
+      `Reply from ${ownAddress()}: Destination host unreachable.`,
+    );
+  });
 });
 
 describe("what the machine holds besides", () => {
