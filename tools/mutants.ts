@@ -1,14 +1,15 @@
 /**
  * Mutation testing of `src/` with the fast tests:
  *
- *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--long] [--tests FOLDER] [FILE...]
+ *   npm run mutants -- [--count 200] [--seed COMMIT] [--again REPORT] [--long] [--afresh] [--tests FOLDER] [FILE...]
  *
  * The seed chooses lines of logic, and on each of them one mutant. Tests run once; each then runs again with the mutants
  * that it came by and that compute something else there, until one fails. What survives is printed, and is looked at: a test
  * is missing, or the mutant changes nothing. "Not reached" is what runs as modules are loaded, or in no test. With files, only
  * lines of these are taken; `--tests` says which tests are run, by their folder. `--again` takes what survived or was not
  * reached in a report that this tool printed, and chooses nothing by itself. `--long` asks the tests of `test:long` in place
- * of the fast ones.
+ * of the fast ones. `--afresh` starts the nearest tests anew for each mutant, active from the beginning: it sees what modules
+ * compute as they are loaded, and what tests keep between them.
  */
 import { addToList } from "#core/base/keyed-lists.ts";
 import { execFileSync } from "node:child_process";
@@ -16,8 +17,24 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Mutant, findMutants } from "./mutation-points.ts";
-import { type MutationPlan, type Outcome, type Place, type Said, nameOf, runPlan } from "./mutation-plan.ts";
-import { isTest, listPaths } from "./source-files.ts";
+import {
+  type MutationPlan,
+  type Outcome,
+  type Place,
+  type Said,
+  nameOf,
+  runPlan,
+  tryAfresh,
+} from "./mutation-plan.ts";
+import {
+  type SourceFile,
+  isTest,
+  listPaths,
+  readFiles,
+  readImportMap,
+  resolveImport,
+  specifiersOf,
+} from "./source-files.ts";
 
 const COUNT = 200;
 
@@ -110,6 +127,31 @@ function distance(mutant: Mutant, line: string): number {
   return Math.abs(mutant.line - Number(line));
 }
 
+/** So many files of tests are started for one mutant. */
+const NEAREST = 12;
+
+/** How near a test is to a file: its own test, one that imports it, else as many folders as both have in common. */
+function nearness(test: SourceFile, path: string, map: ReturnType<typeof readImportMap>): number {
+  const own = path.replace(/(?:\.node)?\.ts$/, "");
+  const imports = specifiersOf(test.text).some((each) => resolveImport(test.path, each, map) === path);
+  const [folders, others] = [path.split("/"), test.path.split("/")];
+  const common = folders.findIndex((folder, index) => folder !== others[index]);
+  return common + (imports ? 50 : 0) + (test.path.startsWith(`${own}.`) ? 100 : 0);
+}
+
+function sayAfresh(place: Place): Said {
+  const map = readImportMap();
+  const tests = readFiles("src/**/*.test.ts").filter(({ path }) => !/\.(?:long|live)\.test\.ts$/.test(path));
+  const nearest = tests
+    .map(({ path, text }) => ({ path, near: nearness({ path, text }, place[0], map) }))
+    .toSorted((a, b) => b.near - a.near || (a.path < b.path ? -1 : 1))
+    .slice(0, NEAREST)
+    .map(({ path }) => path);
+  const outcome = tryAfresh(place, nearest);
+  process.stderr.write(`${outcome} ${nameOf(place)}\n`);
+  return { test: nearest[0] ?? "", place, outcome };
+}
+
 function main(): void {
   const { values, positionals } = parseArgs({
     options: {
@@ -118,6 +160,7 @@ function main(): void {
       tests: { type: "string" },
       again: { type: "string" },
       long: { type: "boolean", default: false },
+      afresh: { type: "boolean", default: false },
     },
     allowPositionals: true,
   });
@@ -134,7 +177,9 @@ function main(): void {
     files: [...new Set(chosen.map(({ place }) => place[0]))],
     sample: chosen.map(({ place }) => place),
   };
-  const said = runPlan(plan, values.tests === undefined ? [] : [values.tests]);
+  const said = values.afresh
+    ? chosen.map(({ place }) => sayAfresh(place))
+    : runPlan(plan, values.tests === undefined ? [] : [values.tests]);
   const counts = new Map<Result, number>();
   for (const each of chosen) {
     const verdict = verdictOf(each, said);

@@ -15,8 +15,11 @@ import { availableParallelism } from "node:os";
 export type Place = readonly [path: string, index: number];
 
 export interface MutationPlan {
-  /** `reach`: says which mutants each test comes by. `try`: runs each test with mutants. */
-  readonly mode: "reach" | "try";
+  /**
+   * `reach`: says which mutants each test comes by. `try`: runs each test with mutants. `afresh`: runs all with the sample
+   * active from the moment at which its file is loaded.
+   */
+  readonly mode: "reach" | "try" | "afresh";
   /** The tests of `test:long` in place of the fast ones. */
   readonly isLong?: boolean;
   /** The files that get their mutants; undefined: all. */
@@ -77,28 +80,58 @@ function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
+/** @returns whether all tests passed. */
+function startVitest(plan: MutationPlan, args: readonly string[], timeout?: number): boolean {
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(PLAN, JSON.stringify(plan));
+  const workers = `--maxWorkers=${availableParallelism()}`;
+  const { status } = spawnSync("vitest", ["run", ...CONFIG, workers, "--reporter=dot", ...args], {
+    stdio: "ignore",
+    env: { ...process.env, MULLION_MUTATION: FOLDER, PATH: `node_modules/.bin:${process.env["PATH"] ?? ""}` },
+    ...(timeout === undefined ? {} : { timeout, killSignal: "SIGKILL" }),
+  });
+  return status === 0;
+}
+
+/** A run of some files that takes longer does not end. */
+const AFRESH_MS = 300_000;
+
+/**
+ * Runs files with the mutant active from their beginning, each time anew: what a test keeps from one trial to the next, and
+ * what is computed as a module is loaded, is the mutant's then. @returns an outcome; `unsteady`: they fail without it, too.
+ */
+export function tryAfresh(place: Place, files: readonly string[]): Outcome {
+  const plan: MutationPlan = { mode: "afresh", files: [place[0]], sample: [place] };
+  if (startVitest(plan, ["--bail=1", ...files], AFRESH_MS)) return "survived";
+  const said = readSaid();
+  const failed = said.flatMap((each) => ("outcome" in each ? (each.test.split(" > ")[0] ?? []) : []));
+  const isSteady = startVitest({ ...plan, sample: [] }, failed.length > 0 ? [...new Set(failed)] : files);
+  rmSync(FOLDER, { recursive: true, force: true });
+  if (!isSteady) return "unsteady";
+  return said.some((each) => "outcome" in each && each.outcome === "killed") ? "killed" : "crashed";
+}
+
+function readSaid(): readonly Said[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(`${FOLDER}/${name}`, "utf8").trimEnd().split("\n"))
+    .map((line) => JSON.parse(line) as Said);
+}
+
+const CONFIG = ["--config", "tools/mutation.config.ts"];
+
 /** Runs tests by a plan: those of `files` whose titles have one of `parts`, or all. @returns what they said. */
 export function runPlan(
   plan: MutationPlan,
   files: readonly string[],
   parts: readonly string[] = [],
 ): readonly Said[] {
-  rmSync(FOLDER, { recursive: true, force: true });
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(PLAN, JSON.stringify(plan));
   const pattern = parts.length === 0 ? [] : ["-t", `(${parts.map(escapeRegExp).join("|")})(?!\\w)`];
-  const config = ["--config", "tools/mutation.config.ts"];
-  const workers = `--maxWorkers=${availableParallelism()}`;
   // Its own verdict is of no use here: a test that fails without a mutant says nothing, and is not counted.
-  spawnSync("vitest", ["run", ...config, workers, "--reporter=dot", ...files, ...pattern], {
-    stdio: "ignore",
-    env: { ...process.env, MULLION_MUTATION: FOLDER, PATH: `node_modules/.bin:${process.env["PATH"] ?? ""}` },
-  });
-  const reports = readdirSync(FOLDER).filter((name) => name.endsWith(".jsonl"));
-  if (reports.length === 0) throw new Error(`no test ran: vitest run ${config.join(" ")} ${files.join(" ")}`);
-  const said = reports
-    .flatMap((name) => readFileSync(`${FOLDER}/${name}`, "utf8").trimEnd().split("\n"))
-    .map((line) => JSON.parse(line) as Said);
+  startVitest(plan, [...files, ...pattern]);
+  const said = readSaid();
+  if (said.length === 0) throw new Error(`no test ran: vitest run ${CONFIG.join(" ")} ${files.join(" ")}`);
   rmSync(FOLDER, { recursive: true, force: true });
   return said;
 }

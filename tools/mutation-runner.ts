@@ -29,6 +29,8 @@ const LOOK_MS = 500;
 /** Processor time for all trials of one test of a row, and of a sample, so that a busy machine tries as many. */
 const TEST_MS = 30_000;
 const SAMPLE_MS = 120_000;
+/** Of all tests of some files together. */
+const AFRESH_CHOICES_MAX = 3_000_000_000;
 /** Mutants that are active at once, until a test fails. */
 const GROUP_MAX = 32;
 
@@ -44,11 +46,20 @@ class Mutation {
   private isActive = false;
   private choices = 0;
   private limit = Number.POSITIVE_INFINITY;
+  /** Active from the moment at which their files are loaded. */
+  private readonly always: readonly Place[];
+
+  constructor(always: readonly Place[]) {
+    this.always = always;
+    this.isActive = always.length > 0;
+    if (this.isActive) this.limit = AFRESH_CHOICES_MAX;
+  }
 
   /** What a file calls at its beginning. */
   of(path: string, count: number): Choices {
     const seen = new Uint8Array(count);
     const active = new Uint8Array(count);
+    for (const [file, index] of this.always) if (file === path) active.fill(1, index, index + 1);
     this.seen.set(path, seen);
     this.active.set(path, active);
     return {
@@ -114,7 +125,8 @@ function isOther(value: unknown, mutated: () => unknown): boolean {
   }
 }
 
-const mutation = new Mutation();
+const given = readPlan();
+const mutation = new Mutation(given.mode === "afresh" ? (given.sample ?? []) : []);
 /** What fell, of all files that this worker runs. */
 const killed = new Set<string>();
 Object.assign(globalThis, { __mutation: mutation });
@@ -178,7 +190,7 @@ interface Limits extends Times {
 }
 
 export default class MutationRunner extends TestRunner {
-  private readonly plan: MutationPlan = readPlan();
+  private readonly plan: MutationPlan = given;
   /** What the hooks around a suite come by: all its tests do. */
   private readonly made = new WeakMap<RunnerTestSuite, ReadonlyMap<string, "same" | "differs">>();
   private begunSuite: RunnerTestSuite | undefined;
@@ -190,6 +202,7 @@ export default class MutationRunner extends TestRunner {
   /** Called by Vitest instead of the test's function, behind its hooks. */
   async runTask(test: RunnerTestCase): Promise<void> {
     const run = TestRunner.getTestFn(test);
+    if (this.plan.mode === "afresh") return await this.runAfresh(test, run);
     mutation.set([]);
     // What hooks come by is of all tests alike.
     if (this.plan.sample === undefined) mutation.forget();
@@ -205,6 +218,17 @@ export default class MutationRunner extends TestRunner {
     if (this.plan.mode === "reach") say({ test: key, reached: mutation.list() });
     else await this.tryMutants(test, key, limits);
     mutation.forget();
+  }
+
+  private async runAfresh(test: RunnerTestCase, run: Work): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      const outcome = isAssertion(error) ? "killed" : "crashed";
+      for (const place of this.plan.sample ?? [])
+        say({ test: testKey(test.file.name, test.fullTestName), place, outcome });
+      throw error;
+    }
   }
 
   /** What modules come by as they are loaded is not a test's. */
