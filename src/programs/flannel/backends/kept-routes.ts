@@ -1,7 +1,16 @@
-/** The routes of a back end host-gw: which there should be, which are missing, which are left over. */
+/** What both systems' back ends host-gw have in common: which routes there should be, which are missing, which are left over. */
 import { type Ip, type Prefix, equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { FlannelFinding, FlannelLog } from "../reports.ts";
 import { messageOf } from "#core/base/thrown.ts";
+import {
+  type Backend,
+  type BackendParts,
+  LeaseRequest,
+  type Registration,
+  refuseTranslation,
+} from "./backend.ts";
+import type { LeaseEvent } from "../leases/lease.ts";
+import { type Progress, Recurring } from "../progress.ts";
 
 export interface GatewayRoute {
   readonly prefix: Prefix;
@@ -94,5 +103,39 @@ export abstract class KeptRoutes<R extends GatewayRoute, H extends RouteTable<R>
         this.log.write("E", `Error removing route: ${messageOf(error)}`);
       }
     }
+  }
+}
+
+/** How often the routes are looked at. */
+const CHECK_MS = 10_000;
+
+/** Plain data; each system says how it registers, and how it makes and checks routes. */
+export abstract class HostGwBackend<P extends BackendParts> implements Backend {
+  protected readonly parts: P;
+  protected readonly request: LeaseRequest;
+  protected readonly look: Recurring = new Recurring(CHECK_MS);
+  protected isSynced = false;
+
+  /** @throws FlannelError behind a NAT. */
+  constructor(parts: P) {
+    refuseTranslation(parts.external);
+    this.parts = parts;
+    this.request = new LeaseRequest(parts.store);
+  }
+
+  abstract register(nowMs: number): Promise<Progress<Registration>>;
+  abstract handle(events: readonly LeaseEvent[]): Promise<void>;
+  abstract findings(): readonly FlannelFinding[];
+  /** Looks at the routes, and puts the next look off. */
+  protected abstract check(nowMs: number): Promise<void>;
+
+  async synced(nowMs: number): Promise<void> {
+    this.isSynced = true;
+    if (this.parts.differences.keepsWays) await this.check(nowMs);
+  }
+
+  async tick(nowMs: number): Promise<number | undefined> {
+    if (this.look.isDue(nowMs)) await this.check(nowMs);
+    return this.look.waitMs(nowMs);
   }
 }

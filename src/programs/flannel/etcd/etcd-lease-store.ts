@@ -15,6 +15,7 @@ import {
   formatSubnetKey,
   formatSubnets,
   hasSameSubnets,
+  makeAttributes,
   parseSubnetKey,
 } from "../leases/lease.ts";
 import {
@@ -312,13 +313,7 @@ class SubnetsWatch {
     if (type === "delete") {
       const subnets = parseSubnetKey(value.key);
       if (subnets === undefined) return undefined;
-      const attributes: LeaseAttributes = Object.freeze({
-        publicIp: undefined,
-        publicIpv6: undefined,
-        backendType: "",
-        backendData: undefined,
-        backendV6Data: undefined,
-      });
+      const attributes = makeAttributes({});
       return {
         type: "removed",
         lease: { ...subnets, attributes, owner: undefined, timeToLiveMs: undefined },

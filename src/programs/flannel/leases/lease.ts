@@ -21,6 +21,22 @@ export interface LeaseAttributes {
   readonly backendV6Data: string | undefined;
 }
 
+/** What is not given is not there. */
+export function makeAttributes(
+  given: {
+    readonly [K in keyof LeaseAttributes]?: LeaseAttributes[K];
+  },
+): LeaseAttributes {
+  return Object.freeze({
+    publicIp: undefined,
+    publicIpv6: undefined,
+    backendType: "",
+    backendData: undefined,
+    backendV6Data: undefined,
+    ...given,
+  });
+}
+
 export interface Lease {
   readonly subnet: Prefix | undefined;
   readonly ipv6Subnet: Prefix | undefined;

@@ -9,25 +9,16 @@ import {
   prefixCovers,
   prefixFamily,
 } from "#core/net/ip.ts";
-import {
-  type Backend,
-  type BackendParts,
-  LeaseRequest,
-  type Registration,
-  refuseTranslation,
-} from "../backends/backend.ts";
+import type { BackendParts, Registration } from "../backends/backend.ts";
 import type { FlannelFinding } from "../reports.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
-import type { Lease, LeaseEvent } from "../leases/lease.ts";
-import { KeptRoutes } from "../backends/kept-routes.ts";
-import { type Progress, Recurring, done } from "../progress.ts";
+import { type Lease, type LeaseEvent, makeAttributes } from "../leases/lease.ts";
+import { HostGwBackend, KeptRoutes } from "../backends/kept-routes.ts";
+import { type Progress, done } from "../progress.ts";
 
 export interface LinuxHostGwParts extends BackendParts {
   readonly host: LinuxHost;
 }
-
-/** How often the routes are looked at. */
-const CHECK_MS = 10_000;
 
 class LinuxKeptRoutes extends KeptRoutes<LinuxRoute, LinuxHost> {
   isSame(a: LinuxRoute, b: LinuxRoute): boolean {
@@ -52,30 +43,23 @@ class LinuxKeptRoutes extends KeptRoutes<LinuxRoute, LinuxHost> {
 }
 
 /** Plain data. */
-export class LinuxHostGwBackend implements Backend {
-  private readonly parts: LinuxHostGwParts;
-  private readonly request: LeaseRequest;
+export class LinuxHostGwBackend extends HostGwBackend<LinuxHostGwParts> {
   /** Routes that are put back when they have gone. */
   private readonly routes: LinuxKeptRoutes;
-  private readonly look = new Recurring(CHECK_MS);
-  private isSynced = false;
 
   /** @throws FlannelError behind a NAT. */
   constructor(parts: LinuxHostGwParts) {
-    refuseTranslation(parts.external);
-    this.parts = parts;
-    this.request = new LeaseRequest(parts.store);
+    super(parts);
     this.routes = new LinuxKeptRoutes(parts.host, parts.log);
   }
 
   async register(nowMs: number): Promise<Progress<Registration>> {
     const { external } = this.parts;
-    const attributes = Object.freeze({
-      publicIp: external.publicIp,
-      publicIpv6: external.publicIpv6 as Ipv6 | undefined,
+    const { publicIp, publicIpv6 } = external;
+    const attributes = makeAttributes({
+      publicIp,
+      publicIpv6: publicIpv6 as Ipv6 | undefined,
       backendType: "host-gw",
-      backendData: undefined,
-      backendV6Data: undefined,
     });
     const progress = await this.request.acquire(attributes, nowMs);
     if (progress.state !== "done") return progress;
@@ -92,16 +76,6 @@ export class LinuxHostGwBackend implements Backend {
       for (const route of this.routesOf(lease))
         await (type === "added" ? this.add(route) : this.remove(route));
     }
-  }
-
-  async synced(nowMs: number): Promise<void> {
-    this.isSynced = true;
-    if (this.parts.differences.keepsWays) await this.check(nowMs);
-  }
-
-  async tick(nowMs: number): Promise<number | undefined> {
-    if (this.look.isDue(nowMs)) await this.check(nowMs);
-    return this.look.waitMs(nowMs);
   }
 
   findings(): readonly FlannelFinding[] {
@@ -154,7 +128,7 @@ export class LinuxHostGwBackend implements Backend {
     }
   }
 
-  private async check(nowMs: number): Promise<void> {
+  protected async check(nowMs: number): Promise<void> {
     this.look.next(nowMs);
     const { config } = this.parts;
     const families: readonly IpFamily[] = [

@@ -9,18 +9,12 @@ import {
   prefixContains,
   prefixCovers,
 } from "#core/net/ip.ts";
-import {
-  type Backend,
-  type BackendParts,
-  LeaseRequest,
-  type Registration,
-  refuseTranslation,
-} from "../backends/backend.ts";
+import type { BackendParts, Registration } from "../backends/backend.ts";
 import { type FlannelFinding, findingOf } from "../reports.ts";
 import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
-import { KeptRoutes } from "../backends/kept-routes.ts";
-import { type Progress, Recurring, done, failed } from "../progress.ts";
+import { type Lease, type LeaseEvent, makeAttributes } from "../leases/lease.ts";
+import { HostGwBackend, KeptRoutes } from "../backends/kept-routes.ts";
+import { type Progress, done, failed } from "../progress.ts";
 import { BridgeSetup } from "./bridge-setup.ts";
 import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./options.ts";
 import { flannel } from "#data/words.js";
@@ -31,9 +25,6 @@ export interface WindowsHostGwParts extends BackendParts {
   readonly host: WindowsHost;
   readonly client: HcnClient;
 }
-
-/** How often the routes are looked at. */
-const CHECK_MS = 10_000;
 
 class WindowsKeptRoutes extends KeptRoutes<WindowsRoute, WindowsHost> {
   /** The interface does not count, as upstream has it. */
@@ -62,27 +53,21 @@ class WindowsKeptRoutes extends KeptRoutes<WindowsRoute, WindowsHost> {
 }
 
 /** Plain data. */
-export class WindowsHostGwBackend implements Backend {
-  private readonly parts: WindowsHostGwParts;
+export class WindowsHostGwBackend extends HostGwBackend<WindowsHostGwParts> {
   private readonly options: WindowsHostGwOptions;
-  private readonly request: LeaseRequest;
   private lease: Lease | undefined;
   private setup: BridgeSetup | undefined;
   /** Of the interface that leads to the others. */
   private linkIndex: number;
   /** Routes that are put back when they have gone. */
   private readonly routes: WindowsKeptRoutes;
-  private readonly look = new Recurring(CHECK_MS);
-  private isSynced = false;
   /** Of the network. */
   private trouble: FlannelFinding | undefined;
 
   /** @throws FlannelError behind a NAT, and for a bad configuration. */
   constructor(parts: WindowsHostGwParts) {
-    refuseTranslation(parts.external);
-    this.parts = parts;
+    super(parts);
     this.options = readWindowsHostGwOptions(parts.config);
-    this.request = new LeaseRequest(parts.store);
     this.routes = new WindowsKeptRoutes(parts.host, parts.log);
     this.linkIndex = parts.external.interface.index;
   }
@@ -90,7 +75,9 @@ export class WindowsHostGwBackend implements Backend {
   async register(nowMs: number): Promise<Progress<Registration>> {
     if (this.lease === undefined) {
       this.parts.log.write("I", `HOST-GW config: ${JSON.stringify(this.options)}`);
-      const progress = await this.request.acquire(this.attributes(), nowMs);
+      const { publicIp } = this.parts.external;
+      const attributes = makeAttributes({ publicIp, backendType: "host-gw" });
+      const progress = await this.request.acquire(attributes, nowMs);
       if (progress.state !== "done") return progress;
       this.lease = progress.value;
     }
@@ -115,16 +102,6 @@ export class WindowsHostGwBackend implements Backend {
     }
   }
 
-  async synced(nowMs: number): Promise<void> {
-    this.isSynced = true;
-    if (this.parts.differences.keepsWays) await this.check(nowMs);
-  }
-
-  async tick(nowMs: number): Promise<number | undefined> {
-    if (this.look.isDue(nowMs)) await this.check(nowMs);
-    return this.look.waitMs(nowMs);
-  }
-
   findings(): readonly FlannelFinding[] {
     return [...(this.trouble === undefined ? [] : [this.trouble]), ...this.routes.findings()];
   }
@@ -136,16 +113,6 @@ export class WindowsHostGwBackend implements Backend {
     if (progress.state !== "done") return progress;
     this.linkIndex = progress.value.index;
     return done(undefined);
-  }
-
-  private attributes(): LeaseAttributes {
-    return Object.freeze({
-      publicIp: this.parts.external.publicIp,
-      publicIpv6: undefined,
-      backendType: "host-gw",
-      backendData: undefined,
-      backendV6Data: undefined,
-    });
   }
 
   private routeOf({ subnet, attributes }: Lease): WindowsRoute | undefined {
@@ -225,7 +192,7 @@ export class WindowsHostGwBackend implements Backend {
     );
   }
 
-  private async check(nowMs: number): Promise<void> {
+  protected async check(nowMs: number): Promise<void> {
     this.look.next(nowMs);
     const { host, log, differences, config } = this.parts;
     if (differences.keepsWays && !(await this.keepNetwork(nowMs))) return;

@@ -10,7 +10,7 @@ import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
 import { type FlannelFinding, FlannelError } from "../reports.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
+import { type Lease, type LeaseAttributes, type LeaseEvent, makeAttributes } from "../leases/lease.ts";
 import { type Progress, done, failed } from "../progress.ts";
 import { VNI_BITS, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import {
@@ -201,14 +201,10 @@ export abstract class WindowsVxlanBackend implements Backend {
   }
 
   private attributes(mac: Mac | undefined): LeaseAttributes {
-    return Object.freeze({
-      publicIp: this.parts.external.publicIp,
-      publicIpv6: undefined,
-      backendType: "vxlan",
-      // Upstream keeps 16 bits of it.
-      backendData: formatVxlanData(this.options.vni % 2 ** VNI_BITS.windows, mac),
-      backendV6Data: undefined,
-    });
+    const { publicIp } = this.parts.external;
+    // Upstream keeps 16 bits of it.
+    const backendData = formatVxlanData(this.options.vni % 2 ** VNI_BITS.windows, mac);
+    return makeAttributes({ publicIp, backendType: "vxlan", backendData });
   }
 
   /** What a lease asks HNS for; undefined for one that cannot be used here, which is said. */
