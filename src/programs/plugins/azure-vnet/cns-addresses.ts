@@ -18,6 +18,7 @@ import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
 import { defined } from "#core/base/assert.ts";
 import { parseMac } from "#core/net/mac.ts";
 import type { CnsRoute, IpConfiguration, PodIpInfo, IpConfigsRequest, PodContext } from "../cns/documents.ts";
+import { withGateway } from "../windows-endpoint/hcn-endpoint.ts";
 import { type CnsClient, CnsError, isCnsFailure } from "../cns/client.ts";
 import { type AzureAllocation, type AzureNic, PLAIN_NIC, type AddressSource } from "./address-source.ts";
 import { addressesWhenReady, cnsFailure } from "./cns-failure.ts";
@@ -159,11 +160,6 @@ function readSecondAddress(
   return [{ address: { ip, length: config.IPSubnet.PrefixLength }, gateway }];
 }
 
-function withGateway(address: InterfaceAddress, text: string): CniIp {
-  const gateway = parseIp(text);
-  return gateway === undefined ? { address } : { address, gateway };
-}
-
 /** An interface of the pod's own, which the host hands over. */
 function frontendNic(info: PodIpInfo, options: CnsNicOptions): AzureNic {
   const { IPAddress, PrefixLength } = info.PodIPConfig;
@@ -175,7 +171,7 @@ function frontendNic(info: PodIpInfo, options: CnsNicOptions): AzureNic {
     type: "FrontendNIC",
     mac,
     skipsDefaultRoutes: info.SkipDefaultRoutes,
-    ips: [withGateway(address, primary.GatewayIPAddress), ...readSecondAddress(info, options)],
+    ips: [withGateway(address, parseIp(primary.GatewayIPAddress)), ...readSecondAddress(info, options)],
     routes: readRoutes(info.Routes, info.SkipDefaultRoutes, options),
   };
 }
@@ -198,7 +194,7 @@ function apipaNic(info: PodIpInfo, options: CnsNicOptions): AzureNic {
   return {
     ...PLAIN_NIC,
     type: "ApipaNIC",
-    ips: [withGateway(address, info.NetworkContainerPrimaryIPConfig.GatewayIPAddress)],
+    ips: [withGateway(address, parseIp(info.NetworkContainerPrimaryIPConfig.GatewayIPAddress))],
     skipsDefaultRoutes: true,
     networkContainerId: info.NetworkContainerID,
     allowsHostToContainer: info.AllowHostToNCCommunication,

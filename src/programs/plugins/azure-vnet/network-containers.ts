@@ -14,6 +14,7 @@ import {
   parseInterfaceAddress,
   parseIp,
 } from "#core/net/ip.ts";
+import { withGateway } from "../windows-endpoint/hcn-endpoint.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { IpConfiguration, NetworkContainer, PodContext } from "../cns/documents.ts";
 import type { AzureConfiguration } from "./conf.ts";
@@ -121,8 +122,7 @@ function readIp({ IPSubnet, GatewayIPAddress }: IpConfiguration, member: string)
   const text = `${IPSubnet.IPAddress}/${IPSubnet.PrefixLength}`;
   const address = parseInterfaceAddress(text);
   if (address === undefined) throw wrong(`cns returned invalid CIDR ${text}`, `${member}.IPSubnet`);
-  const gateway = parseIp(GatewayIPAddress);
-  return gateway === undefined ? { address } : { address, gateway };
+  return withGateway(address, parseIp(GatewayIPAddress));
 }
 
 function readIps({ IPConfiguration, IPv6Configuration }: NetworkContainer): readonly CniIp[] {

@@ -15,10 +15,10 @@ import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documen
 import { hasFeature } from "#contracts/hcn/features.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { type PortMapping } from "../windows-endpoint/plugin-call.ts";
+import type { PortMapping, EndpointTarget } from "../windows-endpoint/plugin-call.ts";
 import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/hns-caller.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
-import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
+import { HcnEndpoints } from "../windows-endpoint/hcn-endpoint.ts";
 import {
   sdnNetworkDocument,
   type SdnAddressing,
@@ -242,11 +242,12 @@ export abstract class SdnEndpoints {
     return this.endpoints.collectGarbage(call.configuration.name, valid, findNetwork);
   }
 
-  private targetOf(call: SdnCall, network: StoredNetwork): HcnTarget {
-    return { endpointName: nameOf(call), networkId: network.ID, netns: call.request.netns };
+  private targetOf(call: SdnCall, network: StoredNetwork): EndpointTarget {
+    const { containerId, netns } = call.request;
+    return { endpointName: nameOf(call), networkId: network.ID, containerId, netns };
   }
 
-  private async create(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint> {
+  private async create(call: SdnCall, target: EndpointTarget): Promise<StoredEndpoint> {
     const { configuration, podNamespace, ipam } = call;
     const before = addressingWithoutIpam(configuration);
     const after = ipam.isConfigured ? addressingOfIpam(configuration, before, await ipam.add()) : before;
@@ -283,13 +284,13 @@ export abstract class SdnEndpoints {
   }
 
   /** The endpoint of that name that ADD may use. */
-  protected abstract findExisting(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint | undefined>;
+  protected abstract findExisting(call: SdnCall, target: EndpointTarget): Promise<StoredEndpoint | undefined>;
 
   /** ADD found its endpoint. */
-  protected abstract reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void>;
+  protected abstract reuse(target: EndpointTarget, endpoint: StoredEndpoint): Promise<void>;
 
   /** Brings a new endpoint into its namespace. @throws CniError */
-  protected abstract attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void>;
+  protected abstract attach(target: EndpointTarget, endpoint: StoredEndpoint): Promise<void>;
 
   /** What a failure to create an endpoint is to the caller. */
   protected abstract couldNotCreate(error: unknown, document: HostComputeEndpoint): unknown;

@@ -5,7 +5,8 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import { type HcnTarget, hardenedHcnResult } from "../windows-endpoint/hcn-endpoint.ts";
+import { hardenedHcnResult } from "../windows-endpoint/hcn-endpoint.ts";
+import type { EndpointTarget } from "../windows-endpoint/plugin-call.ts";
 import { SdnEndpoints } from "./endpoints.ts";
 import type { SdnCall } from "./ipam-session.ts";
 import { plugins } from "#data/words.js";
@@ -16,7 +17,7 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
   /** One of that name on another network is removed, and its address given back. */
   protected override async findExisting(
     call: SdnCall,
-    target: HcnTarget,
+    target: EndpointTarget,
   ): Promise<StoredEndpoint | undefined> {
     const endpoint = await this.endpoints.find(target.endpointName);
     if (endpoint === undefined || equalGuids(endpoint.HostComputeNetwork, target.networkId)) return endpoint;
@@ -26,7 +27,7 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
   }
 
   /** As win-bridge: an endpoint that is in another living namespace is not taken from it. */
-  protected override async reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+  protected override async reuse(target: EndpointTarget, endpoint: StoredEndpoint): Promise<void> {
     if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
     if (await this.endpoints.isAttached(endpoint)) {
       const message = WORDS.endpointInOtherNetns({
@@ -38,7 +39,7 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
     await this.endpoints.attach(target, endpoint);
   }
 
-  protected override async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+  protected override async attach(target: EndpointTarget, endpoint: StoredEndpoint): Promise<void> {
     try {
       await this.endpoints.attach(target, endpoint);
     } catch (error) {

@@ -12,8 +12,7 @@ import { CNI_CODES, CniError, describeError, reworded } from "#contracts/cni/err
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { type Guid, equalGuids } from "#contracts/hcn/guid.ts";
-import type { HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
-import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import { type EndpointTarget, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
 import { isMissingForUpstream, namespaceCall } from "../windows-endpoint/hns-caller.ts";
 import { printGoEndpoint, upstreamSdnResult } from "./endpoint.ts";
 import { SdnEndpoints, nameOf } from "./endpoints.ts";
@@ -23,7 +22,7 @@ export class UpstreamSdnEndpoints extends SdnEndpoints {
   /** Every failure of the look-up means that there is none (cni.md §2.12); so does one of that name on another network. */
   protected override async findExisting(
     _call: SdnCall,
-    target: HcnTarget,
+    target: EndpointTarget,
   ): Promise<StoredEndpoint | undefined> {
     try {
       const endpoint = await this.endpoints.find(target.endpointName);
@@ -37,7 +36,7 @@ export class UpstreamSdnEndpoints extends SdnEndpoints {
   protected override async reuse(): Promise<void> {}
 
   /** The endpoint is leaked when this fails (row 105). */
-  protected override attach({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+  protected override attach({ netns }: EndpointTarget, endpoint: StoredEndpoint): Promise<void> {
     const words = (error: string): string =>
       `error adding endpoint to namespace ${error} : endpoint ${printGoEndpoint(endpoint)}`;
     return reworded(words, async () => {

@@ -23,7 +23,7 @@ import {
   type WindowsConfiguration,
   type AddLoopback,
   type Allocation,
-  type EndpointLabel,
+  type EndpointTarget,
   type NetworkView,
   type PluginCall,
   type PluginTraits,
@@ -81,7 +81,7 @@ const HNS_SENTENCES: Sentences = {
   // The misspelling is upstream's.
   networkLookUp: (name) => `error while GETHNSNewtorkByName(${name})`,
   unexpectedType,
-  add: ({ endpointName, networkId, containerId }: EndpointLabel) =>
+  add: ({ endpointName, networkId, containerId }: EndpointTarget) =>
     `error while AddHnsEndpoint(${endpointName},${networkId},${containerId})`,
   result: "error while constructResult",
   plan: "",

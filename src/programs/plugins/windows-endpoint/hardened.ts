@@ -7,14 +7,15 @@ import type { CniResult } from "#contracts/cni/result.ts";
 import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import { type EnsuredEndpoint, HcnApi } from "./hcn-api.ts";
-import { type HcnTarget, hardenedHcnResult, hardenedResult } from "./hcn-endpoint.ts";
-import { HnsApi, dnsOfHnsEndpoint, ipOfHnsEndpoint } from "./hns-api.ts";
+import { hardenedHcnResult, hardenedResult } from "./hcn-endpoint.ts";
 import {
+  type EndpointTarget,
   type NetworkView,
   type PluginCall,
   type WindowsConfiguration,
   isNamespaceGuid,
 } from "./plugin-call.ts";
+import { HnsApi, dnsOfHnsEndpoint, ipOfHnsEndpoint } from "./hns-api.ts";
 import { plugins } from "#data/words.js";
 
 const WORDS = plugins();
@@ -27,7 +28,7 @@ export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
    */
   protected override async ensure(
     call: PluginCall<C>,
-    target: HcnTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<EnsuredEndpoint> {
     const { endpointName, netns } = target;
@@ -58,7 +59,7 @@ export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
 
   private async make(
     call: PluginCall<C>,
-    target: HcnTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<EnsuredEndpoint> {
     const endpoint = await this.endpoints.create(target, await this.plan(call, view));

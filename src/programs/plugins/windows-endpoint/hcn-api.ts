@@ -21,8 +21,9 @@ import {
   type NetworkView,
   type PluginCall,
   type PluginTraits,
+  type EndpointTarget,
+  targetOf,
   requireNetwork,
-  endpointNameOf,
 } from "./plugin-call.ts";
 import { type HnsCaller, requireFound } from "./hns-caller.ts";
 import {
@@ -33,7 +34,7 @@ import {
   mapBothFamilies,
   toHcnPolicies,
 } from "./endpoint-plan.ts";
-import { gatewayOfEndpoint, HcnEndpoints, type HcnTarget } from "./hcn-endpoint.ts";
+import { gatewayOfEndpoint, HcnEndpoints } from "./hcn-endpoint.ts";
 
 const BROKEN_STATES: ReadonlyMap<number, string> = new Map([
   [ENDPOINT_STATES.Detached, "detached"],
@@ -179,10 +180,9 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
 
   async add(call: PluginCall<C>): Promise<CniResult> {
     const { network, view } = await this.findNetwork(call);
-    const target = this.targetOf(call, network);
+    const target = targetOf(call, network.ID);
     const sentences = this.traits.sentences.hcn;
-    const action = sentences.add({ ...target, containerId: call.request.containerId });
-    const ensured = await annotated(action, () => this.ensure(call, target, view));
+    const ensured = await annotated(sentences.add(target), () => this.ensure(call, target, view));
     try {
       return this.resultOf(call, network, ensured.endpoint);
     } catch (error) {
@@ -192,13 +192,13 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
   }
 
   async remove(call: PluginCall<C>): Promise<void> {
-    const endpoint = await this.endpoints.find(this.nameOf(call));
+    const endpoint = await this.endpoints.find(targetOf(call, "").endpointName);
     if (endpoint !== undefined) await this.endpoints.remove(endpoint);
   }
 
   async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
     const { network, view } = await this.findNetwork(call);
-    const endpointName = this.nameOf(call);
+    const endpointName = targetOf(call, "").endpointName;
     const endpoint = await this.endpoints.find(endpointName);
     if (endpoint === undefined) {
       throw new CniError(CNI_CODES.internal, `endpoint ${endpointName} is gone; recreate the pod`);
@@ -215,14 +215,6 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
   async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
     const find = async (): Promise<StoredNetwork> => (await this.findNetwork(call)).network;
     return this.endpoints.collectGarbage(call.configuration.name, valid, find);
-  }
-
-  private nameOf({ request, configuration }: PluginCall<C>): string {
-    return endpointNameOf(request.containerId, request.netns, configuration.name);
-  }
-
-  private targetOf(call: PluginCall<C>, network: StoredNetwork): HcnTarget {
-    return { endpointName: this.nameOf(call), networkId: network.ID, netns: call.request.netns };
   }
 
   /** @throws CniError when there is none of that name, or it is of another type. */
@@ -245,7 +237,7 @@ export abstract class HcnApi<C extends WindowsConfiguration> implements Endpoint
   /** Finds the endpoint or makes it, and attaches it. */
   protected abstract ensure(
     call: PluginCall<C>,
-    target: HcnTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<EnsuredEndpoint>;
 

@@ -36,7 +36,7 @@ import {
   parseIp,
   prefixContains,
 } from "#core/net/ip.ts";
-import { collectGarbage, type PlannedAddress, isNamespaceGuid } from "./plugin-call.ts";
+import { type EndpointTarget, collectGarbage, type PlannedAddress, isNamespaceGuid } from "./plugin-call.ts";
 import {
   type HnsCaller,
   isMissing,
@@ -157,14 +157,6 @@ export function ipsOfHcnEndpoint(network: StoredNetwork, endpoint: HostComputeEn
   });
 }
 
-/** Which endpoint of which sandbox. */
-export interface HcnTarget {
-  readonly endpointName: string;
-  readonly networkId: string;
-  /** `CNI_NETNS`. */
-  readonly netns: string;
-}
-
 function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
@@ -211,7 +203,7 @@ function addressing(
 
 /** The document to create. */
 export function hcnEndpointDocument(
-  target: HcnTarget,
+  target: EndpointTarget,
   plan: EndpointPlan,
   differences: EndpointDifferences,
 ): HostComputeEndpoint {
@@ -250,7 +242,7 @@ export class HcnEndpoints {
    * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
    * what was being made.
    */
-  lookAgain({ endpointName, networkId }: HcnTarget): Promise<void> {
+  lookAgain({ endpointName, networkId }: EndpointTarget): Promise<void> {
     const action = "failed to make a new HostComputeEndpoint: error while generating HostComputeEndpoint";
     return annotated(action, async () => {
       const other = await this.find(endpointName);
@@ -262,7 +254,7 @@ export class HcnEndpoints {
   }
 
   /** Creates the endpoint and reads it back. Hardened completes loopback DSR once HNS has chosen the address. */
-  async create(target: HcnTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
+  async create(target: EndpointTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
     const document = hcnEndpointDocument(target, plan, this.differences);
     const endpoint = await annotated("failed to create the new HostComputeEndpoint", () =>
       this.caller.hcn("hcnCreateEndpoint", (client) => createEndpoint(client, target.networkId, document)),
@@ -287,7 +279,7 @@ export class HcnEndpoints {
   }
 
   /** Adds the endpoint to the namespace. @throws CniError */
-  attach({ netns, endpointName }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+  attach({ netns, endpointName }: EndpointTarget, endpoint: StoredEndpoint): Promise<void> {
     const action = `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}`;
     return annotated(action, async () => {
       if (!isNamespaceGuid(netns)) {

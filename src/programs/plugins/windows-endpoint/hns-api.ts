@@ -24,18 +24,19 @@ import {
   listHnsEndpoints,
   getHnsNetworkByName,
 } from "#contracts/hcn/v1-operations.ts";
-import { type Ip, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
+import { formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import {
   type WindowsConfiguration,
   type EndpointApi,
   type NetworkView,
   type PluginCall,
   type PluginTraits,
+  type EndpointTarget,
+  targetOf,
   collectGarbage,
   requireNetwork,
   NO_NAMESPACE,
   isNamespaceGuid,
-  endpointNameOf,
   sandboxIdOf,
 } from "./plugin-call.ts";
 import {
@@ -49,19 +50,10 @@ import {
 } from "./hns-caller.ts";
 import { type EndpointPlan, planEndpoint, toHnsPolicies } from "./endpoint-plan.ts";
 import { failOnDifferences, ownIps } from "./hcn-api.ts";
-import { applyForeignMask } from "./hcn-endpoint.ts";
-
-/** Which endpoint, of which container. */
-export interface HnsTarget {
-  readonly endpointName: string;
-  readonly networkId: string;
-  readonly containerId: string;
-  /** `CNI_NETNS`: `none`, `container:ID`, or what does not belong here. */
-  readonly netns: string;
-}
+import { applyForeignMask, withGateway } from "./hcn-endpoint.ts";
 
 /** The body to POST; members without content are left out. */
-export function hnsEndpointBody(target: HnsTarget, plan: EndpointPlan): JsonObject {
+export function hnsEndpointBody(target: EndpointTarget, plan: EndpointPlan): JsonObject {
   const [planned] = plan.addresses;
   const ip = planned === undefined ? "" : formatIp(planned.address.ip);
   const gateway = planned?.gateway === undefined ? "" : formatIp(planned.gateway);
@@ -103,9 +95,7 @@ export function ipOfHnsEndpoint(network: StoredHnsNetwork, endpoint: StoredHnsEn
     const cause = new CniError(CNI_CODES.internal, `invalid CIDR address: ${what}`);
     throw annotate(cause, `failed to parse CIDR from ${text}`);
   }
-  const gateway: Ip | undefined = parseIp(endpoint.GatewayAddress ?? "");
-  const address = applyForeignMask(ip, prefix);
-  return gateway === undefined ? { address } : { address, gateway };
+  return withGateway(applyForeignMask(ip, prefix), parseIp(endpoint.GatewayAddress ?? ""));
 }
 
 /** Finds, creates, attaches and removes v1 endpoints. */
@@ -122,7 +112,7 @@ export class HnsEndpoints {
    * The endpoint of the sandbox; undefined when there is none. Only a sandbox (`none`) may be without:
    * @throws CniError for a container whose sandbox has none, and for a namespace GUID, which needs HCN.
    */
-  async find(target: HnsTarget): Promise<StoredHnsEndpoint | undefined> {
+  async find(target: EndpointTarget): Promise<StoredHnsEndpoint | undefined> {
     const { endpointName, netns } = target;
     try {
       return await this.caller.hns((client) => getHnsEndpointByName(client, endpointName));
@@ -137,7 +127,7 @@ export class HnsEndpoints {
    * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
    * what was being made.
    */
-  lookAgain(target: HnsTarget): Promise<void> {
+  lookAgain(target: EndpointTarget): Promise<void> {
     const { endpointName, networkId } = target;
     return annotated("failed to make a new HNSEndpoint: error while generating HNSEndpoint", async () => {
       const other = await this.find({ ...target, netns: NO_NAMESPACE });
@@ -153,7 +143,7 @@ export class HnsEndpoints {
     return all.filter((endpoint) => equalGuids(endpoint.VirtualNetwork, networkId));
   }
 
-  create(target: HnsTarget, plan: EndpointPlan): Promise<StoredHnsEndpoint> {
+  create(target: EndpointTarget, plan: EndpointPlan): Promise<StoredHnsEndpoint> {
     const body = hnsEndpointBody(target, plan);
     return annotated("failed to create the new HNSEndpoint", () =>
       this.caller.hns((client) => createHnsEndpoint(client, body)),
@@ -174,7 +164,7 @@ export class HnsEndpoints {
    * Attaches the container of the call. A new endpoint is removed when that fails; an old one stays, and a
    * container that does not run any more is then no error.
    */
-  async attach(target: HnsTarget, endpoint: StoredHnsEndpoint, isNew: boolean): Promise<void> {
+  async attach(target: EndpointTarget, endpoint: StoredHnsEndpoint, isNew: boolean): Promise<void> {
     const { containerId } = target;
     const id = endpoint.ID;
     try {
@@ -187,7 +177,10 @@ export class HnsEndpoints {
   }
 
   /** As DEL: upstream leaves what it has made for a workload's container. */
-  private async removeNew({ netns, containerId }: HnsTarget, endpoint: StoredHnsEndpoint): Promise<void> {
+  private async removeNew(
+    { netns, containerId }: EndpointTarget,
+    endpoint: StoredHnsEndpoint,
+  ): Promise<void> {
     if (netns === NO_NAMESPACE || this.differences.removesWhatItMade)
       await this.removeSandbox(endpoint, containerId);
     else await this.detachContainer(endpoint, containerId);
@@ -240,7 +233,7 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
 
   async add(call: PluginCall<C>): Promise<CniResult> {
     const { network, view } = await this.findNetwork(call);
-    const target = this.targetOf(call, network.ID);
+    const target = targetOf(call, network.ID);
     const sentences = this.traits.sentences.hns;
     const endpoint = await annotated(sentences.add(target), () => this.ensure(call, target, view));
     return annotated(sentences.result, async () => this.resultOf(call, network, endpoint));
@@ -249,7 +242,7 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
   /** A workload container is detached; with the sandbox the endpoint goes (rows 73, 37). */
   async remove(call: PluginCall<C>): Promise<void> {
     const { containerId, netns } = call.request;
-    const target: HnsTarget = { ...this.targetOf(call, ""), netns: NO_NAMESPACE };
+    const target: EndpointTarget = { ...targetOf(call, ""), netns: NO_NAMESPACE };
     const endpoint = await this.endpoints.find(target);
     if (endpoint === undefined) return;
     if (netns !== NO_NAMESPACE && netns !== "") await this.endpoints.detachContainer(endpoint, containerId);
@@ -267,7 +260,7 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
 
   async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
     const { network } = await this.findNetwork(call);
-    const target = this.targetOf(call, network.ID);
+    const target = targetOf(call, network.ID);
     const endpoint = await this.endpoints.find({ ...target, netns: NO_NAMESPACE });
     if (endpoint === undefined) {
       throw new CniError(CNI_CODES.internal, `endpoint ${target.endpointName} is gone; recreate the pod`);
@@ -290,12 +283,6 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
     });
   }
 
-  private targetOf({ request, configuration }: PluginCall<C>, networkId: string): HnsTarget {
-    const { containerId, netns } = request;
-    const endpointName = endpointNameOf(containerId, netns, configuration.name);
-    return { endpointName, networkId, containerId, netns };
-  }
-
   private async findNetwork(call: PluginCall<C>): Promise<FoundNetwork> {
     const { traits } = this;
     const { name } = call.configuration;
@@ -311,7 +298,7 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
 
   private async ensure(
     call: PluginCall<C>,
-    target: HnsTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<StoredHnsEndpoint> {
     let existing = await this.endpoints.find(target);
@@ -327,7 +314,7 @@ export abstract class HnsApi<C extends WindowsConfiguration> implements Endpoint
 
   private async make(
     call: PluginCall<C>,
-    target: HnsTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<StoredHnsEndpoint> {
     const plan = await annotated("failed to make a new HNSEndpoint", () =>

@@ -271,18 +271,30 @@ export interface Allocation {
 /** Adds what loopback DSR needs to policies; changes nothing where it is not wanted. */
 export type AddLoopback = (policies: readonly ConfiguredPolicy[]) => readonly ConfiguredPolicy[];
 
-/** Which endpoint an error is about. */
-export interface EndpointLabel {
+/** Which endpoint, of which container. */
+export interface EndpointTarget {
   readonly endpointName: string;
   readonly networkId: string;
   readonly containerId: string;
+  /** `CNI_NETNS`: a GUID over HCN; over HNS v1 `none`, `container:ID`, or what does not belong here. */
+  readonly netns: string;
+}
+
+/** The endpoint of a call on a network. */
+export function targetOf(
+  { request, configuration }: PluginCall<WindowsConfiguration>,
+  networkId: string,
+): EndpointTarget {
+  const { containerId, netns } = request;
+  const endpointName = endpointNameOf(containerId, netns, configuration.name);
+  return { endpointName, networkId, containerId, netns };
 }
 
 /** The sentences of a plugin's upstream over one API; tools and people look for them (cni.md §2.1). */
 export interface Sentences {
   networkLookUp(name: string): string;
   unexpectedType(name: string, type: string): string;
-  add(label: EndpointLabel): string;
+  add(target: EndpointTarget): string;
   readonly result: string;
   /** Around what goes wrong before the endpoint is created; empty: nothing is put around it. */
   readonly plan: string;

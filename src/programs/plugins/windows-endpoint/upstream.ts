@@ -10,9 +10,9 @@ import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documen
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { type EnsuredEndpoint, HcnApi } from "./hcn-api.ts";
-import { type HcnTarget, applyForeignMask, dnsOfEndpoint, withGateway } from "./hcn-endpoint.ts";
+import { applyForeignMask, dnsOfEndpoint, withGateway } from "./hcn-endpoint.ts";
+import type { EndpointTarget, NetworkView, PluginCall, WindowsConfiguration } from "./plugin-call.ts";
 import { HnsApi, dnsOfHnsEndpoint, ipOfHnsEndpoint } from "./hns-api.ts";
-import type { NetworkView, PluginCall, WindowsConfiguration } from "./plugin-call.ts";
 import { plugins } from "#data/words.js";
 
 const WORDS = plugins();
@@ -60,7 +60,7 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
   /** Finds or creates, then attaches, always: a new endpoint that cannot be attached is removed. */
   protected override async ensure(
     call: PluginCall<C>,
-    target: HcnTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<EnsuredEndpoint> {
     let existing = await this.endpoints.find(target.endpointName);
@@ -81,7 +81,7 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
   /** It looks once more before it creates. */
   private async make(
     call: PluginCall<C>,
-    target: HcnTarget,
+    target: EndpointTarget,
     view: NetworkView | undefined,
   ): Promise<StoredEndpoint> {
     const plan = await this.plan(call, view);
@@ -89,7 +89,7 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
     return this.endpoints.create(target, plan);
   }
 
-  private removeAfterFailure({ endpointName, netns }: HcnTarget): Promise<void> {
+  private removeAfterFailure({ endpointName, netns }: EndpointTarget): Promise<void> {
     return annotated(WORDS.removeNewEndpointFailed({ endpointName, netns }), async () => {
       const endpoint = await this.endpoints.find(endpointName);
       if (endpoint !== undefined) await this.endpoints.remove(endpoint);
