@@ -11,6 +11,8 @@ import { FileReading, type ScannedLog } from "#diagnose/doctor/read-evidence.ts"
 import { Failure, describeSystemError } from "./failure.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
+import type { ArchiveEntry } from "./archive.ts";
+import { gunzip, isGzip, isTar, readTar } from "./tar.ts";
 import { isZip, readZip } from "./zip.ts";
 
 /** A file that says nothing, or a part of one, with the reason. */
@@ -152,12 +154,24 @@ export class Collector {
   }
 
   /** The files of an archive stand below its name, as those of a folder do. */
-  private async unpack(name: string, bytes: Uint8Array): Promise<void> {
-    for (const entry of readZip(bytes)) {
+  private async takeAll(name: string, entries: Iterable<ArchiveEntry>): Promise<void> {
+    for (const entry of entries) {
       const file = entry.name === "" ? name : `${name}/${entry.name}`;
       if ("reason" in entry) this.leave(file, entry.reason);
       else await this.take(file, entry.bytes);
     }
+  }
+
+  /** An archive, a file that is compressed by itself, or a file as it is. */
+  private async unpack(name: string, bytes: Uint8Array): Promise<void> {
+    if (isGzip(bytes)) {
+      const content = gunzip(bytes);
+      if (typeof content === "string") this.leave(name, content);
+      else if (isTar(content)) await this.takeAll(name, readTar(content));
+      else await this.take(name, content);
+    } else if (isZip(bytes)) await this.takeAll(name, readZip(bytes));
+    else if (isTar(bytes)) await this.takeAll(name, readTar(bytes));
+    else await this.take(name, bytes);
   }
 
   /** A log may be longer than the memory; what else a file holds has to fit. */
@@ -165,8 +179,7 @@ export class Collector {
     const name = path === "-" ? STANDARD_INPUT : path;
     try {
       const bytes = await this.terminal.readBytes(path, LIMITS.inputBytesMax);
-      if (isZip(bytes)) await this.unpack(name, bytes);
-      else await this.take(name, bytes);
+      await this.unpack(name, bytes);
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;

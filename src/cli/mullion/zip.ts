@@ -6,7 +6,7 @@
 import { crc32, inflateRawSync } from "node:zlib";
 import { viewOf } from "#core/base/bytes.ts";
 import { errorCode } from "#core/base/thrown.ts";
-import { LIMITS } from "#core/base/limits.ts";
+import { type ArchiveEntry, readEntries } from "./archive.ts";
 
 const LOCAL = 0x04_03_4b_50;
 const CENTRAL = 0x02_01_4b_50;
@@ -21,23 +21,10 @@ const ENCRYPTED = 1;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** A file of an archive, or why it is not read. */
-export type ZipEntry =
-  | { readonly name: string; readonly bytes: Uint8Array }
-  | { readonly name: string; readonly reason: string };
-
 export function isZip(bytes: Uint8Array): boolean {
   if (bytes.length < END_BYTES) return false;
   const sign = viewOf(bytes).getUint32(0, true);
   return sign === LOCAL || sign === END;
-}
-
-/** Why a name is not one of a file below the archive. */
-function faultOfName(name: string): string | undefined {
-  const parts = name.replaceAll("\\", "/").split("/");
-  if (name.startsWith("/") || name.startsWith("\\") || /^[A-Za-z]:/u.test(name) || parts.includes(".."))
-    return "its name leaves the folder of the archive";
-  return /\p{Cc}/u.test(name) ? "its name has characters that steer a terminal" : undefined;
 }
 
 /** A row of the central directory. */
@@ -132,26 +119,13 @@ function inflate(data: Uint8Array, size: number): Uint8Array | string {
 }
 
 /** The files of an archive, in its order; folders are none. */
-export function* readZip(bytes: Uint8Array): Generator<ZipEntry> {
+export function* readZip(bytes: Uint8Array): Generator<ArchiveEntry> {
   const archive = new Archive(bytes);
   const rows = archive.rows();
   if (rows === undefined) {
     yield { name: "", reason: "the archive is cut or broken" };
     return;
   }
-  let left: number = LIMITS.archiveBytesMax;
-  const seen = new Set<string>();
-  for (const row of rows) {
-    const { name } = row;
-    if (name.endsWith("/")) continue;
-    const fault =
-      faultOfName(name) ?? (seen.has(name) ? "another file of the archive has its name" : undefined);
-    seen.add(name);
-    const content = fault ?? archive.unpack(row, Math.min(left, LIMITS.inputBytesMax));
-    if (typeof content === "string") yield { name, reason: content };
-    else {
-      left -= content.length;
-      yield { name: name.replaceAll("\\", "/"), bytes: content };
-    }
-  }
+  const files = rows.filter(({ name }) => !name.endsWith("/"));
+  yield* readEntries(files.map((row) => ({ name: row.name, unpack: (left) => archive.unpack(row, left) })));
 }
