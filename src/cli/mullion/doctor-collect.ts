@@ -93,9 +93,12 @@ class NodeCollector {
   constructor(source: ApiServerSource, exec: PodExec, stopped: Promise<void>) {
     this.source = source;
     this.exec = exec;
-    this.stopped = stopped.then(() => {
-      this.isStopped = true;
-    });
+    this.stopped = this.stopWith(stopped);
+  }
+
+  private async stopWith(stopped: Promise<void>): Promise<void> {
+    await stopped;
+    this.isStopped = true;
   }
 
   /** One after the other, so that Ctrl-C leaves one pod to delete. @throws KubeError where a pod may not be made. */

@@ -53,7 +53,9 @@ export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], t
     .command("doctor")
     .summary("find out why a Windows node does not work")
     .description(WORDS.description)
-    .addArgument(new Argument("[path...]", 'files, folders, archives (.zip, .tar.gz); "-" for standard input'))
+    .addArgument(
+      new Argument("[path...]", 'files, folders, archives (.zip, .tar.gz); "-" for standard input'),
+    )
     .option("--kubeconfig <file>", WORDS.kubeconfig)
     .option("--node <name>", "examine this node alone")
     .option("--collect", WORDS.collect)

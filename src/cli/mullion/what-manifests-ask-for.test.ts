@@ -19,7 +19,7 @@ async function verified(text: string) {
   const said = (problems: VerifyReport["basis"]["refused"]) => problems.map(({ message }) => message);
   return {
     code,
-    codes: [...new Set(findings.map((finding) => finding.code))].toSorted(),
+    codes: [...new Set(findings.flatMap((finding) => finding.code ?? []))].toSorted(),
     refused: said(basis.refused),
     assumed: said(basis.assumptions).filter(
       (message) => !/^(?:nothing shows|the manifests bring)/.test(message),
@@ -129,6 +129,26 @@ metadata: { name: default, labels: { ${labels} } }
     const text = namespace("istio-injection: enabled") + shop({ container, metadata });
     expect(await verified(text)).toMatchObject({ code: 0, codes: [], refused: [] });
     expect(await linted(text)).toEqual([]);
+  });
+});
+
+describe("pods of a Job and of a CronJob in a mesh", () => {
+  const job = (kind: string, annotations: string): string => {
+    const template = `template: { metadata: { annotations: { ${annotations} } }, spec: { restartPolicy: Never, containers: [{ name: c, image: c }] } }`;
+    const spec = kind === "Job" ? template : `schedule: "0 0 * * *", jobTemplate: { spec: { ${template} } }`;
+    return `apiVersion: batch/v1
+kind: ${kind}
+metadata: { name: once }
+spec: { ${spec} }
+---
+${shop({ container: DECLARED })}`;
+  };
+
+  it.each(["Job", "CronJob"])("%s: what its template says counts", async (kind) => {
+    const asked = await verified(job(kind, "linkerd.io/inject: enabled"));
+    expect(asked.codes).toContain("mesh-sidecar-left-out");
+    const others = await verified(job(kind, "linkerd.io/inject: disabled"));
+    expect(others.codes).not.toContain("mesh-sidecar-left-out");
   });
 });
 

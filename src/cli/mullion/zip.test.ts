@@ -152,7 +152,9 @@ describe("doctor", () => {
 
   it("prints JUnit: findings fail", async () => {
     const { terminal } = await run(files, "node.zip", "-o", "junit");
-    expect(terminal.output).toMatch(/<testsuites name="mullion doctor" tests="\d+" failures="2" errors="0" skipped="\d+">/u);
+    expect(terminal.output).toMatch(
+      /<testsuites name="mullion doctor" tests="\d+" failures="2" errors="0" skipped="\d+">/u,
+    );
     expect(terminal.output).toMatch(
       /<failure type="certain" message="HNS has no load balancer for 10\.96\.0\.10:53/u,
     );

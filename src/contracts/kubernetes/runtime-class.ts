@@ -9,6 +9,7 @@ import type {
   Job,
   KubeObject,
   PodSpec,
+  PodTemplateSpec,
   ReplicaSet,
   RuntimeClass,
   StatefulSet,
@@ -72,11 +73,16 @@ function isWorkload(object: KubeObject): object is Workload {
   return WORKLOADS.includes(object.kind);
 }
 
+/** What the pods that an object makes are made from, a pod itself; undefined: it makes none. */
+export function podTemplateOf(object: KubeObject): PodTemplateSpec | undefined {
+  if (object.kind === "Pod") return object;
+  if (object.kind === "CronJob") return object.spec?.jobTemplate.spec?.template;
+  return isWorkload(object) ? object.spec?.template : undefined;
+}
+
 /** The specification of the pods that an object makes; undefined: it makes none. */
 export function podSpecOf(object: KubeObject): PodSpec | undefined {
-  if (object.kind === "Pod") return object.spec;
-  if (object.kind === "CronJob") return object.spec?.jobTemplate.spec?.template.spec;
-  return isWorkload(object) ? object.spec?.template?.spec : undefined;
+  return podTemplateOf(object)?.spec;
 }
 
 /** The class that the pods of an object name. */

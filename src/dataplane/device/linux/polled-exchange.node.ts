@@ -16,7 +16,7 @@ export class PolledExchange implements TapExchange {
   private readonly gone: TapGone;
   private readonly readiness: Readiness;
   private readonly taps = new Map<number, TapDevice>();
-  private readable: readonly number[] = [];
+  private ready: readonly number[] = [];
 
   /** `hasRing` false: as on a kernel that has no io_uring. */
   constructor(calls: SystemCalls, memory: FrameMemory, gone: TapGone, hasRing = true) {
@@ -37,14 +37,17 @@ export class PolledExchange implements TapExchange {
   }
 
   wait(came: (isOpen: boolean) => void): void {
-    void this.readiness.wait().then((readable) => {
-      this.readable = readable ?? [];
-      came(readable !== undefined);
-    });
+    void this.readable(came);
+  }
+
+  private async readable(came: (isOpen: boolean) => void): Promise<void> {
+    const readable = await this.readiness.wait();
+    this.ready = readable ?? [];
+    came(readable !== undefined);
   }
 
   exchange(process: () => void): void {
-    let asked = this.readable;
+    let asked = this.ready;
     for (let round = 0; round < ROUNDS_MAX && asked.length > 0; round++) {
       const busy = asked.filter((fd) => this.takeBurst(fd) > 0);
       process();
