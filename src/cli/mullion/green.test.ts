@@ -43,6 +43,13 @@ status: ${status}
 `;
 }
 
+const MESHED = `
+apiVersion: v1
+kind: Pod
+metadata: { name: meshed, annotations: { linkerd.io/inject: enabled } }
+spec: { nodeName: win-1, containers: [{ name: c, image: c }] }
+`;
+
 function podFor(nodeSelector: string): string {
   return `
 apiVersion: v1
@@ -107,11 +114,12 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Everything that was tried came out as expected, denials included.": [
     { texts: [CLUSTER + WRONG_WISH], findings: [undefined] },
   ],
-  "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network, and no field of them.":
+  "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network, no field of them, and no proxy that a service mesh is asked for.":
     [
       { texts: [CLUSTER, REFUSED], findings: ["manifest-invalid-value"] },
       { texts: [CLUSTER, PASSED], findings: ["manifest-kind-not-carried-out"] },
       { texts: [CLUSTER, MISSPELT], findings: ["manifest-unknown-field"] },
+      { texts: [CLUSTER, MESHED], findings: ["mesh-sidecar-left-out"] },
       {
         texts: [CLUSTER, "\napiVersion: v1\nkind: Node\nmetadata: { name: win-2 }\n"],
         findings: ["node-without-machine"],

@@ -103,7 +103,7 @@ describe("an archive", () => {
     bytes[1024 + 5] = 0x7a;
     expect(named(bytes)).toEqual([
       ["a.txt", 6],
-      ["", "the archive is cut or broken behind what was read of it"],
+      ["", "the archive is cut or broken from here on"],
     ]);
   });
 

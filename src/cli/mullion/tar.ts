@@ -143,5 +143,5 @@ export function* readTar(bytes: Uint8Array): Generator<ArchiveEntry> {
     isWhole = yield* files;
   }
   yield* readEntries(listed());
-  if (!isWhole) yield { name: "", reason: "the archive is cut or broken behind what was read of it" };
+  if (!isWhole) yield { name: "", reason: "the archive is cut or broken from here on" };
 }
