@@ -157,6 +157,8 @@ class Node {
     const out = { stdout: "", stderr: "" };
     child.stdout.on("data", (part: Buffer) => (out.stdout += part.toString()));
     child.stderr.on("data", (part: Buffer) => (out.stderr += part.toString()));
+    // Who only says its versions reads nothing, and may have ended.
+    child.stdin.on("error", () => undefined);
     child.stdin.end(JSON.stringify(stdin));
     return new Promise((done) =>
       child.on("close", (status) =>
