@@ -261,6 +261,34 @@ describe("what is no evidence, and half of it", () => {
     expect(terminal.output).toContain("the files of this folder are of several nodes: win-1, win-2");
   });
 
+  it.each<[string, boolean]>([
+    ["that no object names", false],
+    ["of the cluster", true],
+  ])(
+    "beside all files of another node %s nothing of them is checked, and no cause is wrong",
+    async (_, isKnown) => {
+      const [first, second] = [healthyNode(), healthyNode()];
+      if (isKnown) first.kubernetes.push(secondNode());
+      const other = (text: string): string =>
+        text
+          .replaceAll(/\b[\da-f]{8}(?=-[\da-f]{4}-)/giu, (digits) => digits.replace(/^../u, "ab"))
+          .replaceAll("10.0.0.11", "10.0.0.12")
+          .replaceAll("10.244.1.", "10.244.9.");
+      const copies = Object.entries(filesOf(second))
+        .filter(([name]) => /(?:network|endpoint|policy)\.txt$/u.test(name))
+        .map(([name, text]) => [name.replace(".txt", "-b.txt"), other(text)] as const);
+      expect(copies).toHaveLength(3);
+      const files = { ...filesOf(first), ...Object.fromEntries(copies) };
+      const { code, terminal } = await run(files, "node", "-o", "json");
+      const { findings, checksMade, notRead } = JSON.parse(terminal.output) as DoctorReport;
+      expect({ code, findings, checksMade }).toEqual({ code: 2, findings: [], checksMade: 0 });
+      const names = isKnown ? "win-1, win-2" : "10.0.0.1[12]|win-1, 10.0.0.12";
+      expect(notRead.map(({ reason }) => reason).join("\n")).toMatch(
+        new RegExp(`of several nodes: (?:${names})`, "u"),
+      );
+    },
+  );
+
   it("a network of a machine that no object names is no likely fault of the node", async () => {
     const documents = healthyNode();
     const ID = "8e68213e-9443-4395-a50c-3977cb7bdbff";

@@ -204,7 +204,7 @@ export function formatMarkdown(report: DoctorReport): string {
   const made = `${count}; ${plural(checksMade, "check")} made; ${checksNotMade.length} could not be made.`;
   const missing = [...new Set(checksNotMade.flatMap((each) => each.missing))];
   return `${[
-    `## mullion doctor: ${nodes.map(plain).join(", ")}`,
+    ["## mullion doctor", ...(nodes.length === 0 ? [] : [nodes.map(plain).join(", ")])].join(": "),
     made,
     ...findings.map((finding, index) => section(finding, index + 1)),
     ...(missing.length === 0 ? [] : [`Missing: ${missing.join(", ")}.`]),

@@ -33,7 +33,7 @@ import {
   subnetsOf,
   textOf,
 } from "./evidence.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import { readLinks } from "./host-addresses.ts";
 import {
   HOST_READERS,
@@ -405,17 +405,32 @@ function partialOf(readings: readonly FileReading[]): ReadonlySet<KindOfEvidence
   ]);
 }
 
-/** Networks that were made on addresses of several Nodes are files of several nodes in one folder. */
+/**
+ * Networks that were made on addresses of several Nodes, or of one name on several addresses, are files of several nodes in one
+ * folder. Each on its own may be sound; together one has load balancers too many, and another's back ends.
+ */
 function mixedNodes(networks: readonly HnsRecord[], { nodes }: ClusterEvidence): readonly Problem[] {
-  const found = nodes.flatMap((node) => {
-    const own = addressesOfNode(node);
-    const network = networks.find((each) => own.some((address) => address === managementAddressOf(each)));
-    return network === undefined ? [] : [{ name: node.object.metadata.name, place: network.place }];
+  const made = networks.flatMap((network) => {
+    const address = managementAddressOf(network);
+    return address === undefined ? [] : [{ network, address }];
   });
+  const ofNodes = nodes.flatMap((node) => {
+    const own = made.find(({ address }) => addressesOfNode(node).includes(address));
+    return own === undefined ? [] : [own];
+  });
+  const ofOneName = [...Map.groupBy(made, ({ network }) => network.name).values()].find(
+    (all) => new Set(all.map(({ address }) => address)).size > 1,
+  );
+  const found = ofNodes.length > 1 ? ofNodes : (ofOneName ?? []);
   const [, second] = found;
   if (second === undefined) return [];
-  const names = found.map(({ name }) => name).join(", ");
-  return [{ ...second.place, message: WORDS.mixedNodes({ names }) }];
+  const names = [...new Set(found.map(({ address }) => nameOfAddress(address, nodes)))].join(", ");
+  return [{ ...second.network.place, message: WORDS.mixedNodes({ names }) }];
+}
+
+function nameOfAddress(address: Ip, nodes: ClusterEvidence["nodes"]): string {
+  const node = nodes.find((each) => addressesOfNode(each).includes(address));
+  return node?.object.metadata.name ?? formatIp(address);
 }
 
 function isOfNode(reading: FileReading): boolean {
@@ -629,12 +644,14 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
   const unplaced = logs.filter((each) => !nodeOfLog.has(each));
   const groups = groupsOf(readings, unplaced, cluster);
   const mixed: Problem[] = [];
-  const nodes = Array.from(groups, ([folder, own]): NodeEvidence => {
+  const nodes = Array.from(groups).flatMap(([folder, own]): readonly NodeEvidence[] => {
     const unnamed = evidenceOf(own, { name: folder, node: undefined, row: undefined });
-    mixed.push(...mixedNodes(unnamed.networks, cluster));
+    const problems = mixedNodes(unnamed.networks, cluster);
+    mixed.push(...problems);
+    if (problems.length > 0) return [];
     const node = nodeOf(unnamed, cluster, groups.size === 1);
     const row = rowOf({ ...unnamed, node }, cluster, groups.size === 1);
-    return {
+    const found = {
       ...unnamed,
       name: node?.object.metadata.name ?? row?.name ?? (folder === "." ? WORDS.unnamedNode : folder),
       node,
@@ -644,7 +661,9 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
         ...(node === undefined ? [] : logsOf(node.object.metadata.name)),
       ],
     };
+    return [found];
   });
+  const hasNoFiles = nodes.length === 0 && mixed.length === 0;
   const holds = new Map(readings.map((each) => [each.source.file, Array.from(each.holds)]));
   // A log may hold more than its lines: a paste of what commands printed below it.
   const containers = Map.groupBy(
@@ -656,8 +675,7 @@ export function readEvidence(readings: readonly FileReading[], logs: readonly Sc
   return {
     evidence: {
       cluster,
-      nodes:
-        nodes.length === 0 ? nodesWithoutFiles(cluster, logsOf) : [...nodes, ...unreadyRows(nodes, cluster)],
+      nodes: hasNoFiles ? nodesWithoutFiles(cluster, logsOf) : [...nodes, ...unreadyRows(nodes, cluster)],
       sources: readings
         .filter(({ isDump, isDescription: isIt }) => !isDump && !isIt)
         .map(({ source }) => source),
