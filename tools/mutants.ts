@@ -139,9 +139,13 @@ function nearness(test: SourceFile, path: string, map: ReturnType<typeof readImp
   return common + (imports ? 50 : 0) + (test.path.startsWith(`${own}.`) ? 100 : 0);
 }
 
-function sayAfresh(place: Place): Said {
+function sayAllAfresh(chosen: readonly Chosen[]): readonly Said[] {
   const map = readImportMap();
   const tests = readFiles("src/**/*.test.ts").filter(({ path }) => !/\.(?:long|live)\.test\.ts$/.test(path));
+  return chosen.map(({ place }) => sayAfresh(place, tests, map));
+}
+
+function sayAfresh(place: Place, tests: readonly SourceFile[], map: ReturnType<typeof readImportMap>): Said {
   const nearest = tests
     .map(({ path, text }) => ({ path, near: nearness({ path, text }, place[0], map) }))
     .toSorted((a, b) => b.near - a.near || (a.path < b.path ? -1 : 1))
@@ -178,7 +182,7 @@ function main(): void {
     sample: chosen.map(({ place }) => place),
   };
   const said = values.afresh
-    ? chosen.map(({ place }) => sayAfresh(place))
+    ? sayAllAfresh(chosen)
     : runPlan(plan, values.tests === undefined ? [] : [values.tests]);
   const counts = new Map<Result, number>();
   for (const each of chosen) {

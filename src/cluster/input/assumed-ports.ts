@@ -94,13 +94,15 @@ export function undeclaredPorts(objects: readonly LoadedObject[]): readonly Unde
 /** The same as a sentence; undefined where there is none. */
 export function describeUndeclaredPorts(ports: readonly UndeclaredPort[]): string | undefined {
   if (ports.length === 0) return undefined;
-  const named = ports
-    .slice(0, NAMED_MAX)
-    .map(
-      ({ service, port, declared }) => `${service} to ${port} (declared: ${declared.join(", ") || "none"})`,
-    );
-  const more = ports.length > NAMED_MAX ? `; and ${ports.length - NAMED_MAX} more` : "";
-  return WORDS.portsAssumed({ ports: `${named.join("; ")}${more}` });
+  const named = ports.map(
+    ({ service, port, declared }) => `${service} to ${port} (declared: ${declared.join(", ") || "none"})`,
+  );
+  return WORDS.portsAssumed({ ports: firstNamed(named) });
+}
+
+function firstNamed(names: readonly string[]): string {
+  const more = names.length > NAMED_MAX ? [`and ${names.length - NAMED_MAX} more`] : [];
+  return [...names.slice(0, NAMED_MAX), ...more].join("; ");
 }
 
 /** The network leads an external address to a node; Kubernetes does nothing for that. Addresses of nodes are there already. */
@@ -116,9 +118,9 @@ export function describeExternalAddresses(objects: readonly LoadedObject[]): str
     const { namespace, name } = object.metadata;
     return strange.length === 0 ? [] : [`${namespace}/${name} (${strange.join(", ")})`];
   });
-  if (external.length === 0) return undefined;
-  const more = external.length > NAMED_MAX ? `; and ${external.length - NAMED_MAX} more` : "";
-  return WORDS.externalAddressesAssumed({ services: `${external.slice(0, NAMED_MAX).join("; ")}${more}` });
+  return external.length === 0
+    ? undefined
+    : WORDS.externalAddressesAssumed({ services: firstNamed(external) });
 }
 
 /** Probes are not run. What an API server gave has a status that tells whether its pods are ready. */

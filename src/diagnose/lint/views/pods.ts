@@ -52,6 +52,11 @@ export interface PodView {
   readonly containers: readonly ContainerView[];
 }
 
+/** The containers that stay, sidecars among them. */
+export function lastingContainers({ containers }: PodView): readonly ContainerView[] {
+  return containers.filter(({ isInit, value }) => !isInit || textAt(value, "restartPolicy") === "Always");
+}
+
 function osOfText(text: string | undefined): PodOs | undefined {
   if (text === undefined) return undefined;
   const word = text.toLowerCase();

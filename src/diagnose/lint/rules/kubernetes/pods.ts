@@ -3,7 +3,7 @@ import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } 
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
 import { type Marks, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
 import { ASKING_BY_PORT, DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
-import type { ContainerView, PodView } from "../../views/pods.ts";
+import { type ContainerView, type PodView, lastingContainers } from "../../views/pods.ts";
 import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -286,8 +286,7 @@ const SAME_PORT: LintRule = {
 
 /** A readiness or startup probe that names a port which its own container does not declare. */
 const PROBE_PORT = windowsPods("probe-port-undeclared", function* (pod) {
-  for (const { path, value, isInit } of pod.containers) {
-    if (isInit && textAt(value, "restartPolicy") !== "Always") continue;
+  for (const { path, value } of lastingContainers(pod)) {
     const names = listAt(value, "ports").flatMap((port) => textAt(port, "name") ?? []);
     for (const probe of DECIDING_PROBES)
       for (const way of ASKING_BY_PORT) {
@@ -320,19 +319,25 @@ function marksAt(value: unknown, ...path: LintPath): Marks {
   };
 }
 
+/** Of the namespaces of the input, by name. */
+function marksOfNamespaces(context: LintContext): ReadonlyMap<string, Marks> {
+  // Of several of one name the first counts.
+  const namespaces = context.objects("Namespace").toReversed();
+  return new Map(
+    namespaces.map(({ value }) => [textAt(value, "metadata", "name") ?? "", marksAt(value)] as const),
+  );
+}
+
 /** Meshes whose proxies are made for Linux put them into pods for Windows, too. */
 const MESH_SIDECAR = windowsPods("mesh-sidecar-left-out", function* (pod, context) {
   const { document, path, namespace, containers } = pod;
-  const owner = context
-    .objects("Namespace")
-    .find(({ value }) => textAt(value, "metadata", "name") === namespace);
   const meshes = meshesOf(
     {
       ...marksAt(document.value, ...path.slice(0, -1)),
       containers: containers.map(({ name }) => name),
       isHostNetwork: isTrueAt(pod.spec, "hostNetwork"),
     },
-    owner === undefined ? {} : marksAt(owner.value),
+    context.once(marksOfNamespaces).get(namespace) ?? {},
   );
   for (const { name } of meshes.filter(({ hasWindowsProxy }) => !hasWindowsProxy))
     yield {

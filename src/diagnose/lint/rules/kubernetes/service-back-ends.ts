@@ -10,7 +10,7 @@ import { type LintContext, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
-import type { PodView } from "../../views/pods.ts";
+import { type PodView, lastingContainers } from "../../views/pods.ts";
 import { anyServices, hasNodePorts, isLocal } from "./service-scope.ts";
 import { lintRules } from "#data/words.js";
 
@@ -106,11 +106,8 @@ interface DeclaredPort {
   readonly protocol: string;
 }
 
-/** The containers that stay, sidecars among them. */
-function lasting({ containers }: PodView): readonly Fields[] {
-  return containers
-    .filter(({ isInit, value }) => !isInit || textAt(value, "restartPolicy") === "Always")
-    .map(({ value }) => value);
+function lasting(pod: PodView): readonly Fields[] {
+  return lastingContainers(pod).map(({ value }) => value);
 }
 
 function declaredPorts(pod: PodView): readonly DeclaredPort[] {
