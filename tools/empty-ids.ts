@@ -17,7 +17,7 @@ const REASONED: ReadonlyMap<string, { readonly count: number; readonly why: stri
   ["src/diagnose/vfp-text/compare-listings.ts", { count: 2, why: "names in a listing, as they are printed" }],
   ["src/hns/http/http-app.node.ts", { count: 1, why: "one table of paths, some of which have no id" }],
   [
-    "src/hns/service/policies/match.ts",
+    "src/hns/service/policies/endpoint-policies.ts",
     { count: 1, why: "HNS takes the empty id of an ACL for one that was not given" },
   ],
   [

@@ -13,7 +13,7 @@ export { HnsService } from "./service/hns-service.ts";
 export { InProcessHcnClient } from "./service/in-process-client.ts";
 export { type LocalHns, type LocalHnsOptions, createHns } from "./local-hns.ts";
 export type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./failures/faults/fault.ts";
-export type { HnsFaults, QuirkStatus } from "./failures/faults/hns-faults.ts";
+export type { HnsFaults, QuirkStatus } from "./failures/faults/fault.ts";
 export { HttpHnsFaults } from "./failures/faults/http-faults.ts";
 export { readFault, readFaultPlan } from "./failures/faults/read-fault.ts";
 export type { InstalledExtension, NetworkingOptions } from "./service/service-context.ts";

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Restored, joinPath, listOfTexts, splitOutside, valueOfText } from "./power-shell.ts";
-import type { TextLine } from "./text-lines.ts";
+import type { TextLine } from "./json-extent.ts";
 
 export interface ListedObject {
   readonly document: JsonObject;

@@ -4,7 +4,7 @@
  */
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { TextLine } from "./text-lines.ts";
+import type { TextLine } from "./json-extent.ts";
 
 export interface DiagObject {
   readonly kind: HcnObjectKind;

@@ -4,6 +4,7 @@
  */
 import { LIMITS } from "#core/base/limits.ts";
 import { hnsFiles } from "#data/words.js";
+import type { SourceText } from "#core/base/source-text.ts";
 
 const WORDS = hnsFiles();
 
@@ -144,4 +145,22 @@ export function parseValue(text: string, { start, end }: Extent): unknown {
     const position = error instanceof Error ? POSITION.exec(error.message)?.[1] : undefined;
     throw new BrokenJson("this is not JSON", start + Number(position ?? 0));
   }
+}
+
+// The lines of a dump that hold no JSON.
+
+export interface TextLine {
+  /** From 1. */
+  readonly line: number;
+  /** Without its end. */
+  readonly text: string;
+}
+
+/** The lines of a piece of a file. A first or last line that JSON shares is cut where the JSON is. */
+export function linesOf(source: SourceText, { start, end }: Extent): readonly TextLine[] {
+  const first = source.positionOf(start).line;
+  return source.text
+    .slice(start, end)
+    .split("\n")
+    .map((text, index) => ({ line: first + index, text: text.replace(/\r$/, "") }));
 }

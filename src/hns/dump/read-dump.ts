@@ -14,10 +14,18 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { type ListedObject, readFormatList, readFormatTable } from "./format-list.ts";
 import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
-import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems } from "./json-extent.ts";
+import {
+  BrokenJson,
+  type Extent,
+  type Member,
+  type TextLine,
+  linesOf,
+  membersOf,
+  parseValue,
+  visitItems,
+} from "./json-extent.ts";
 import { ADDED_FIELD, KIND_FIELD, undoPowerShell } from "./power-shell.ts";
 import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
-import { type TextLine, linesOf } from "./text-lines.ts";
 import { parseDumpItem } from "#contracts/hcn/http/dump-protocol.ts";
 import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
 import { hnsFiles } from "#data/words.js";

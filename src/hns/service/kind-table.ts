@@ -38,7 +38,7 @@ import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from 
 import { asProcessed } from "./endpoint/endpoint-document.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { ServiceState } from "./state.ts";
-import { loadBalancerFromV1 } from "../v1/policy-list.ts";
+import { loadBalancerFromV1 } from "../v1/policy-mapping.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "../v1/request-mapping.ts";
 import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "../view/endpoint-view.ts";
 import {

@@ -8,10 +8,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { Handler, Routes } from "./route.ts";
 import { ACCELNET_ROUTES, DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";
-import { ENDPOINT_ROUTES } from "./routes/endpoints.ts";
-import { NAMESPACE_ROUTES } from "./routes/namespaces.ts";
-import { NETWORK_ROUTES } from "./routes/networks.ts";
-import { POLICY_LIST_ROUTES } from "./routes/policy-lists.ts";
+import { ENDPOINT_ROUTES, NAMESPACE_ROUTES, NETWORK_ROUTES, POLICY_LIST_ROUTES } from "./routes/objects.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 
 // The envelope of an answer of HNS v1 (hcn.md §1.7). Its keys come in alphabetical order, as Windows writes them.

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
-import type { HnsFaults } from "#hns/failures/faults/hns-faults.ts";
+import type { HnsFaults } from "#hns/failures/faults/fault.ts";
 import { HttpHnsFaults } from "#hns/failures/faults/http-faults.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type Variables, findHnsAddress } from "#contracts/hcn/http/find-hns.node.ts";

@@ -1,5 +1,5 @@
 /** `mullion hns fault …` and `mullion hns quirk …`: faults and defects of an HNS that runs, and their tables. */
-import type { HnsFaults, QuirkStatus } from "#hns/failures/faults/hns-faults.ts";
+import type { FaultStatus, HnsFault, HnsFaults, QuirkStatus } from "#hns/failures/faults/fault.ts";
 import { isFaultPlan, readFault, readFaultPlan } from "#hns/failures/faults/read-fault.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -9,7 +9,6 @@ import { formatListing, type Listing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { type HnsFaultAction, type HnsFaultRequest, asFaultFailure } from "./fault-request.ts";
-import type { FaultStatus, HnsFault } from "#hns/failures/faults/fault.ts";
 import { QUIRKS, formatQuirkSetting } from "#core/catalogue/quirks.ts";
 import { commands } from "#data/words.js";
 

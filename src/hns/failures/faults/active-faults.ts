@@ -6,14 +6,14 @@ import type {
   CallMatch,
   CallOperation,
   DegradableKind,
-  RestartState,
+  FaultSchedule,
   FaultStatus,
   HnsFault,
-  FaultSchedule,
+  QuirkStatus,
+  RestartState,
 } from "./fault.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
-import type { QuirkStatus } from "./hns-faults.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { type HcnErrorCode, errorCodeOf } from "#contracts/hcn/error-codes.ts";

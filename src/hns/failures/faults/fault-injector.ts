@@ -10,8 +10,15 @@ import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import type { HcnNotification, HostComputeQuery } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { CostFault, FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
-import type { HnsFaults, QuirkStatus } from "./hns-faults.ts";
+import type {
+  CostFault,
+  FaultStatus,
+  HnsFault,
+  HnsFaultPlan,
+  HnsFaults,
+  QuirkStatus,
+  RestartState,
+} from "./fault.ts";
 import { FAULTS_MAX, invalidFault } from "./read-fault.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import {

@@ -17,8 +17,7 @@
 import type { JsonValue } from "#core/base/json.ts";
 import { checkJsonValue } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { RESTART_STATES, type RestartState } from "./fault.ts";
-import type { HnsFaults } from "./hns-faults.ts";
+import { type HnsFaults, RESTART_STATES, type RestartState } from "./fault.ts";
 import { invalidFault, isFaultPlan, readFault, readFaultPlan, readQuirk } from "./read-fault.ts";
 import { hnsDocuments } from "#data/words.js";
 

@@ -3,9 +3,8 @@ import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { PathRequester } from "#contracts/hcn/http/dump-protocol.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
+import type { FaultStatus, HnsFault, HnsFaultPlan, HnsFaults, QuirkStatus, RestartState } from "./fault.ts";
 import { FAULTS_PATH } from "./fault-paths.ts";
-import type { HnsFaults, QuirkStatus } from "./hns-faults.ts";
 import { FAULT_PLAN_KIND, FAULT_PLAN_VERSION } from "./read-fault.ts";
 
 /** A list in an answer; what a service of another version sends otherwise counts as none. */

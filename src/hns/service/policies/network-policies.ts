@@ -7,7 +7,7 @@ import type { NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts"
 import type { PolicyIndexes } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkPolicyFeatures } from "./features.ts";
-import { PolicyMatches } from "./match.ts";
+import { PolicyMatches } from "./endpoint-policies.ts";
 
 /** Policies of which a network has at most one. Inferred: InterfaceConstraint and AutomaticDNS among them. */
 const SINGLE_POLICIES: readonly NetworkPolicyType[] = [
