@@ -11,8 +11,12 @@
  */
 export { AzureRoutes } from "#control-plane/cloud/azure/azure-routes.ts";
 export type { AzureRoutesOptions } from "#control-plane/cloud/azure/azure-routes.ts";
-export { MemoryRouteTables } from "#control-plane/cloud/azure/route-tables.ts";
-export type { AzureRoute, RouteTable, RouteTablesApi } from "#control-plane/cloud/azure/route-tables.ts";
+export { MemoryRouteTables } from "#control-plane/cloud/azure/delayed-route-updater.ts";
+export type {
+  AzureRoute,
+  RouteTable,
+  RouteTablesApi,
+} from "#control-plane/cloud/azure/delayed-route-updater.ts";
 export type {
   CloudRoute,
   NodeAddress,

@@ -13,7 +13,7 @@ import {
   type ApiServerSource,
   openApiServerSource,
 } from "#contracts/kubernetes/server/api-server-source.node.ts";
-import type { HnsFaults } from "#hns/failures/faults/hns-faults.ts";
+import type { HnsFaults } from "#hns/failures/faults/fault.ts";
 import { Program } from "../live/kubernetes/processes.ts";
 import { WrittenCluster } from "./proxy/cluster.ts";
 import { COLUMNS, type Pair, type Side, machineAddress, openPair } from "./proxy/columns.ts";

@@ -7,7 +7,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp, formatPrefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { AzureRoutes } from "#control-plane/cloud/azure/azure-routes.ts";
-import { type AzureRoute, MemoryRouteTables } from "#control-plane/cloud/azure/route-tables.ts";
+import { type AzureRoute, MemoryRouteTables } from "#control-plane/cloud/azure/delayed-route-updater.ts";
 import type { RouteFault } from "#control-plane/cloud/cloud-route.ts";
 import { RoutesController } from "#control-plane/cloud/routes-controller.ts";
 import type { UserRoute } from "#dataplane/fabric/azure/effective-routes.ts";

@@ -7,7 +7,7 @@ import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { loadManifests } from "../load/load-manifests.ts";
 import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { AzureRoutes } from "./azure/azure-routes.ts";
-import { type AzureRoute, MemoryRouteTables } from "./azure/route-tables.ts";
+import { type AzureRoute, MemoryRouteTables } from "./azure/delayed-route-updater.ts";
 import {
   type CloudRoute,
   DONE,

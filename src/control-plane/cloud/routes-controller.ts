@@ -9,8 +9,7 @@ import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { Prefix } from "#core/net/ip.ts";
 import type { RouteFault, RoutesProvider } from "./cloud-route.ts";
-import { type FailedAttempt, RouteJobs } from "./route-jobs.ts";
-import { type RoutePlan, planRoutes } from "./route-plan.ts";
+import { type FailedAttempt, RouteJobs, type RoutePlan, planRoutes } from "./route-jobs.ts";
 import { controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();

@@ -1,6 +1,6 @@
 /** What a kubelet asks before it starts a pod that stands on its node (k8s.io/kubernetes, `pkg/kubelet/lifecycle`). */
 import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
-import { matchesNode } from "./node-fit.ts";
+import { matchesNode } from "./scheduler.ts";
 import { controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();

@@ -1,7 +1,11 @@
 /** The controllers of workloads: what is to be made and deleted so that there are the pods that somebody asked for. */
 import { canonicalJson, equalJson } from "#core/base/json.ts";
-import { templateHash } from "../memory/admission/names.ts";
-import { completePodSpec, ownerReferenceTo, podFromTemplate } from "../memory/admission/pod-template.ts";
+import {
+  completePodSpec,
+  ownerReferenceTo,
+  podFromTemplate,
+  templateHash,
+} from "../memory/admission/pod-template.ts";
 import type {
   DaemonSet,
   Deployment,
@@ -16,7 +20,7 @@ import type {
 } from "#contracts/kubernetes/objects.ts";
 import { type NamePods, type OwnPods, type WantedChanges, NO_CHANGES } from "./changes.ts";
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
-import { matchesNode, nodeNameField, toleratesTaint } from "./node-fit.ts";
+import { matchesNode, nodeNameField, toleratesTaint } from "./scheduler.ts";
 import { KUBELET_REFUSALS } from "./kubelet-admission.ts";
 
 // Which pods belong to a workload, and which of them count.

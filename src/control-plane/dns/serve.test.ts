@@ -7,7 +7,7 @@ import { serviceObject, sliceObject } from "#test/support/cluster/kube-objects.t
 import { ip } from "#test/support/dataplane/stack-world.ts";
 import { type DnsMessage, type DnsRecord, DnsRcode, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 import { ClusterZone } from "./cluster-zone.ts";
-import { shuffleAddresses } from "./load-balance.ts";
+import { shuffleAddresses } from "./answer.ts";
 import { type DnsStep, emitResponse, serveDns } from "./serve.ts";
 import { StaticZone } from "./static-zone.ts";
 

@@ -16,10 +16,10 @@ import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { LogStreams } from "./log-streams.node.ts";
 import { type PodAccess, checkContainer, readLogRequest } from "./pod-access.ts";
-import { discoveryDocument } from "./discovery.ts";
+import { OPENAPI_V2_PROTOBUF, discoveryDocument, openApiV2Protobuf } from "./openapi.ts";
 import { FieldValidation, type Validated, warningHeaders } from "./field-validation.ts";
-import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi.ts";
 import {
+  type StatusDetails,
   badRequest,
   isDryRun,
   methodNotAllowed,
@@ -27,11 +27,12 @@ import {
   placed,
   readDeleteOptions,
   readPatch,
+  statusOf,
+  successStatus,
   unknownResource,
   writeOptionsOf,
 } from "./requests.ts";
 import { type RequestTarget, apiVersionOf, targetOf } from "./served-resources.ts";
-import { type StatusDetails, statusOf, successStatus } from "./status.ts";
 import { type IncludeObject, tableOf, wantsTable } from "./table.ts";
 import { type ServedSource, WatchStreams } from "./watch-stream.node.ts";
 import { controlPlane } from "#data/words.js";

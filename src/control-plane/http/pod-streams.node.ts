@@ -14,9 +14,8 @@ import {
   PortForward,
   type PortForwardOptions,
 } from "./port-forward/port-forward.node.ts";
-import { badRequest, unknownResource } from "./requests.ts";
+import { badRequest, statusOf, unknownResource } from "./requests.ts";
 import { targetOf } from "./served-resources.ts";
-import { statusOf } from "./status.ts";
 import { WebSocketConnection, asksForWebSocket, listedIn } from "./websocket.node.ts";
 import { controlPlane } from "#data/words.js";
 

@@ -5,7 +5,7 @@ import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource, Selection, WatchEvent } from "#contracts/kubernetes/source.ts";
 import type { ServedResource } from "./served-resources.ts";
-import { statusOf } from "./status.ts";
+import { statusOf } from "./requests.ts";
 import { type IncludeObject, tableOf } from "./table.ts";
 
 /** About once a minute, as kube-apiserver. */

@@ -2,20 +2,21 @@
  * The state of a control plane: objects, who has which address, and what has changed since the controllers looked last.
  * Every change of an object goes through `put` and `remove`, which keep books and queues.
  */
-import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import { type LabelSelector, SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { type Origin, placeInOrigin } from "../load/manifests.ts";
 import { withRuntimeClass } from "#contracts/kubernetes/runtime-class.ts";
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
-import { cascadeOf } from "./garbage.ts";
-import { MultiMap, KubeObjectStore, keyOf, referenceOf } from "./object-store.ts";
+import { KubeObjectStore, MultiMap, keyOf, referenceOf } from "./object-store.ts";
 import { NodeRanges } from "./node-ranges.ts";
 import { ServiceAllocators } from "./services/service-addresses.ts";
 import type { Prefix } from "#core/net/ip.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { WantedChanges } from "../controllers/changes.ts";
+import { MANAGED_BY_LABEL, MIRRORING_CONTROLLER, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
+import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
 
 /** What a cluster's control plane is started with. */
 export interface MemoryKubeOptions {
@@ -315,4 +316,52 @@ export function withClass(plane: ControlPlane, pod: Pod): Pod {
   const name = pod.spec?.runtimeClassName;
   if (pod.spec === undefined || name === undefined) return pod;
   return { ...pod, spec: withRuntimeClass(pod.spec, plane.store.get("RuntimeClass", "", name)) };
+}
+
+// What goes with an object that is deleted: garbage collection, and what controllers clear away after it.
+
+/** Pods of a dump whose ReplicaSet was not dumped: they go with the Deployment that selects them. */
+export function podsOfMissingControllers(store: KubeObjectStore, workload: KubeObject): readonly string[] {
+  if (workload.kind !== "Deployment") return [];
+  const selector: LabelSelector = workload.spec?.selector ?? {};
+  const { namespace } = workload.metadata;
+  return store
+    .podsMatching(namespace, selector)
+    .filter((pod) => {
+      const controller = controllerOf(pod);
+      if (controller?.kind !== "ReplicaSet") return false;
+      return store.get("ReplicaSet", namespace, controller.name)?.metadata.uid !== controller.uid;
+    })
+    .map(referenceOf);
+}
+
+/** What an object takes with it at once. */
+function dependentsOf(store: KubeObjectStore, object: KubeObject): readonly string[] {
+  const { namespace, name, uid } = object.metadata;
+  const owned = [...store.ownedBy(uid), ...podsOfMissingControllers(store, object)];
+  if (object.kind === "Node") return [...owned, ...store.podsOnNode(name).map(referenceOf)];
+  if (object.kind === "Namespace") {
+    const inside = KUBE_KINDS.flatMap((kind) =>
+      [...store.all(kind)].filter((one) => one.metadata.namespace === name),
+    );
+    return [...owned, ...inside.map(referenceOf)];
+  }
+  if (object.kind !== "Service") return owned;
+  const controllers: readonly (string | undefined)[] = [SLICE_CONTROLLER, MIRRORING_CONTROLLER];
+  const slices = store
+    .slicesOf(namespace, name)
+    .filter(({ metadata }) => controllers.includes(metadata.labels?.[MANAGED_BY_LABEL]));
+  const endpoints = store.get("Endpoints", namespace, name);
+  return [...owned, ...slices.map(referenceOf), ...(endpoints === undefined ? [] : [referenceOf(endpoints)])];
+}
+
+/** The object and all that goes with it, the object first. */
+function cascadeOf(store: KubeObjectStore, reference: string): readonly string[] {
+  const gone = new Set([reference]);
+  for (const at of gone) {
+    const object = store.find(at);
+    if (object === undefined) continue;
+    for (const dependent of dependentsOf(store, object)) gone.add(dependent);
+  }
+  return [...gone];
 }

@@ -23,7 +23,7 @@ import type {
   WriteOptions,
 } from "#contracts/kubernetes/source.ts";
 import type { MemoryKube } from "./memory-kube.ts";
-import { withoutTypeDependentFields } from "./services/type-dependent-fields.ts";
+import { withoutTypeDependentFields } from "./services/service-defaults.ts";
 import type { StoredEvent } from "./object-store.ts";
 import { notFound } from "./admission/write-object.ts";
 

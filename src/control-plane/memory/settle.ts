@@ -4,13 +4,11 @@
  */
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { presentReplicaSet } from "../controllers/workloads.ts";
-import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
+import { MANAGED_BY_LABEL, MIRRORING_CONTROLLER, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import { podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "#contracts/kubernetes/objects.ts";
-import type { ControlPlane } from "./control-plane.ts";
-import { podsOfMissingControllers } from "./garbage.ts";
+import { type ControlPlane, podsOfMissingControllers } from "./control-plane.ts";
 import { type KubeObjectStore, keyOf, referenceOf } from "./object-store.ts";
 
 /** The ReplicaSets that a Deployment controls. */

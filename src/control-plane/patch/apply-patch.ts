@@ -2,7 +2,7 @@
 import { isFields } from "#core/base/json.ts";
 import { checkedObject } from "../load/checked-object.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { withoutTypeDependentFields } from "../memory/services/type-dependent-fields.ts";
+import { withoutTypeDependentFields } from "../memory/services/service-defaults.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { KubePatch } from "#contracts/kubernetes/source.ts";
 import { applyJsonPatch } from "./json-patch.ts";

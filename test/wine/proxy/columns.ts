@@ -9,7 +9,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { WinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HttpHnsFaults } from "#hns/failures/faults/http-faults.ts";
-import type { HnsFaults } from "#hns/failures/faults/hns-faults.ts";
+import type { HnsFaults } from "#hns/failures/faults/fault.ts";
 import { findHnsAddress } from "#contracts/hcn/http/find-hns.node.ts";
 import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";

@@ -1,6 +1,5 @@
 /** The table of objects, and the changes that follow. Each step begins where the one before has ended. */
-import type { HnsFaults } from "#hns/failures/faults/hns-faults.ts";
-import type { HnsFault } from "#hns/failures/faults/fault.ts";
+import type { HnsFault, HnsFaults } from "#hns/failures/faults/fault.ts";
 import type { ServiceText, WrittenCluster } from "./cluster.ts";
 
 /** The nodes on which both kube-proxies run, and what befalls them. */

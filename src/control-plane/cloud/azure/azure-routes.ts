@@ -9,8 +9,12 @@ import {
   type RoutesProvider,
   failedWith,
 } from "../cloud-route.ts";
-import { DelayedRouteUpdater, type RouteUpdaterOptions } from "./delayed-route-updater.ts";
-import { nodeNameOf, routeNameOf } from "./route-tables.ts";
+import {
+  DelayedRouteUpdater,
+  type RouteUpdaterOptions,
+  nodeNameOf,
+  routeNameOf,
+} from "./delayed-route-updater.ts";
 import { controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();

@@ -1,7 +1,6 @@
 /** When orders for a route table are carried out: `wait.PollUntilContextCancel`, whose ticker keeps one tick. */
 import { describe, expect, it } from "vitest";
-import { DelayedRouteUpdater } from "./delayed-route-updater.ts";
-import { type AzureRoute, MemoryRouteTables } from "./route-tables.ts";
+import { type AzureRoute, DelayedRouteUpdater, MemoryRouteTables } from "./delayed-route-updater.ts";
 
 const NO_NODES: ReadonlySet<string> = new Set();
 

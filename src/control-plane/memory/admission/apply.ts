@@ -4,11 +4,17 @@ import { parseIp, formatIp } from "#core/net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../../load/manifests.ts";
 import { LoadReport } from "../../load/load-report.ts";
 import type { KubeObject, KubeKind } from "#contracts/kubernetes/objects.ts";
-import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
+import {
+  BUILT_IN_NAMESPACES,
+  admitObject,
+  mergeObject,
+  namespaceObject,
+  refuseUpdate,
+  withName,
+} from "./admit-object.ts";
 import type { ServiceRefusal, Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { equalJson } from "#core/base/json.ts";
-import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";
 import { settle } from "../settle.ts";

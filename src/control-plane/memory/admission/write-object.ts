@@ -9,11 +9,17 @@ import { KubeError } from "#contracts/kubernetes/error.ts";
 import { KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { DeleteOptions, WriteOptions } from "#contracts/kubernetes/source.ts";
-import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
+import {
+  BUILT_IN_NAMESPACES,
+  admitObject,
+  mergeObject,
+  namespaceObject,
+  refuseUpdate,
+  withName,
+} from "./admit-object.ts";
 import type { Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { equalJson } from "#core/base/json.ts";
-import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { controlPlane } from "#data/words.js";
 

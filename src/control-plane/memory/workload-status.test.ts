@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
-import { type CountedWorkload, workloadStatus } from "./workload-status.ts";
+import { type CountedWorkload, workloadStatus } from "./reconcile.ts";
 
 function pod(name: string, ready: "True" | "False", deletionTimestamp?: string): Pod {
   return {
