@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { validateVerification } from "#test/support/cluster/report-schemas.ts";
-import { type ServiceClusterOptions, openServiceCluster } from "#test/support/cluster/service-cluster.ts";
+import {
+  type ServiceClusterOptions,
+  openServiceCluster,
+  serviceClusterFile,
+} from "#test/support/cluster/service-cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
@@ -191,6 +195,40 @@ describe("clusters that are set up otherwise", () => {
     const report = await verifyServices({ more });
     expect(report.findings).toEqual([]);
     expect(outcomes(report, flow, flow === "node-to-pod" ? /./ : /^ws/)).toEqual(expected);
+  });
+});
+
+describe("internalTrafficPolicy Local", () => {
+  // kube-proxy.md §3.1: kube-proxy for Windows reads it from 1.27 on.
+  it.each([
+    ["1.26", ["works"]],
+    ["1.27", ["not-applicable", "works"]],
+  ])("from pods of two nodes, one with the back end, Kubernetes %s", async (version, expected) => {
+    const pod = (name: string, node: string): string => `
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: ${name} } }
+spec: { nodeName: ${node}, containers: [{ name: c, image: server, ports: [{ containerPort: 8080 }] }] }`;
+    const cluster = serviceClusterFile({ more: "" }).replace('"1.34"', `"${version}"`);
+    const read = readInput([
+      { name: "cluster.yaml", text: cluster },
+      {
+        name: "manifests.yaml",
+        text: `${pod("web", "win-1")}${pod("near", "win-1")}${pod("far", "win-2")}
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { internalTrafficPolicy: Local, selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+`,
+      },
+    ]);
+    if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
+    const { session } = await openSession(read.input);
+    const report = verifyCluster(session.cluster, readModel(session.cluster));
+    expect(report.findings).toEqual([]);
+    expect(outcomes(report, "pod-to-cluster-ip", /^ws/, /\/web tcp/)).toEqual(expected);
   });
 });
 

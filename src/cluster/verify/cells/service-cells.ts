@@ -100,14 +100,13 @@ function fromEachNode(model: VerifyModel, ports: readonly AskedPort[]): readonly
 
 /** Echo requests to one Service from one pod of each class of Windows nodes. */
 function pings(model: VerifyModel): readonly Cell[] {
-  const asked = listPorts(model.services).find(
-    ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
-  );
-  if (asked === undefined) return [];
-  const { service, port } = asked;
+  const balanced = listPorts(model.services).filter(({ service }) => service.kind === "cluster-ip");
   return [...clientsByClass(model).values()].flatMap((clients) => {
     const source = clients.find((pod) => pod.node.os === "windows");
     if (source === undefined) return [];
+    const asked = balanced.find((each) => backEndsFor(each, source.node, model).length > 0);
+    if (asked === undefined) return [];
+    const { service, port } = asked;
     return makeCell({
       facts: serviceFacts(model, "pod-to-cluster-ip", "icmp", { source, service, port }),
       source,
