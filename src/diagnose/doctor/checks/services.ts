@@ -123,7 +123,7 @@ function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iter
               ? `the load balancer of ${at} lacks the back end ${late === undefined ? "" : formatIp(late.address)}`
               : WORDS.leadsToStale({ at, address: formatIp(gone), service: each.name }),
           evidence: [
-            { ...one.place, says: `load balancer ${one.id} leads to ${has.map(formatIp).join(", ")}` },
+            shows(one.place, `load balancer ${one.id} leads to ${has.map(formatIp).join(", ") || "nothing"}`),
             {
               ...(late ?? each.ready[0] ?? { place: each.service.place }).place,
               says: `${each.name} has the ready back ends ${each.ready.map(({ address }) => formatIp(address)).join(", ")}`,
@@ -258,6 +258,17 @@ const OTHER_ADDRESSES: NodeCheck = {
     ),
 };
 
+/** All addresses that lead to a Service, or that it asked for; IPv6 has several spellings. */
+function addressesOfService({ object: { spec, status } }: KubeRecord<"Service">): readonly Ip[] {
+  const texts = [
+    ...(spec?.clusterIPs ?? [spec?.clusterIP ?? ""]),
+    ...(spec?.externalIPs ?? []),
+    spec?.loadBalancerIP ?? "",
+    ...(status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip),
+  ];
+  return texts.flatMap((text) => parseIp(text) ?? []);
+}
+
 const WITHOUT_SERVICE: NodeCheck = {
   id: "load-balancers-have-services",
   code: "load-balancer-without-service",
@@ -268,18 +279,8 @@ const WITHOUT_SERVICE: NodeCheck = {
     // All namespaces were asked for where the Service of the API server is there.
     const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
     if (whole === undefined) return [];
-    const known = new Set(
-      services.flatMap(({ object: { spec, status } }) => [
-        ...(spec?.clusterIPs ?? []),
-        spec?.clusterIP ?? "",
-        ...(spec?.externalIPs ?? []),
-        spec?.loadBalancerIP ?? "",
-        ...(status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? ""),
-      ]),
-    );
-    const stale = loadBalancers.filter(
-      ({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(formatIp(vip))),
-    );
+    const known = new Set(services.flatMap(addressesOfService));
+    const stale = loadBalancers.filter(({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(vip)));
     return together(
       stale.map((one) => {
         const vip = one.vips.map(formatIp).join(", ");
@@ -311,13 +312,7 @@ const REMOTE_KNOWN: NodeCheck = {
     const used = new Set(loadBalancers.flatMap(({ backEnds }) => backEnds));
     const known = new Set([
       // On overlay networks kube-proxy makes an endpoint for the address of a Service, too.
-      ...services.flatMap(({ object: { spec, status } }) =>
-        [
-          ...(spec?.clusterIPs ?? [spec?.clusterIP ?? ""]),
-          ...(spec?.externalIPs ?? []),
-          ...(status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip),
-        ].flatMap((text) => parseIp(text) ?? []),
-      ),
+      ...services.flatMap(addressesOfService),
       ...pods.flatMap(addressesOfPod),
       ...nodes.flatMap((node) => addressesOfNode(node)),
       ...slices.flatMap(({ object }) =>

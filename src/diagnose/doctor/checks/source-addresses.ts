@@ -29,17 +29,23 @@ interface SourceAddress {
   readonly says: string;
 }
 
-/** Where back ends have addresses of nodes or of outside, kube-proxy takes the node's own address instead. */
+/**
+ * Each address once, with the first load balancer that has it. Where back ends have addresses of nodes or of outside, kube-proxy
+ * takes the node's own address instead.
+ */
 function sourcesOfLoadBalancers({ loadBalancers, networks, node }: NodeEvidence): readonly SourceAddress[] {
   const own = new Set([
     ...networks.map(managementAddressOf),
     ...(node === undefined ? [] : addressesOfNode(node)),
   ]);
-  return loadBalancers.flatMap(({ id, document, place }) => {
+  const found = new Map<Ip, SourceAddress>();
+  for (const { id, document, place } of loadBalancers) {
     const address = parseIp(textOf(document["SourceVIP"]));
-    if (address === undefined || address === 0 || own.has(address)) return [];
-    return [{ address, place, says: `load balancer ${id} has the SourceVIP ${formatIp(address)}` }];
-  });
+    if (address === undefined || address === 0 || own.has(address) || found.has(address)) continue;
+    const says = `load balancer ${id} has the SourceVIP ${formatIp(address)}`;
+    found.set(address, { address, place, says });
+  }
+  return [...found.values()];
 }
 
 /** Which of the sources is in no subnet of an overlay network of the node. */
@@ -174,8 +180,7 @@ const SOURCES_AGREE: NodeCheck = {
     const found: Found[] = [];
     for (const family of [4, 6] as const) {
       const sources = sourcesOfLoadBalancers(node).filter(({ address }) => familyOf(address) === family);
-      const [one] = sources;
-      const other = sources.find(({ address }) => address !== one?.address);
+      const [one, other] = sources;
       if (one === undefined || other === undefined) continue;
       found.push({
         name: formatIp(other.address),
