@@ -222,13 +222,18 @@ describe("a line is understood", () => {
 describe("a code that the table does not have", () => {
   it("of HNS or HCS is told with its place", () => {
     const log = scan(
-      "one\nfailed (0x803b0099)\nagain 0x803B0099\nand 0xC0370199\nnot 0x803b009 nor 0x803b00991\n",
+      "one\nfailed (0x803b0099)\nagain 0x803B0099, that is 0x803b0099\nand 0xC0370199\nnot 0x803b009 nor 0x803b00991\n",
     );
     expect(
-      unknownNumbersOf(log).map(({ hresult, count, firstLine }) => [formatNumber(hresult), count, firstLine]),
+      unknownNumbersOf(log).map(({ hresult, count, firstLine, lastLine }) => [
+        formatNumber(hresult),
+        count,
+        firstLine,
+        lastLine,
+      ]),
     ).toEqual([
-      ["0x803b0099", 2, 2],
-      ["0xc0370199", 1, 4],
+      ["0x803b0099", 2, 2, 3],
+      ["0xc0370199", 1, 4, 4],
     ]);
     expect(findingsOf(log)).toEqual([]);
   });
@@ -272,6 +277,19 @@ describe("every error of the table", () => {
     expect(missed.map(({ error, pieces }) => `${KNOWN_ERRORS[error]?.id}: ${pieces.join(" … ")}`)).toEqual(
       [],
     );
+  });
+});
+
+describe("a text of several parts", () => {
+  const [first, second] = ["I0102 15:04:05.000007 1 x.go:1] failed in Win32:", "(0x1d)"];
+
+  it("is one text in one record, also where the console has wrapped it", () => {
+    for (const between of [" ", "\n  "])
+      expect(shown(`${first}${between}${second}`)).toEqual(["error-write-fault 1@1"]);
+  });
+
+  it("is none where its parts stand in records of their own", () => {
+    expect(shown(`${first}\nI0102 15:04:06.000007 1 x.go:2] ${second}`)).toEqual([]);
   });
 });
 

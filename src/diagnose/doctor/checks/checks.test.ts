@@ -1,6 +1,6 @@
 // Each check beside a public case: the node is sound but for one thing.
-import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   DSR_RULES,
   IDS,
@@ -15,6 +15,7 @@ import {
 import { ACL_CASES } from "#test/support/doctor/acl-cases.ts";
 import { type Case, FURTHER_CASES } from "#test/support/doctor/further-cases.ts";
 import { SourceText } from "#core/base/source-text.ts";
+import type { RuledOut } from "../check.ts";
 import { type DoctorReport, examineNodes } from "../doctor.ts";
 import { FileReading } from "../read-evidence.ts";
 import { NODE_CHECKS } from "./all-checks.ts";
@@ -451,6 +452,68 @@ describe("a sound node", () => {
   });
 });
 
+/**
+ * All that is said of each case, but for lines of files, the catalogue's text and what a packet met. After a change on purpose
+ * `WRITE_FINDINGS=1 npx vitest run --project unit src/diagnose/doctor/checks` writes it again; read the difference.
+ */
+const TOLD = "test/support/doctor/case-findings.txt";
+const told = new Map(
+  readFileSync(TOLD, "utf8")
+    .split(/^## /mu)
+    .map((text) => [text.split("\n", 1)[0] ?? "", `## ${text}`]),
+);
+const writes = process.env["WRITE_FINDINGS"] !== undefined;
+
+/** What is ruled out of the same traffic again and again, once: `title` begins with "of", its lines are those of findings. */
+const usual = [...told].flatMap(([title, text]) =>
+  title.startsWith("of ")
+    ? [{ title, lines: text.split("\n").filter((line) => line.startsWith("  not ")) }]
+    : [],
+);
+
+function ruledOutLines(ruledOut: readonly RuledOut[]): readonly string[] {
+  const own = ruledOut.map(
+    ({ code, evidence }) => `  not ${code}: ${evidence.map(({ says }) => says).join("; ")}`,
+  );
+  const folded = usual.filter(
+    ({ lines }) => lines.filter((line) => own.includes(line)).length > lines.length / 2,
+  );
+  const all = new Set(folded.flatMap(({ lines }) => lines));
+  return [
+    ...own.filter((line) => !all.has(line)),
+    ...folded.map(({ title, lines }) => {
+      const open = lines
+        .filter((line) => !own.includes(line))
+        .map((line) => / not ([a-z0-9-]+)/u.exec(line)?.[1]);
+      return `  ruled out: what is said ${title}${open.length === 0 ? "" : `, but for ${open.join(", ")}`}`;
+    }),
+  ];
+}
+
+function toldText(title: string, { findings, checksNotMade }: DoctorReport): string {
+  const lines = findings.flatMap((each) => {
+    const { code, certainty, node, message, evidence, proof, ruledOut = [], others = [] } = each;
+    return [
+      `${code}, ${certainty}, ${node}: ${message}`,
+      ...evidence.map(({ file, says }) => `  ${file}: ${says}`),
+      `  breaks ${each.breaks}`,
+      ...(each.next === undefined ? [] : [`  next: ${each.next}`]),
+      ...(proof.isProved ? [`  proved: ${proof.observed ?? ""}`] : []),
+      ...ruledOutLines(ruledOut),
+      ...others.map((one) => `  also ${one}`),
+    ];
+  });
+  const notMade = Map.groupBy(checksNotMade, ({ missing }) => missing.join(", "));
+  const left = [...notMade].map(
+    ([missing, checks]) => `without ${missing}: ${checks.map(({ check }) => check).join(", ")}`,
+  );
+  return `## ${[title, ...lines, ...left].join("\n")}\n\n`;
+}
+
+afterAll(() => {
+  if (writes) writeFileSync(TOLD, [...told.values()].filter((text) => text !== "## ").join(""));
+});
+
 /** Checks whose case packets prove; docs/how-to/find-out-why-a-node-is-broken.md has the list. */
 const proved = new Set<string>();
 const PAGE = "docs/how-to/find-out-why-a-node-is-broken.md";
@@ -459,13 +522,18 @@ describe.each(CASES)("$check ($seen)", ({ check, code, says, file, change }) => 
   it("is found, with the file that shows it", async () => {
     const documents = healthyNode();
     change(documents);
-    const { findings } = await examine(documents);
+    const report = await examine(documents);
+    const { findings } = report;
     const found = findings.find((each) => says.test(each.message));
     expect(findings.map(({ message }) => message).join("\n")).toMatch(says);
     expect(found).toMatchObject({ code });
     expect(found?.evidence[0]?.file).toBe(file);
     expect(found?.evidence.every(({ line }) => line > 0)).toBe(true);
     if (found?.proof.isProved === true) proved.add(check);
+    const title = `${check}: ${says.source}`;
+    const text = toldText(title, report);
+    if (writes) told.set(title, text);
+    expect(told.get(title)).toBe(text);
   });
 });
 
