@@ -194,7 +194,6 @@ export class ServiceProxies {
     this.troubles.delete(node);
     this.misnamed.delete(node);
     this.health.stopOn(node);
-    this.userSpace.removeNode(node);
   }
 
   /** A kube-proxy begins on a node that had none. */
@@ -203,16 +202,12 @@ export class ServiceProxies {
     const isServed = file.kubeProxy.enabled && isServedByProxy(file.network);
     this.serveHealth(node);
     if (node.hns === undefined || !isServed) return;
-    if (node.forwarder !== undefined) {
-      this.addUserSpace(node, node.forwarder);
-      return;
-    }
     await this.addWindows(node);
     await this.startAndSettle();
   }
 
-  private addUserSpace({ spec, host }: ClusterNode, addresses: Interface): void {
-    this.userSpace.addNode({ name: spec.name, compartment: host.root, addresses });
+  private addUserSpace({ host }: ClusterNode, addresses: Interface): void {
+    this.userSpace.addNode({ compartment: host.root, addresses });
   }
 
   private async addWindows(node: ClusterNode): Promise<Unstarted> {

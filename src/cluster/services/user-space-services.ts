@@ -95,7 +95,6 @@ export interface UserSpaceOptions {
 }
 
 export interface UserSpaceNode {
-  readonly name: string;
   readonly compartment: Compartment;
   /** `INTERFACE_TO_ADD_SERVICE_IP`. */
   readonly addresses: Interface;
@@ -103,7 +102,6 @@ export interface UserSpaceNode {
 
 /** The kube-proxy of one node. */
 class UserSpaceProxy {
-  readonly name: string;
   private readonly node: UserSpaceNode;
   private readonly suffixes: readonly string[];
   private readonly isBalanced: boolean;
@@ -112,7 +110,6 @@ class UserSpaceProxy {
   private readonly served = new Map<string, Map<string, ServedPort>>();
 
   constructor(node: UserSpaceNode, { domain, isBalanced }: UserSpaceOptions) {
-    this.name = node.name;
     this.node = node;
     this.suffixes = ["", `default.svc.${domain}`, `svc.${domain}`, domain];
     this.isBalanced = isBalanced;
@@ -144,11 +141,6 @@ class UserSpaceProxy {
     if (ports.length === 0) this.served.delete(service);
   }
 
-  stop(): void {
-    for (const ports of this.served.values()) for (const port of ports.values()) this.close(port, []);
-    this.served.clear();
-  }
-
   private open({ balancer, relays }: ServedPort, { name, protocol }: PlannedPort, portal: Portal): void {
     const key = portalKey(portal);
     if (relays.has(key)) return;
@@ -177,26 +169,17 @@ function portalKey({ ip, port }: Portal): string {
   return `${ip === undefined ? "" : formatIp(ip)}:${port}`;
 }
 
+/** Of the nodes that a cluster begins with: nothing makes the networks of such a node anew, so none leaves or comes back. */
 export class UserSpaceServices {
   private readonly options: UserSpaceOptions;
-  private readonly proxies = new Map<string, UserSpaceProxy>();
-  /** By `namespace/name`. */
-  private readonly plans = new Map<string, readonly PlannedPort[]>();
+  private readonly proxies: UserSpaceProxy[] = [];
 
   constructor(options: UserSpaceOptions) {
     this.options = options;
   }
 
   addNode(node: UserSpaceNode): void {
-    const proxy = new UserSpaceProxy(node, this.options);
-    this.proxies.set(node.name, proxy);
-    for (const [service, ports] of this.plans) proxy.set(service, ports);
-  }
-
-  /** Ends the proxy of a node. An unknown name is ignored. */
-  removeNode(name: string): void {
-    this.proxies.get(name)?.stop();
-    this.proxies.delete(name);
+    this.proxies.push(new UserSpaceProxy(node, this.options));
   }
 
   set(service: Service, slices: readonly EndpointSlice[]): void {
@@ -209,8 +192,6 @@ export class UserSpaceServices {
   }
 
   private plan(service: string, ports: readonly PlannedPort[]): void {
-    if (ports.length === 0) this.plans.delete(service);
-    else this.plans.set(service, ports);
-    for (const proxy of this.proxies.values()) proxy.set(service, ports);
+    for (const proxy of this.proxies) proxy.set(service, ports);
   }
 }
