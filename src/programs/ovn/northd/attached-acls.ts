@@ -38,9 +38,9 @@ export class AttachedAcls {
   private places: ReadonlyMap<string, Place> = new Map();
   private readonly groups = new Map<string, PlacedGroup>();
   private readonly direct = new Map<string, ReadonlySet<string>>();
-  /** How often each ACL is attached, by switch. */
+  /** How often each ACL is attached, by switch; a switch without any is not there. */
   private readonly attached = new Map<string, Map<string, number>>();
-  /** Those that look connections up, by switch. */
+  /** Those that look connections up, by switch; as above. */
   private readonly stateful = new Map<string, Set<string>>();
 
   constructor(nb: Replica) {
@@ -57,10 +57,7 @@ export class AttachedAcls {
   }
 
   summary(id: string): AclSummary {
-    return {
-      hasAny: (this.attached.get(id)?.size ?? 0) > 0,
-      hasStateful: (this.stateful.get(id)?.size ?? 0) > 0,
-    };
+    return { hasAny: this.attached.has(id), hasStateful: this.stateful.has(id) };
   }
 
   group(id: string): PlacedGroup {
