@@ -13,6 +13,8 @@ interface Run {
   readonly world: FlanneldWorld;
   readonly files: MemorySubnetFiles;
   readonly exitCode: Promise<number>;
+  /** How long each of its sleeps was to be, in milliseconds. */
+  readonly sleeps: readonly number[];
   interrupt(): void;
   /** What the health server answers. */
   ask(path: string): Promise<string>;
@@ -30,6 +32,8 @@ function start(
   if (netConf !== undefined) files.texts.set(NET_CONF, netConf);
   const machine = world.machine("w1", { files });
   const lines: string[] = [];
+  const sleeps: number[] = [];
+  const clock = new RealClock();
   let interrupt = (): void => undefined;
   const interrupted = new Promise<void>((resolve) => {
     interrupt = resolve;
@@ -42,7 +46,17 @@ function start(
     version: "0.1.0",
     os: "windows",
     stderr: (text) => lines.push(text),
-    clock: new RealClock(),
+    clock: {
+      get nowMs() {
+        return clock.nowMs;
+      },
+      schedule: (afterMs, task) => {
+        sleeps.push(afterMs);
+        return clock.schedule(afterMs, task);
+      },
+      cancel: (timer) => clock.cancel(timer),
+      isLast: (timer, afterMs) => clock.isLast(timer, afterMs),
+    },
     wallMs: () => Date.UTC(2026, 10, 22, 4, 5, 6, 789),
     prng: new Prng(1),
     files,
@@ -64,6 +78,7 @@ function start(
     world,
     files,
     exitCode,
+    sleeps,
     interrupt: () => interrupt(),
     ask: async (path) => {
       const answer = await handler?.(path);
@@ -85,6 +100,9 @@ describe("the program flanneld", () => {
     expect(await run.ask("/healthz")).toBe("200 flanneld is running");
     expect(await run.ask("/readyz")).toBe("200 flanneld is ready");
     expect(await run.ask("/metrics")).toContain("404");
+    // It sleeps until the lease is to be looked at again, and not over and over.
+    expect(run.sleeps.at(-1)).toBeGreaterThan(1_000);
+    expect(run.sleeps.length).toBeLessThan(5);
     run.interrupt();
     expect(await run.exitCode).toBe(0);
     expect(run.lines.at(-1)).toMatch(/^I1122 \d\d:05:06\.789000 {4}1234 flanneld\] Exiting cleanly\.\.\.\n$/);

@@ -5,6 +5,9 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ExecWorld, makeExecWorld } from "#test/support/cluster/exec-world.ts";
+import { forkCluster } from "../cluster.ts";
+import { findSender } from "../trace/trace.ts";
+import { execute } from "./exec.ts";
 
 const TUX = "pod/shop/tux";
 let world: ExecWorld;
@@ -16,6 +19,19 @@ beforeAll(async () => {
 function linesWith(command: string, text: RegExp, from?: string): readonly string[] {
   return world.lines(command, from).filter((line) => text.test(line));
 }
+
+it("what a traced command sends is followed, and nothing after it", () => {
+  const cluster = forkCluster(world.cluster);
+  const { walks = [] } = execute(cluster, {
+    from: TUX,
+    command: ["ping", "-c", "1", "10.0.0.11"],
+    trace: true,
+  });
+  expect(walks.map(({ forward }) => [forward.steps[0]?.place, forward.end])).toEqual([
+    ["pod shop/tux", "delivered"],
+  ]);
+  expect(findSender(cluster, TUX).compartment.isFollowed).toBe(false);
+});
 
 describe("on Windows", () => {
   const address = /IPv4 Address/;

@@ -14,11 +14,14 @@ import {
   listNetworks,
   modifyLoadBalancer,
   removeNamespaceContainer,
+  removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
 import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
+import { hnsNode } from "#test/support/hns/hns-node.ts";
+import type { StoredObject } from "../store/stored-object.ts";
 import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 
 /** Does what the defect spoils; rejects where it strikes. */
@@ -111,6 +114,27 @@ describe("defects that refuse what is right (hcn.md §4.4, §4.5, §4.7; F-48, F
       );
       expect(outcome).toBe(made);
     }
+  });
+
+  it("a store says which endpoints containers used before; a document from elsewhere does not", async () => {
+    const before = await faultyNode();
+    const [endpoint = ""] = before.endpoints;
+    const namespace = (await createNamespace(before.client)).ID ?? "";
+    await addNamespaceEndpoint(before.client, namespace, endpoint);
+    await addNamespaceContainer(before.client, namespace, "first");
+    await removeNamespaceContainer(before.client, namespace, "first");
+    await removeNamespaceEndpoint(before.client, namespace, endpoint);
+    const stored = before.service.export().filter(({ kind }) => kind === "Network" || kind === "Endpoint");
+    const attachAgain = async (objects: readonly StoredObject[]): Promise<void> => {
+      const { client, service } = hnsNode({ seed: 2 });
+      expect(service.restore(objects)).toEqual([]);
+      service.setQuirk("reattach-refused", "on");
+      const other = (await createNamespace(client)).ID ?? "";
+      await addNamespaceEndpoint(client, other, endpoint);
+      await addNamespaceContainer(client, other, "second");
+    };
+    await expect(attachAgain(stored)).rejects.toMatchObject({ code: "HCN_E_NAMESPACE_ATTACH_FAILED" });
+    await attachAgain(stored.map(({ kind, id, document }) => ({ kind, id, document })));
   });
 
   it("the stale front end is free again when the service has restarted", async () => {

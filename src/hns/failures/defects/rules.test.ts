@@ -185,6 +185,18 @@ describe("rules that stay", () => {
     expect(outcome(a, V)).toBe("answered");
   });
 
+  it("F-16 load-balancer-rules-stale: on the back end's port too, until the service restarts", async () => {
+    const before = rulesOf(B, "SLB_NAT_LAYER");
+    const id = await balance([b.endpoint]);
+    const during = rulesOf(B, "SLB_NAT_LAYER");
+    expect(during.length).toBeGreaterThan(before.length);
+    set("load-balancer-rules-stale");
+    await deleteLoadBalancer(world.client, id);
+    expect(rulesOf(B, "SLB_NAT_LAYER")).toEqual(during);
+    await world.client.faults.restart("keep");
+    expect(rulesOf(B, "SLB_NAT_LAYER")).toEqual(before);
+  });
+
   it("F-22 load-balancer-rules-left-on-change: the former back ends stay beside the new ones", async () => {
     await boot("ws2025");
     set("load-balancer-update-ignored", "off");

@@ -520,12 +520,18 @@ describe("HCN-091 docker on a node that has networks", () => {
 it("v1 counts the endpoints that are, that were at once, and that ever were (hcn.md §2.12)", async () => {
   const node = hnsNode();
   const network = await createNetwork(node.client, NAT);
+  const counts = async (): Promise<JsonObject> => v1(node, "GET", `/networks/${network.ID}`);
+  expect(await counts()).toMatchObject({
+    CurrentEndpointCount: 0,
+    MaxConcurrentEndpoints: 0,
+    TotalEndpoints: 0,
+  });
   const ids = [];
   for (const name of ["a", "b", "c"])
     ids.push((await createEndpoint(node.client, network.ID, { Name: name })).ID);
   for (const id of ids) await node.client.delete("Endpoint", id);
   await createEndpoint(node.client, network.ID, { Name: "d" });
-  expect(await v1(node, "GET", `/networks/${network.ID}`)).toMatchObject({
+  expect(await counts()).toMatchObject({
     CurrentEndpointCount: 1,
     MaxConcurrentEndpoints: 3,
     TotalEndpoints: 4,

@@ -311,8 +311,11 @@ describe("requests about the policies of a network (hcn.md §5.3)", () => {
     const wanted = policy("RemoteSubnetRoute", { DestinationPrefix, ProviderAddress });
     const left = await modifyNetworkPolicies(node.client, node.network, "Remove", [wanted]);
     expect(left.Policies?.filter(({ Type }) => Type === "RemoteSubnetRoute")).toEqual([peer(8)]);
-    await expect(modifyNetworkPolicies(node.client, node.network, "Remove", [wanted])).rejects.toMatchObject({
+    await expect(
+      modifyNetworkPolicies(node.client, node.network, "Remove", [peer(8), wanted]),
+    ).rejects.toMatchObject({
       code: "HCN_E_POLICY_NOT_FOUND",
+      detail: "The network has no RemoteSubnetRoute like Policies[1]",
     });
   });
 

@@ -1,5 +1,6 @@
 import { masqueradeChain } from "./linux-rules.ts";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { SimulatedLinuxHost } from "#cluster/flannel/simulated-linux-host.ts";
 import { readU48 } from "#core/base/bytes.ts";
 import { fork } from "#core/base/fork.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
@@ -363,8 +364,12 @@ describe("host-gw on Linux", () => {
 
   it.each(BOTH)("a route comes with a lease, moves with it and goes with it (%s)", async (compat) => {
     const made = world(peer);
+    const asked = vi.spyOn(SimulatedLinuxHost.prototype, "replaceRoute");
     const node = await started(made, { compat, netConf: HOST_GW_CONF });
     expect(routesOf(node.machine)).toEqual([ROUTE]);
+    // pkg/backend/route_network.go: destination, gateway, the interface's index, and no flags.
+    expect(asked.mock.calls.map(([{ device, isOnLink }]) => [device, isOnLink])).toEqual([["eth0", false]]);
+    asked.mockRestore();
     made.nodes.annotate("w1", published("host-gw", "10.0.0.77", "null"));
     await made.run(20_000);
     expect(routesOf(node.machine)).toEqual(["10.244.2.0/24 via 10.0.0.77 on eth0"]);
