@@ -251,6 +251,11 @@ export interface ClusterInput {
   readonly adviceResolveContradiction: string;
   readonly podNetworkAssumed: Template<"driver" | "plugin" | "addresses">;
   readonly portsAssumed: Template<"ports">;
+  readonly podNamesNotAsked: Template<"pods">;
+  readonly podNamesMissing: Template<"pods" | "service">;
+  readonly advicePodNames: string;
+  readonly initContainersAssumed: Template<"whose">;
+  readonly adviceInitContainersAssumed: string;
   readonly probesAssumed: Template<"whose">;
   readonly adviceProbesAssumed: string;
   readonly externalAddressesAssumed: Template<"services">;
@@ -745,6 +750,8 @@ export interface Contracts {
   readonly cniInterfaceSandbox: string;
   readonly adviceUnknownField: string;
   readonly adviceUnknownFieldMeant: Template<"meant">;
+  readonly listWithoutKind: string;
+  readonly adviceListWithoutKind: string;
   readonly fileNotUtf8: string;
   readonly ovsdbRowNonexistent: Template<"table" | "name" | "id" | "to" | "refersTo">;
   readonly ovsdbRowsIdentical: Template<"table" | "values" | "columns">;
@@ -1372,6 +1379,7 @@ export interface KubeProxy {
   readonly adviceRestart: string;
   readonly noEndpointReady: Template<"listed">;
   readonly localEndpointsMissing: Template<"frontEndText" | "reason">;
+  readonly targetPortsDiffer: Template<"targetPort" | "used" | "others">;
   readonly endpointsTerminating: Template<"frontEndText">;
   readonly externalTrafficPolicyIgnored: string;
   readonly sessionAffinityUnsupported: string;
@@ -1516,6 +1524,11 @@ export interface LintRules {
   readonly serviceTargetPortNameMissing: Template<"pod" | "name" | "protocol" | "port">;
   readonly serviceTargetPortOfImage: Template<"pod" | "listens" | "wanted">;
   readonly serviceTargetPortUndeclared: Template<"pod" | "declared" | "wanted">;
+  readonly nameGiverMissing: Template<"name">;
+  readonly nameGiverOfOthers: Template<"name">;
+  readonly adviceNamesOfPods: string;
+  readonly serviceTargetPortsDiffer: Template<"one" | "port" | "other" | "otherPort">;
+  readonly adviceServiceTargetPortsDiffer: string;
   readonly adviceServiceTargetPort: string;
   readonly adviceServiceTargetPortOf: Template<"ports">;
   readonly adviceServiceSelector: string;

@@ -102,6 +102,45 @@ items:
     status: { addresses: [{ type: InternalIP, address: 172.29.4.5 }] }
 `;
 
+/** Pods of one Service that have its port at different numbers. */
+const TWO_NUMBERS = `
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: http }] }
+${[8080, 9090]
+  .map(
+    (port) => `---
+apiVersion: v1
+kind: Pod
+metadata: { name: at-${port}, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: c, image: registry.example/c, ports: [{ name: http, containerPort: ${port} }] }]
+`,
+  )
+  .join("")}`;
+
+/** Pods whose names another Service should give. */
+const NAMELESS = `
+apiVersion: v1
+kind: Service
+metadata: { name: db-headless }
+spec: { clusterIP: None, selector: { app: db }, ports: [{ port: 1433 }] }
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db }
+spec:
+  serviceName: db
+  selector: { matchLabels: { app: db } }
+  template:
+    metadata: { labels: { app: db } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers: [{ name: c, image: registry.example/c, ports: [{ containerPort: 1433 }] }]
+`;
+
 interface Planted {
   readonly texts: readonly string[];
   /** Codes of findings that count; undefined: one without a code. */
@@ -113,6 +152,7 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Something was tried.": [{ texts: [EMPTY], findings: ["nothing-tried"] }],
   "Everything that was tried came out as expected, denials included.": [
     { texts: [CLUSTER + WRONG_WISH], findings: [undefined] },
+    { texts: [TWO_NUMBERS], findings: ["service-target-ports-differ", "service-target-ports-differ"] },
   ],
   "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network, no field of them, and no proxy that a service mesh is asked for.":
     [
@@ -127,6 +167,7 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
     ],
   "Nothing of the input contradicts itself, or what Windows can.": [
     { texts: [CLUSTER_OF_FLANNEL], findings: ["vxlan-identifiers-differ"], words: ["--allow", "not-judged"] },
+    { texts: [NAMELESS], findings: ["pod-name-service-missing"] },
   ],
   "Every pod that the input shows running, or with an address, has a network here.": [
     { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },

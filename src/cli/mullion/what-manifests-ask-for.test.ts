@@ -15,11 +15,14 @@ async function run(argv: readonly string[], text: string) {
 
 async function verified(text: string) {
   const { code, out } = await run(["verify", "-f", "m.yaml", "-o", "json"], text);
-  const { basis, findings } = JSON.parse(out) as VerifyReport;
+  const { basis, findings, cells } = JSON.parse(out) as VerifyReport;
   const said = (problems: VerifyReport["basis"]["refused"]) => problems.map(({ message }) => message);
   return {
     code,
     codes: [...new Set(findings.flatMap((finding) => finding.code ?? []))].toSorted(),
+    fails: cells.filter(({ verdict }) => verdict === "finding").map(({ from, to }) => `${from} → ${to}`),
+    cells: cells.flatMap(({ from, to }) => [from, to]),
+    notes: said(basis.notes),
     refused: said(basis.refused),
     assumed: said(basis.assumptions).filter(
       (message) => !/^(?:nothing shows|the manifests bring)/.test(message),
@@ -78,7 +81,7 @@ describe("probes", () => {
 
   it("are not run, and the answer says so", async () => {
     const text = shop({ container: probe("http") });
-    expect(await verified(text)).toEqual({
+    expect(await verified(text)).toMatchObject({
       code: 0,
       codes: [],
       refused: [],
@@ -221,5 +224,160 @@ spec:
     const { codes, assumed } = await verified(nodes + shop({ container: DECLARED, service }) + other);
     expect(codes).toEqual([]);
     expect(assumed.join("\n")).not.toContain("externalIPs");
+  });
+});
+
+// k8s.io/kubernetes v1.34.4, pkg/proxy/winkernel/proxier.go: "hnslib.AddLoadBalancer() doesn't support endpoints with different
+// ports"; k8s.io/endpointslice: one slice for each set of port numbers.
+describe("one port name, two numbers", () => {
+  const web = (name: string, os: string, number: number): string => `apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: ${os} }
+  containers: [{ name: web, image: "registry.example/web:1", ports: [{ name: http, containerPort: ${number} }] }]
+---
+`;
+  const service = (more: string): string => `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: http }]${more} }
+`;
+  const two = (more: string): string =>
+    web("iis", "windows", 80) + web("nginx", "linux", 8080) + service(more);
+
+  it("a load balancer of HNS has one of them: clients on Windows miss the other pod", async () => {
+    const { code, codes, fails, notes } = await verified(two(""));
+    expect({ code, codes }).toEqual({ code: 1, codes: ["service-target-ports-differ"] });
+    expect(fails).toContain("pod/default/iis → service/default/web");
+    expect(fails.filter((each) => each.startsWith("pod/default/nginx"))).toEqual([]);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/one port for all back ends.* is pod default\/iis.* is pod default\/nginx/),
+    );
+    expect(await linted(two(""))).toEqual(["error: service-target-ports-differ"]);
+  });
+
+  it("a Service without an address has no load balancer", async () => {
+    const text = two(", clusterIP: None");
+    expect((await verified(text)).codes).not.toContain("service-target-ports-differ");
+    expect(await linted(text)).toEqual([]);
+  });
+});
+
+// Kubernetes documentation, StatefulSet: stable network ID; k8s.io/endpointslice: ShouldSetHostname.
+describe("names of the pods of a StatefulSet", () => {
+  const set = (serviceName: string, more = ""): string => `apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db${more} }
+spec:
+  serviceName: ${serviceName}
+  selector: { matchLabels: { app: db } }
+  template:
+    metadata: { labels: { app: db } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers: [{ name: db, image: "registry.example/db:1", ports: [{ containerPort: 1433 }] }]
+`;
+  const service = (name: string, app: string, more = ""): string => `---
+apiVersion: v1
+kind: Service
+metadata: { name: ${name}${more} }
+spec: { clusterIP: None, selector: { app: ${app} }, ports: [{ port: 1433 }] }
+`;
+  const UID = ", uid: 5f0c1a52-7d0e-4a0e-9a4e-0d9a5a3e7c";
+
+  it("are not asked without their Service, and the answer says so", async () => {
+    const { code, codes, assumed } = await verified(set("db-headless"));
+    expect({ code, codes, assumed }).toEqual({
+      code: 0,
+      codes: [],
+      assumed: [
+        "names of pods are not asked where the Service that gives them is not in the input: StatefulSet default/db (db-headless)",
+      ],
+    });
+    expect(await linted(set("db-headless"))).toEqual(["info: pod-name-service-missing"]);
+  });
+
+  it.each([
+    ["its Service has another name", set("db") + service("db-headless", "db")],
+    ["the Service selects other pods", set("db") + service("db", "mysql")],
+  ])("do not resolve where %s", async (_, text) => {
+    expect(await verified(text)).toMatchObject({ code: 1, codes: ["pod-name-service-missing"] });
+    expect(await linted(text)).toEqual(["warning: pod-name-service-missing"]);
+  });
+
+  it("do not resolve in a running cluster that has Services, and not this one", async () => {
+    const text = set("db-headless", `${UID}11`) + service("other", "other", `${UID}22`);
+    expect((await verified(text)).codes).toContain("pod-name-service-missing");
+  });
+
+  it("are asked with it", async () => {
+    const { code, codes, assumed } = await verified(set("db") + service("db", "db"));
+    expect({ code, codes, assumed }).toEqual({ code: 0, codes: [], assumed: [] });
+  });
+});
+
+// kubernetes.io: init containers; plugin/pkg/admission/serviceaccount: "error looking up service account".
+describe("what else pods wait for", () => {
+  const text = `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  serviceAccountName: web
+  initContainers: [{ name: wait, image: "registry.example/wait:1" }]
+  containers: [{ name: web, image: "registry.example/web:1" }]
+`;
+  const account = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: { name: web }\n";
+
+  it("is taken to be there and to end, and the answer says so", async () => {
+    const { code, assumed, notes } = await verified(text);
+    expect(code).toBe(0);
+    expect(assumed).toEqual(["init containers are not run and are taken to end: those of Pod default/web"]);
+    expect(notes).toContainEqual(expect.stringContaining("no file has ServiceAccount default/web"));
+  });
+
+  it("is not missed where it is", async () => {
+    expect((await verified(text + account)).notes.join("\n")).not.toContain("no file has");
+  });
+});
+
+describe("lists without a kind", () => {
+  const objects = [
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", namespace: "shop", labels: { app: "web" } },
+      spec: {
+        nodeSelector: { "kubernetes.io/os": "windows" },
+        containers: [{ name: "web", image: "registry.example/web:1", ports: [{ containerPort: 80 }] }],
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "shop" },
+      spec: { selector: { app: "web" }, ports: [{ port: 80, sessionAffinity: 1 }] },
+    },
+  ];
+  const yaml =
+    "- { apiVersion: v1, kind: Pod, metadata: { name: web }, spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: c }] } }\n";
+
+  it.each([
+    ["jq '{items}'", JSON.stringify({ items: objects })],
+    ["jq .items", JSON.stringify(objects, undefined, 2)],
+    ["yq .items", yaml],
+    ["items in YAML", `items:\n${yaml}`],
+  ])("%s: its objects are read, and the answer says how", async (_, text) => {
+    const { cells, notes } = await verified(text);
+    expect(cells).toContainEqual(expect.stringMatching(/pod\/\w+\/web/));
+    expect(notes).toContainEqual(expect.stringContaining("a list without a kind"));
+    expect(await linted(text)).toContain("info: manifest-list-without-kind");
+  });
+
+  it("jq '.items[]': one object behind the other is as good as a list", async () => {
+    const text = objects.map((each) => JSON.stringify(each, undefined, 2)).join("\n");
+    expect((await verified(text)).cells).toContainEqual(expect.stringMatching(/service\/shop\/web/));
+    expect(await linted(text)).not.toContain("info: manifest-list-without-kind");
   });
 });

@@ -7,7 +7,7 @@ import { DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
 import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
 import { type Labels, matchesLabels } from "#contracts/kubernetes/labels.ts";
 import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
-import { lastingContainers } from "#contracts/kubernetes/pod.ts";
+import { isSidecar, lastingContainers } from "#contracts/kubernetes/pod.ts";
 import { clusterInput } from "#data/words.js";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 
@@ -121,6 +121,84 @@ export function describeExternalAddresses(objects: readonly LoadedObject[]): str
   return external.length === 0
     ? undefined
     : WORDS.externalAddressesAssumed({ services: firstNamed(external) });
+}
+
+/** Pods that a Service gives names: `StatefulSet shop/db`, by the Service `db-headless`. */
+interface NamedPods {
+  readonly pods: LoadedObject;
+  readonly service: string;
+  readonly labels: Labels;
+}
+
+/** Kubernetes documentation, StatefulSet: stable network ID; DNS for Services and Pods: hostname and subdomain. */
+function namedPods(loaded: LoadedObject): readonly NamedPods[] {
+  const { object } = loaded;
+  const template = templateOf(loaded);
+  const { hostname = "", subdomain = "" } = template?.spec ?? {};
+  const own = object.kind === "StatefulSet" ? (object.spec?.serviceName ?? "") : "";
+  const service = own === "" && hostname !== "" ? subdomain : own;
+  // What a StatefulSet of the input made is told of the StatefulSet.
+  const isMade = object.kind === "Pod" && (object.metadata.ownerReferences ?? []).length > 0;
+  return template === undefined || service === "" || isMade
+    ? []
+    : [{ pods: loaded, service, labels: template.labels }];
+}
+
+/** Pods whose names no Service gives, because the one that they ask for is not there, or selects others. */
+export interface NamelessPods extends NamedPods {
+  /** The input shows that the Service is nowhere else. */
+  readonly isCertain: boolean;
+}
+
+/** See `NamelessPods`. A Service without a selector may have slices that somebody writes. */
+export function namelessPods(objects: readonly LoadedObject[]): readonly NamelessPods[] {
+  const named = objects.flatMap(namedPods);
+  if (named.length === 0) return [];
+  const services = objects.flatMap(({ object }) => (object.kind === "Service" ? [object] : []));
+  const isShown = services.some(({ metadata }) => metadata.uid !== "");
+  return named.flatMap((each) => {
+    const { namespace, uid } = each.pods.object.metadata;
+    const near = services.filter(({ metadata }) => metadata.namespace === namespace);
+    const selects = ({ spec }: Service): boolean => {
+      const selector = spec?.selector ?? {};
+      return Object.keys(selector).length > 0 && matchesLabels(selector, each.labels);
+    };
+    const service = near.find(({ metadata }) => metadata.name === each.service);
+    if (service !== undefined) {
+      const hasNone = Object.keys(service.spec?.selector ?? {}).length === 0;
+      return hasNone || selects(service) ? [] : [{ ...each, isCertain: true }];
+    }
+    const isOther = near.some((other) => other.spec?.clusterIP === "None" && selects(other));
+    return [{ ...each, isCertain: isOther || (isShown && uid !== "") }];
+  });
+}
+
+function nameOfPods({ pods, service }: NamelessPods): string {
+  const { kind, metadata } = pods.object;
+  return `${kind} ${metadata.namespace}/${metadata.name} (${service})`;
+}
+
+/** The same as a sentence; undefined where there are none. */
+export function describeNamelessPods(pods: readonly NamelessPods[]): string | undefined {
+  return pods.length === 0
+    ? undefined
+    : WORDS.podNamesNotAsked({ pods: firstNamed(pods.map((each) => nameOfPods(each))) });
+}
+
+/** Init containers are not run. What an API server gave has a status that tells whether they have ended. */
+export function describeInitContainers(objects: readonly LoadedObject[]): string | undefined {
+  const waiting = objects.filter(
+    ({ object }) =>
+      object.metadata.uid === "" &&
+      (podSpecOf(object)?.initContainers ?? []).some((each) => !isSidecar(each)),
+  );
+  return waiting.length === 0
+    ? undefined
+    : WORDS.initContainersAssumed({
+        whose: firstNamed(
+          waiting.map(({ object: { kind, metadata } }) => `${kind} ${metadata.namespace}/${metadata.name}`),
+        ),
+      });
 }
 
 /** Probes are not run. What an API server gave has a status that tells whether its pods are ready. */

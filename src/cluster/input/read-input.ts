@@ -23,9 +23,13 @@ import type { FlowLimit } from "../session/flow-limit.ts";
 import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
 import {
+  type NamelessPods,
   describeExternalAddresses,
+  describeInitContainers,
+  describeNamelessPods,
   describeProbes,
   describeUndeclaredPorts,
+  namelessPods,
   undeclaredPorts,
 } from "./assumed-ports.ts";
 import { factsOfFile, factsOfObjects, withEngineOfObjects } from "./cluster-facts.ts";
@@ -227,7 +231,10 @@ function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
 }
 
 /** Where the answer takes it that a program listens and is ready, and that clients outside find its Service. */
-function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem[] {
+function programsAssumed(
+  objects: readonly LoadedObject[],
+  nameless: readonly NamelessPods[],
+): readonly FileProblem[] {
   const said = [
     {
       code: "service-target-port-undeclared",
@@ -237,6 +244,16 @@ function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem
     { code: "cluster-assumed", message: describeProbes(objects), advice: WORDS.adviceProbesAssumed },
     {
       code: "cluster-assumed",
+      message: describeInitContainers(objects),
+      advice: WORDS.adviceInitContainersAssumed,
+    },
+    {
+      code: "cluster-assumed",
+      message: describeNamelessPods(nameless.filter(({ isCertain }) => !isCertain)),
+      advice: WORDS.advicePodNames,
+    },
+    {
+      code: "cluster-assumed",
       message: describeExternalAddresses(objects),
       advice: WORDS.adviceExternalAddresses,
     },
@@ -244,6 +261,25 @@ function programsAssumed(objects: readonly LoadedObject[]): readonly FileProblem
   return said.flatMap(({ message, ...rest }) =>
     message === undefined ? [] : [{ ...rest, file: "", line: 0, column: 0, path: "", message }],
   );
+}
+
+/** Pods whose names do not resolve, wherever the rest of the cluster is kept. */
+function namesContradicted(nameless: readonly NamelessPods[]): readonly FileProblem[] {
+  return nameless.flatMap(({ pods, service, isCertain }) => {
+    if (!isCertain) return [];
+    const { object, origin } = pods;
+    const { namespace, name } = object.metadata;
+    const { file = "", line = 0, column = 0 } = origin ?? {};
+    return {
+      code: "pod-name-service-missing",
+      file,
+      line,
+      column,
+      path: object.kind === "StatefulSet" ? "spec.serviceName" : "",
+      message: WORDS.podNamesMissing({ pods: `${object.kind} ${namespace}/${name}`, service }),
+      advice: WORDS.advicePodNames,
+    };
+  });
 }
 
 /** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
@@ -385,8 +421,11 @@ export function readInput(
     ...furtherPolicyLimits(loaded.policies),
     ...unreadTextLimits(loaded.problems),
   ];
-  const assumed = [...found.rest.assumed, ...programsAssumed(objects)];
+  const nameless = namelessPods(objects);
+  const assumed = [...found.rest.assumed, ...programsAssumed(objects, nameless)];
+  const contradictions = [...found.rest.contradictions, ...namesContradicted(nameless)];
   const { facts } = found.rest;
   const told = cluster === found.cluster ? facts : withEngineOfObjects(facts, cluster);
-  return { input: { file: cluster, objects, notes, problems, ...found.rest, facts: told, assumed, limits } };
+  const rests = { facts: told, assumed, contradictions, limits };
+  return { input: { file: cluster, objects, notes, problems, ...rests } };
 }

@@ -154,6 +154,8 @@ export class ClusterNotes {
     const slices = slicesByService(this.programs.cluster.objects.EndpointSlice);
     return this.programs.proxies.listTroubles().flatMap((trouble) => {
       const { node, namespace, name, finding } = trouble;
+      if (finding.addresses !== undefined)
+        return { ...trouble, finding: this.withPods(finding, finding.addresses) };
       if (finding.code !== "service-local-endpoint-missing") return trouble;
       const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
       for (const { addresses, nodeName, targetRef } of endpoints) {
@@ -164,6 +166,15 @@ export class ClusterNotes {
       }
       return [];
     });
+  }
+
+  /** kube-proxy knows addresses; whose they are says the cluster. */
+  private withPods(finding: ServiceFinding, addresses: readonly string[]): ServiceFinding {
+    const names = addresses.flatMap((address) => {
+      const pod = this.programs.cluster.objects.Pod.find(({ status }) => status?.podIP === address);
+      return pod === undefined ? [] : [`${address} is pod ${pod.metadata.namespace}/${pod.metadata.name}`];
+    });
+    return names.length === 0 ? finding : { ...finding, message: `${finding.message}; ${names.join(", ")}` };
   }
 
   private ofOtherNetwork({ spec }: ClusterPod): ServiceFinding | undefined {

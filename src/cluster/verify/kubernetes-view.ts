@@ -86,12 +86,14 @@ function portsOf(
   pods: PodIndex,
   { dnsKey, family }: Reading,
 ): readonly VerifyServicePort[] {
-  return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
+  return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort, targetPort = port }) => {
     const transport = transportOf(protocol);
     // DNS answers questions and nothing else: the flows by name prove this port.
     const isDns = keyOf(service.metadata) === dnsKey && port === DNS_PORT;
     if (transport === undefined || isDns) return [];
-    return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods, family) }];
+    const backEnds = backEndsOf(slices, name, pods, family);
+    const own = typeof targetPort === "number" ? { targetPort } : {};
+    return [{ name, protocol: transport, port, nodePort, ...own, backEnds }];
   });
 }
 

@@ -124,6 +124,8 @@ export interface VerifyServicePort {
   readonly protocol: TransportProtocol;
   readonly port: number;
   readonly nodePort: number | undefined;
+  /** The Service's own number for its pods; absent where it gives a name. */
+  readonly targetPort?: number;
   /** Ready ones, by address. */
   readonly backEnds: readonly VerifyBackEnd[];
 }

@@ -1,4 +1,5 @@
 /** A port of a Service, who may answer on it, and who should ask. */
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type {
   VerifyBackEnd,
   VerifyModel,
@@ -30,6 +31,22 @@ export function isLeftOut({ pod }: VerifyBackEnd, chooser: VerifyNode | undefine
 /** Pods that no machine outside of their network reaches by their address. */
 export function isCutOff({ pod }: VerifyBackEnd): boolean {
   return pod !== undefined && !isServed(pod) && (pod.network.isVirtual || pod.network.driver === "NAT");
+}
+
+/** From here on kube-proxy on Windows takes the port of an endpoint where the Service has a number (kube-proxy.md §7 (21)). */
+const SLICE_PORT_MINOR = 34;
+
+/** What explains a flow that fails: a load balancer of HNS on `chooser` has one port for all back ends. */
+export function whyPortsDiffer(
+  { service, port }: AskedPort,
+  chooser: VerifyNode | undefined,
+  { kubernetesMinor }: VerifyModel,
+): { readonly because?: KnowledgeCode } {
+  if (chooser?.os !== "windows" || service.kind !== "cluster-ip") return {};
+  const [first, ...others] = new Set(port.backEnds.map((each) => each.port));
+  if (others.length > 0) return { because: "service-target-ports-differ" };
+  const isOther = first !== undefined && port.targetPort !== undefined && first !== port.targetPort;
+  return isOther && kubernetesMinor < SLICE_PORT_MINOR ? { because: "slice-port-not-used" } : {};
 }
 
 /** Clients of one class are alike to Services. */

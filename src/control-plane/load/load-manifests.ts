@@ -39,6 +39,7 @@ import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
 import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
 import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/kubernetes/text/yaml-value.ts";
+import { BARE_LIST, bareItems, isBareList } from "#contracts/kubernetes/text/bare-list.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
 import { ObjectFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/object-fields.ts";
@@ -208,8 +209,22 @@ class Loader {
     if (isFields(value) && typeof value["kind"] === "string" && itemKindOf(value["kind"]) !== undefined) {
       return { apiVersion: value["apiVersion"], kind: value["kind"] };
     }
+    if (isBareList(value)) {
+      this.noteBareList(file, piece);
+      return BARE_LIST;
+    }
     this.addValue({ file, piece, value, root: undefined }, undefined);
     return undefined;
+  }
+
+  private noteBareList(file: string, piece: Piece): void {
+    const message = DOCUMENT_WORDS.listWithoutKind;
+    const advice = DOCUMENT_WORDS.adviceListWithoutKind;
+    const { line, column } = placeOf(piece, 0);
+    const problem = { file, line, column, path: "", message, advice };
+    this.report.count(`bare list ${file}`, () => ({
+      problem: { code: "manifest-list-without-kind", ...problem },
+    }));
   }
 
   private addItem(file: string, piece: Piece, value: unknown, header: ListHeader | undefined): void {
@@ -257,6 +272,14 @@ class Loader {
   ): void {
     const { value, piece, file, root } = at;
     if (value === null || value === undefined) return;
+    const bare = header === undefined ? bareItems(value) : undefined;
+    if (bare !== undefined) {
+      this.noteBareList(file, piece);
+      const inner = Array.isArray(value) ? root : below(root, "items");
+      for (const [index, item] of bare.entries())
+        this.addValue({ file, piece, value: item, root: below(inner, index) }, BARE_LIST);
+      return;
+    }
     if (!isFields(value)) {
       this.fault(file, () => placeOf(piece, offsetsOf(piece.text, [root])[0] ?? 0), {
         code: "manifest-invalid-value",

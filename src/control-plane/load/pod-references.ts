@@ -1,7 +1,8 @@
 /**
  * What containers of pods cannot start without: ConfigMaps and Secrets of their environment and volumes, claims of volumes. The kubelet
  * waits for each that is not optional (kubernetes.io, tasks/configure-pod-container/configure-pod-configmap and
- * concepts/configuration/secret), so that a pod whose manifests lack one may never be ready.
+ * concepts/configuration/secret), so that a pod whose manifests lack one may never be ready. Without its ServiceAccount a pod
+ * is not even created (k8s.io/kubernetes, plugin/pkg/admission/serviceaccount).
  */
 import type { Container } from "#contracts/kubernetes/pod.ts";
 import type { KubeObject, PodSpec } from "#contracts/kubernetes/objects.ts";
@@ -9,9 +10,9 @@ import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
 import type { LoadedObject } from "./manifests.ts";
 
 /** Kinds that pods refer to and nothing here carries out: their names and keys are all that is kept. */
-export const NAMED_ONLY: readonly string[] = ["Secret", "PersistentVolumeClaim"];
+export const NAMED_ONLY: readonly string[] = ["Secret", "PersistentVolumeClaim", "ServiceAccount"];
 
-type ReferredKind = "ConfigMap" | "Secret" | "PersistentVolumeClaim";
+type ReferredKind = "ConfigMap" | "Secret" | "PersistentVolumeClaim" | "ServiceAccount";
 
 interface Referred {
   readonly name?: string | undefined;
@@ -48,6 +49,9 @@ function* ofVolumes({ volumes = [] }: PodSpec): Generator<Reference> {
   }
 }
 
+/** The cluster makes it in each namespace, and admission gives it to pods that name none. */
+const DEFAULT_ACCOUNT = "default";
+
 /** Claims that a StatefulSet makes for its own pods. */
 function ownClaims(object: KubeObject): readonly string[] {
   if (object.kind !== "StatefulSet") return [];
@@ -69,7 +73,13 @@ export type KnownKeys = ReadonlyMap<string, readonly string[]>;
 /** What of the references of an object is not known. */
 function missingOf(object: KubeObject, spec: PodSpec, known: KnownKeys): ReadonlySet<string> {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
-  const references = [...containers.flatMap((each) => [...ofContainer(each)]), ...ofVolumes(spec)];
+  const references: Reference[] = [
+    ...containers.flatMap((each) => [...ofContainer(each)]),
+    ...ofVolumes(spec),
+  ];
+  const { serviceAccountName = spec.serviceAccount ?? "" } = spec;
+  if (serviceAccountName !== DEFAULT_ACCOUNT)
+    references.push(["ServiceAccount", { name: serviceAccountName }]);
   const claims = ownClaims(object);
   return new Set(
     references.flatMap(([kind, { name = "", key, optional } = {}]): readonly string[] => {

@@ -113,6 +113,7 @@ export const KNOWLEDGE_CODES = [
   "dns-server-unreachable",
   "dns-single-suffix-only",
   "dns-timeout",
+  "pod-name-service-missing",
   // CNI plugins, IPAM and HNS.
   "cni-api-version-missing",
   "cni-gateway-is-network-plus-two",
@@ -345,6 +346,7 @@ export const KNOWLEDGE_CODES = [
   "manifest-kind-not-carried-out",
   "manifest-kind-unknown",
   "manifest-kind-unused",
+  "manifest-list-without-kind",
   "manifest-missing-field",
   "manifest-old-version",
   "manifest-too-large",
@@ -427,6 +429,7 @@ export const KNOWLEDGE_CODES = [
   "preserve-destination-not-active",
   "service-ipv6-unsupported",
   "service-sctp-unsupported",
+  "service-target-ports-differ",
   "slice-port-not-used",
   "terminating-endpoints-not-used",
   "traffic-distribution-ignored",

@@ -320,6 +320,7 @@ const CLUSTER_IP: readonly Row[] = [
     services: [service({ spec: { ports: ports({ name: "p80", targetPort: 80 }) } })],
     slices: [slice(["L1"])],
     loadBalancers: ["C:80→80 [EP-L1] L0 P0 D0"],
+    codes: ["slice-port-not-used"],
   },
   ...(
     [
@@ -338,6 +339,7 @@ const CLUSTER_IP: readonly Row[] = [
       ],
       loadBalancers: [loadBalancer],
       endpoints: ["R1 ×1"],
+      codes: ["service-target-ports-differ"],
     }),
   ),
   // §3.4 c.3: from 1.34 on the last endpoint's port, before that targetPort.
@@ -358,6 +360,7 @@ const CLUSTER_IP: readonly Row[] = [
       ],
       loadBalancers: [`C:80→${port} [R1,R1] L0 P0 D0`],
       endpoints: ["R1 ×2"],
+      codes: ["service-target-ports-differ"],
     }),
   ),
   {

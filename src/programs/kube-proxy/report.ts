@@ -66,6 +66,8 @@ export interface ServiceFinding {
   readonly message: string;
   /** The endpoint that it concerns. */
   readonly address?: string;
+  /** Several of them, which the message names. */
+  readonly addresses?: readonly string[];
   /** The front end that it concerns; absent: all of them. */
   readonly frontEnd?: { readonly kind: LoadBalancerKind; readonly vip: string };
 }

@@ -71,6 +71,7 @@ interface CellRequest {
   readonly standsFor?: number;
   /** Codes of what did not come up. */
   readonly troubles?: readonly KnowledgeCode[];
+  readonly because?: KnowledgeCode;
 }
 
 /** A cell whose expectation the table gives. */
@@ -96,6 +97,7 @@ export function makeCell(request: CellRequest): Cell {
     page: troubles === undefined ? page : differenceOfTroubles(facts, troubles),
     standsFor: request.standsFor ?? 1,
     family: 4,
+    ...(request.because === undefined ? {} : { because: request.because }),
   };
 }
 

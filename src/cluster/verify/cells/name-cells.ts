@@ -4,7 +4,14 @@ import { type Cell, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "../facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "../model.ts";
-import { type AskedPort, answerersOf, backEndsFor, classOfClient, clientAmong } from "../service-port.ts";
+import {
+  type AskedPort,
+  answerersOf,
+  backEndsFor,
+  classOfClient,
+  clientAmong,
+  whyPortsDiffer,
+} from "../service-port.ts";
 
 /** The host outside to which an ExternalName leads; undefined for an unknown one. */
 function hostBehind(model: VerifyModel, service: VerifyService): VerifyModel["outside"][number] | undefined {
@@ -72,6 +79,7 @@ function nameCell(model: VerifyModel, flow: FlowName, asked: AskedPort, request:
       answerers: answerersByName(model, asked, source),
     },
     standsFor,
+    ...whyPortsDiffer(asked, source.node, model),
   });
 }
 

@@ -12,6 +12,7 @@ import {
   isServed,
   listPorts,
   isLeftOut,
+  whyPortsDiffer,
 } from "../service-port.ts";
 import { isOrdinary, serviceFacts, countLocal } from "../facts.ts";
 import { nameCells } from "./name-cells.ts";
@@ -59,6 +60,7 @@ function clusterIpCell(
     // A client that sticks to one back end cannot see the others.
     probe: isSwept && !service.hasAffinity ? balancedProbe(model, client) : "once",
     standsFor,
+    ...whyPortsDiffer(asked, client.node, model),
   });
 }
 
@@ -139,6 +141,7 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
           probe: "own",
           among: port.backEnds.length,
           standsFor: members.length,
+          ...whyPortsDiffer(asked, source.node, model),
         });
       },
     );
@@ -160,6 +163,7 @@ function fromNodes(model: VerifyModel): readonly Cell[] {
         source,
         target: addressTarget(asked, answerersOf(backEndsFor(asked, source, model))),
         standsFor: nodes.length * ports.length,
+        ...whyPortsDiffer(asked, source, model),
       });
     }),
   );
@@ -169,7 +173,7 @@ function fromNodes(model: VerifyModel): readonly Cell[] {
 function kindOf({ service, port }: AskedPort): string {
   const { hasAffinity, internalTrafficPolicy, externalTrafficPolicy } = service;
   const limited = [...new Set(port.backEnds.map(({ pod }) => pod?.limitKind ?? ""))].toSorted().join(",");
-  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0} ${limited}`;
+  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0} ${new Set(port.backEnds.map((each) => each.port)).size > 1} ${limited}`;
 }
 
 function affinity(model: VerifyModel): readonly Cell[] {
@@ -187,6 +191,7 @@ function affinity(model: VerifyModel): readonly Cell[] {
         target,
         probe: "same",
         standsFor: clients.length,
+        ...whyPortsDiffer(asked, source.node, model),
       });
       const waitS = service.affinityTimeoutS;
       if (waitS === undefined) return [cell];
@@ -264,6 +269,7 @@ export function nodePortCells(model: VerifyModel): readonly Cell[] {
               source,
               target: nodePortTarget(node, asked, nodePort, source === node),
               standsFor,
+              ...whyPortsDiffer(asked, node, model),
             }),
           ];
     return nodesToAsk(model, port).flatMap((nodes) => {
@@ -301,6 +307,7 @@ export function ingressCells(
         }),
         source,
         target: { ...target, reference: formatIp(address), address },
+        ...whyPortsDiffer(asked, node, model),
       });
     }),
   );

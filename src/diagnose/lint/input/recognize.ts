@@ -5,6 +5,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { findTemplate, isOfHelm } from "#control-plane/load/helm.ts";
 import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
+import { BARE_LIST, bareItems, isBareList } from "#contracts/kubernetes/text/bare-list.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
@@ -21,9 +22,10 @@ import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
 import { SourceText, withoutPrompts } from "#core/base/source-text.ts";
-import { logAndErrors } from "#data/words.js";
+import { contracts, logAndErrors } from "#data/words.js";
 
 const WORDS = logAndErrors();
+const DOCUMENT_WORDS = contracts();
 
 /** A fault of a text that keeps a document from being read. */
 export interface TextFinding {
@@ -140,6 +142,12 @@ function* objectsIn(
   root: LintPath,
   header: ListHeader | undefined,
 ): Generator<[Fields, LintPath]> {
+  const bare = header === undefined ? bareItems(value) : undefined;
+  if (bare !== undefined) {
+    const inner = Array.isArray(value) ? root : [...root, "items"];
+    for (const [index, item] of bare.entries()) yield* objectsIn(item, [...inner, index], BARE_LIST);
+    return;
+  }
   if (!isFields(value)) return;
   const { kind, items } = value;
   if (typeof kind === "string" && kind.endsWith("List") && Array.isArray(items)) {
@@ -250,7 +258,9 @@ class FileReader {
         continue;
       }
       if (piece.isFrame === true) {
-        header = headerOf(read.values[0]);
+        const [frame] = read.values;
+        if (isBareList(frame)) this.tellBareList(piece);
+        header = isBareList(frame) ? BARE_LIST : headerOf(frame);
         if (header === undefined) this.addValue(piece, read.values[0], [], undefined);
         continue;
       }
@@ -263,8 +273,17 @@ class FileReader {
     }
   }
 
+  private tellBareList(piece: Piece): void {
+    const { source } = this;
+    const code = "manifest-list-without-kind";
+    const message = DOCUMENT_WORDS.listWithoutKind;
+    const fix = DOCUMENT_WORDS.adviceListWithoutKind;
+    this.found.faults.push({ source, code, offset: this.baseOf(piece), message, fix });
+  }
+
   private addValue(piece: Piece, value: unknown, root: LintPath, header: ListHeader | undefined): void {
     if (value === null || value === undefined) return;
+    if (header === undefined && bareItems(value) !== undefined) this.tellBareList(piece);
     let count = 0;
     for (const [object, path] of objectsIn(value, root, header)) {
       count++;

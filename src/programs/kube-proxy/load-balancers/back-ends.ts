@@ -99,6 +99,8 @@ export interface SyncPass {
 export const NETWORK_LOST = "network-lost";
 
 export interface FoundBackEnds extends BackEnds {
+  /** By port, the first address whose endpoint is there; in the order of the endpoints. */
+  readonly addressByPort: ReadonlyMap<number, string>;
   /** Endpoints that should be back ends and have no HNS endpoint. */
   readonly findings: readonly ServiceFinding[];
 }
@@ -108,6 +110,7 @@ interface Gathering {
   readonly all: Guid[];
   readonly local: Guid[];
   readonly findings: ServiceFinding[];
+  readonly addressByPort: Map<number, string>;
   /** Some back end is a node, or no node's. */
   leavesPodNetwork: boolean;
 }
@@ -219,12 +222,19 @@ export async function findBackEnds(
   const { hostname, behaviour, nodeIp, sourceVip } = configuration;
   const endpoints = bound.on(hostname);
   const readiness = readinessOf(entry, endpoints, hostname, behaviour);
-  const gathering: Gathering = { all: [], local: [], findings: [], leavesPodNetwork: false };
+  const gathering: Gathering = {
+    all: [],
+    local: [],
+    findings: [],
+    addressByPort: new Map(),
+    leavesPodNetwork: false,
+  };
   const onlyLocal = entry.port.isInternalPolicyLocal && entry.hasLocalTrafficDsr;
   for (const [index, endpoint] of endpoints.entries()) {
     if (onlyLocal && endpoint.nodeName !== hostname) continue;
     if (!isUsable(endpoint, readiness)) continue;
     takePort(entry, endpoint.port, behaviour.slicePortWins);
+    if (!gathering.addressByPort.has(endpoint.port)) gathering.addressByPort.set(endpoint.port, endpoint.ip);
     const found = await findOrCreate(pass, endpoint, bound.idOf(index), gathering);
     if (found === NETWORK_LOST) return NETWORK_LOST;
     if (found === undefined) continue;
@@ -239,6 +249,7 @@ export async function findBackEnds(
     all: gathering.all,
     local: gathering.local,
     findings: gathering.findings,
+    addressByPort: gathering.addressByPort,
     sourceVip: state.network.isOverlay ? overlaySource : "",
     areAvailable: !readiness.areAllTerminating && !readiness.areNoneServing,
     areServing: !readiness.areNoneServing,

@@ -80,6 +80,28 @@ export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry):
   };
 }
 
+/** k8s.io/kubernetes, pkg/proxy/winkernel: "hnslib.AddLoadBalancer() doesn't support endpoints with different ports". */
+export function otherPorts(
+  { port, targetPort }: ServiceEntry,
+  addressByPort: ReadonlyMap<number, string>,
+): readonly ServiceFinding[] {
+  const others = [...addressByPort].filter(([number]) => number !== targetPort);
+  if (others.length === 0) return [];
+  const isOfService = port.targetPort === targetPort && !addressByPort.has(targetPort);
+  const used = addressByPort.get(targetPort);
+  return [
+    {
+      code: isOfService ? "slice-port-not-used" : "service-target-ports-differ",
+      message: WORDS.targetPortsDiffer({
+        targetPort,
+        used: used === undefined ? "" : ` of ${used}`,
+        others: others.map(([number, address]) => `${number} of ${address}`).join(", "),
+      }),
+      addresses: [...addressByPort.values()],
+    },
+  ];
+}
+
 /** What HNS silently does not do for this Service. */
 export function unsupportedFeatures(
   entry: ServiceEntry,

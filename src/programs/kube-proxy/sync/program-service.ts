@@ -9,7 +9,14 @@ import {
 } from "../load-balancers/back-ends.ts";
 import { forgetFailures, noteFailure } from "./back-off.ts";
 import { BoundEndpoints } from "../load-balancers/bound-endpoints.ts";
-import { emptyFrontEnd, frontEndText, noBackEnds, portOutOfRange, unsupportedFeatures } from "./findings.ts";
+import {
+  emptyFrontEnd,
+  frontEndText,
+  noBackEnds,
+  otherPorts,
+  portOutOfRange,
+  unsupportedFeatures,
+} from "./findings.ts";
 import { explanationOfRefusal, failureText } from "../load-balancers/hns-failure.ts";
 import type { ServiceFinding } from "../report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
@@ -108,7 +115,12 @@ export async function programService(
     return putOff(pass, entry, backEnds.findings.length > 0);
   }
   const outcome = await programSlots(pass, entry, backEnds, rootEndpoint);
-  entry.findings = [...backEnds.findings, ...outcome.findings, ...unsupportedFeatures(entry, configuration)];
+  entry.findings = [
+    ...backEnds.findings,
+    ...outcome.findings,
+    ...otherPorts(entry, backEnds.addressByPort),
+    ...unsupportedFeatures(entry, configuration),
+  ];
   if (outcome.isStopped) return putOff(pass, entry, true);
   // Upstream calls a Service done whose external addresses failed, or whose pods were not all found.
   const isIncomplete = outcome.isPartial || backEnds.findings.length > 0;

@@ -23,6 +23,30 @@ function withOwnService(example: ExampleInput): ExampleInput {
   };
 }
 
+function databases(serviceName: string): ExampleInput {
+  const text = `apiVersion: v1
+kind: Service
+metadata: { name: db-headless }
+spec: { clusterIP: None, selector: { app: db }, ports: [{ port: 1433 }] }
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db }
+spec:
+  ${serviceName}
+  selector: { matchLabels: { app: db } }
+  template:
+    metadata: { labels: { app: db } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers:
+        - name: db
+          image: registry.example/db:1
+          ports: [{ containerPort: 1433 }]
+`;
+  return { files: [{ name: "db.yaml", text }] };
+}
+
 export const NAME_EXAMPLES: ExampleTable = {
   "dns-name-with-dot-not-completed": {
     bad: withApi(
@@ -67,6 +91,10 @@ args:
         `readinessProbe:\n  exec:\n    command: [powershell, -c, Test-NetConnection api.shop.svc.cluster.local -Port 80]`,
       ),
     ),
+  },
+  "pod-name-service-missing": {
+    bad: databases("«serviceName: db"),
+    good: databases("serviceName: db-headless"),
   },
   "hairpin-under-dsr": {
     bad: withOwnService(

@@ -77,6 +77,33 @@ spec:
   );
 }
 
+/** Pods that have one port at one number, and another one at two. */
+function twoNumbers(servicePort: string): ExampleInput {
+  const pod = (name: string, os: string, number: number): string => `---
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: ${os} }
+  containers:
+    - name: web
+      image: registry.example/web:1
+      ports: [{ name: http, containerPort: ${number} }, { name: metrics, containerPort: 9100 }]
+`;
+  return oneFile(
+    "web.yaml",
+    `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec:
+  selector: { app: web }
+  ports:
+    - port: 80
+      ${servicePort}
+${pod("iis", "windows", 80)}${pod("nginx", "linux", 8080)}`,
+  );
+}
+
 function diameter(os: string, protocol: string): string {
   return `apiVersion: v1
 kind: Service
@@ -183,6 +210,10 @@ export const SERVICE_EXAMPLES: ExampleTable = {
   "service-target-port-undeclared": {
     bad: withPorts("«targetPort: web", "{ name: http, containerPort: 8080 }"),
     good: withPorts("targetPort: http", "{ name: http, containerPort: 8080 }"),
+  },
+  "service-target-ports-differ": {
+    bad: twoNumbers("«targetPort: http"),
+    good: twoNumbers("targetPort: metrics"),
   },
   "load-balancer-without-address": {
     bad: inCluster("«type: LoadBalancer\nselector: { app: web }"),

@@ -1,5 +1,6 @@
 /** Names and pings in what a Windows pod is told: its environment, its command, its probes. */
 import { type Ip, familyOf, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
+import { isFields } from "#core/base/json.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintPlace } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
@@ -192,4 +193,51 @@ const HAIRPIN: LintRule = {
   },
 };
 
-export const NAME_RULES: readonly LintRule[] = [DOTTED, PING_OUTSIDE, PING_SERVICE, HAIRPIN];
+/** The Service that gives pods names of their own, and where it is named. */
+function nameGiver({ document, spec, path }: PodView): { service: string; path: LintPath } | undefined {
+  const own = textAt(document.value, "kind") === "StatefulSet" ? ["spec", "serviceName"] : undefined;
+  const ofSet = own === undefined ? undefined : textAt(document.value, ...own);
+  if (own !== undefined && ofSet !== undefined && ofSet !== "") return { service: ofSet, path: own };
+  const subdomain = textAt(spec, "subdomain") ?? "";
+  const isNamed = (textAt(spec, "hostname") ?? "") !== "" && subdomain !== "";
+  return isNamed ? { service: subdomain, path: [...path, "subdomain"] } : undefined;
+}
+
+/** A headless Service of another name that has these pods. */
+function otherGiver(pod: PodView, context: LintContext): string | undefined {
+  const other = context
+    .objects("Service")
+    .find(
+      (service) =>
+        textAt(service.value, "spec", "clusterIP") === "None" && context.podsBehind(service).includes(pod),
+    );
+  return textAt(other?.value, "metadata", "name");
+}
+
+/** Kubernetes documentation: StatefulSet, stable network ID; k8s.io/endpointslice, `ShouldSetHostname`. */
+const NAMES_OF_PODS: LintRule = {
+  code: "pod-name-service-missing",
+  applies: ["kubernetes"],
+  *check(document, context): Iterable<RuleFinding> {
+    const pod = context.hasWindows ? context.podOf(document) : undefined;
+    if (pod === undefined || context.isMadeHere(document)) return;
+    const asked = nameGiver(pod);
+    if (asked === undefined) return;
+    const { service: name, path } = asked;
+    const at = { path };
+    const service = context.serviceNamed(pod.namespace, name);
+    if (service === undefined) {
+      const other = otherGiver(pod, context);
+      // Some manifests of a cluster do not show its other Services.
+      const severity = other === undefined ? "info" : "warning";
+      const fix = other === undefined ? WORDS.adviceNamesOfPods : `Write ${other}.`;
+      yield { at, severity, message: WORDS.nameGiverMissing({ name }), fix };
+      return;
+    }
+    const hasSelector = isFields(valueAt(service.value, "spec", "selector"));
+    if (hasSelector && !context.podsBehind(service).includes(pod))
+      yield { at, message: WORDS.nameGiverOfOthers({ name }), fix: WORDS.adviceNamesOfPods };
+  },
+};
+
+export const NAME_RULES: readonly LintRule[] = [DOTTED, PING_OUTSIDE, PING_SERVICE, HAIRPIN, NAMES_OF_PODS];

@@ -182,6 +182,52 @@ const TARGET_PORT = anyServices("service-target-port-undeclared", function* (ser
   }
 });
 
+/** What has a Service's port, and at which number. */
+interface PortOwner {
+  readonly owner: string;
+  readonly number: number;
+}
+
+function ownersOfPort(service: LintDocument, port: unknown, context: LintContext): readonly PortOwner[] {
+  const slices = slicesOf(service, context).filter(({ value }) => listAt(value, "endpoints").length > 0);
+  const name = textAt(port, "name") ?? "";
+  if (slices.length > 0)
+    return slices.flatMap(({ value, title }) =>
+      listAt(value, "ports")
+        .filter((each) => (textAt(each, "name") ?? "") === name)
+        .map((each) => ({ owner: title, number: numberAt(each, "port") ?? 0 })),
+    );
+  const target = textAt(port, "targetPort");
+  return context.podsBehind(service).flatMap((pod) => {
+    const declared = declaredPorts(pod).find(
+      (each) => each.name === target && each.protocol === protocolOf(port),
+    );
+    return declared === undefined || !mayRun(pod) ? [] : [{ owner: nameOf(pod), number: declared.number }];
+  });
+}
+
+/** k8s.io/kubernetes, pkg/proxy/winkernel: one load balancer for each front end, with one port for all back ends. */
+const PORTS_DIFFER = anyServices("service-target-ports-differ", function* (service, context) {
+  const spec = fieldsAt(service.value, "spec");
+  if (textAt(spec, "clusterIP") === "None" || textAt(spec, "type") === "ExternalName") return;
+  for (const [index, port] of listAt(spec, "ports").entries()) {
+    const [first, ...rest] = ownersOfPort(service, port, context);
+    const other = rest.find(({ number }) => number !== first?.number);
+    if (first === undefined || other === undefined) continue;
+    const field = valueAt(port, "targetPort") === undefined ? "port" : "targetPort";
+    yield {
+      at: { path: ["spec", "ports", index, field] },
+      message: WORDS.serviceTargetPortsDiffer({
+        one: first.owner,
+        port: first.number,
+        other: other.owner,
+        otherPort: other.number,
+      }),
+      fix: WORDS.adviceServiceTargetPortsDiffer,
+    };
+  }
+});
+
 /** Addresses for Services of type LoadBalancer: a cluster file has a pool of them, or none. */
 function givesAddresses({ value }: LintDocument): boolean {
   return valueAt(value, "loadBalancers") !== undefined;
@@ -260,6 +306,7 @@ const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", fun
 export const BACK_END_RULES: readonly LintRule[] = [
   WITHOUT_BACK_ENDS,
   TARGET_PORT,
+  PORTS_DIFFER,
   WITHOUT_ADDRESS,
   LOCAL_EMPTY,
   FROM_NODE,
