@@ -6,6 +6,19 @@ import { ArpRequests } from "./arp-requests.ts";
 import type { Device, FrameWatcher, Receiver } from "./device.ts";
 
 /**
+ * One-way delays of cables, in milliseconds. They are powers of two, so that sums of them are exact and times of two
+ * runs print alike. Nothing depends on their size but round-trip times; they are of the order of real ones.
+ */
+export const CABLE_DELAYS = {
+  /** Node or router to the physical segment. */
+  segmentMs: 0.0625,
+  /** A virtual cable inside a machine. */
+  virtualMs: 0.015_625,
+  /** From the router to a host outside. */
+  outsideMs: 4,
+} as const;
+
+/**
  * What becomes of ARP requests at a machine: `listens`, it has done nothing yet and takes each as a frame; a cable that they
  * go on by; or undefined, they end there. In the last two cases the machine has counted them, and nothing else of it changes.
  */

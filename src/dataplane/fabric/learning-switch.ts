@@ -8,14 +8,13 @@ import type { Environment } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
 import { type ArpRequests, type Asked, requestIn } from "../device/arp-requests.ts";
-import { ArpFlood, MemoryDevice, memoryPair } from "../device/memory-pair.ts";
+import { ArpFlood, CABLE_DELAYS, MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { describeMalformed } from "#core/wire/malformed.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { CABLE_DELAYS } from "./cable-delays.ts";
 
 /** IEEE 802.1D table 7-5: how long a MAC is remembered after its last frame. */
 const AGEING_MS = 300_000;

@@ -8,17 +8,16 @@ import { readU16, readU32, readU48, writeU48 } from "#core/base/bytes.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { TraceEvent } from "#core/base/recorder.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
+import { CABLE_DELAYS, type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import { FABRIC_GATEWAY_MAC } from "../switch/tunnel-forwarding.ts";
+import { FABRIC_GATEWAY_MAC } from "../switch/forwarding.ts";
 import { buildArpFrame } from "#core/wire/build-frame.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { CABLE_DELAYS } from "./cable-delays.ts";
 import { type FabricMachine, type FabricMachines, type FabricRules, hasAddress } from "./fabric-rules.ts";
 
 class FabricPort implements Receiver {

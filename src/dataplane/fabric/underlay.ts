@@ -5,7 +5,7 @@
 import type { DhcpServer } from "./dhcp-server.ts";
 import { assert, defined } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
-import type { MemoryDevice } from "../device/memory-pair.ts";
+import { CABLE_DELAYS, type MemoryDevice } from "../device/memory-pair.ts";
 import {
   type Ip,
   type Ipv6,
@@ -16,7 +16,6 @@ import {
   prefixOf,
 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { CABLE_DELAYS } from "./cable-delays.ts";
 import { type ConnectOptions, LearningSwitch } from "./learning-switch.ts";
 import { OutsideHost } from "./outside-host.ts";
 import type { PhysicalHostSwitch } from "./physical-host-switch.ts";

@@ -2,11 +2,12 @@
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import {
   type Connection,
+  type ConntrackDirection,
   type TrackedPacket,
+  nextTcpState,
   timeoutOf,
   useConnection,
 } from "../host/netfilter/connection-table.ts";
-import { type ConntrackDirection, nextTcpState } from "../host/netfilter/tcp-tracking.ts";
 import type { Argument } from "./language/actions.ts";
 import type { PacketState, PacketTracking } from "./packet-state.ts";
 

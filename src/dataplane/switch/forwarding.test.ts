@@ -17,7 +17,7 @@ import {
   forwardTurned,
   steerUnwrapped,
 } from "./forwarding.ts";
-import { findVlanDrop } from "./vlan-forwarding.ts";
+import { findVlanDrop } from "./mac-forwarding.ts";
 
 const { Am, W1dr, W2dr, W1m, W2m, Rm } = MACS;
 const Bm = mac("0E-2A-0A-F4-01-0B");

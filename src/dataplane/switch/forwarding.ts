@@ -2,20 +2,18 @@
  * The order in which a switch with VFP decides where a frame goes that has passed the pipeline of a port: dataplane.md §2.17
  * (inferred there; each rule names what it rests on). Rules read the switch's tables and change nothing.
  */
-import { readU16, readU48 } from "#core/base/bytes.ts";
-import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
+import { readU16, readU32, readU48 } from "#core/base/bytes.ts";
+import { BROADCAST_MAC, type Mac, formatMac } from "#core/net/mac.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { answerArp, forwardArp } from "./arp-forwarding.ts";
-import { type Decision, type Drop, drop, toPort } from "./decision.ts";
-import { forwardByMac, hasLeft } from "./mac-forwarding.ts";
+import { CONSUMED, type Decision, type Drop, drop, toPort } from "./decision.ts";
+import { admitToPlainVlan, admitToVlan, forwardByMac, forwardPlain, hasLeft } from "./mac-forwarding.ts";
 import { forwardNeighborDiscovery } from "./nd-forwarding.ts";
 import type { DhcpLease, SwitchPort } from "./switch-port.ts";
 import type { SwitchTables } from "./switch-tables.ts";
-import { forwardTunnelled } from "./tunnel-forwarding.ts";
-import { admitToPlainVlan, admitToVlan, forwardPlain } from "./vlan-forwarding.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
-import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { buildArpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import {
   DHCP_CLIENT_PORT,
   DHCP_SERVER_PORT,
@@ -24,6 +22,10 @@ import {
   parseDhcp,
 } from "#core/wire/dhcp.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
+import { dataPlane } from "#data/words.js";
+
+const WORDS = dataPlane();
 
 // DHCP of endpoints of an overlay network. Their ports have the flag "process client DHCP" (observed, dataplane.md §1.2).
 // Inferred (§2.12): so the switch answers a client behind such a port from what HNS knows of the endpoint, in the gateway's
@@ -206,4 +208,57 @@ export function steerUnwrapped(
   const binding = tables.bindings.findOwner(packet, headers);
   if (binding === undefined || binding === target) return undefined;
   return toPort(binding, packet, "by NAT binding of destination address and port");
+}
+
+// Ports of L2Tunnel networks (dataplane.md §2.5, §2.17 step 7): every frame of a pod goes out to the physical host's
+// switch, also when it is for a pod of the same node, so that the fabric's rules apply. HNS answers ARP with the MAC of
+// the fabric's gateway (`SDNRemoteArpMacAddress`), for the gateway and for everybody else.
+// Inferred: for everybody else, since a pod that knew another pod's MAC would address it past the fabric's routing.
+
+/** `SDNRemoteArpMacAddress` (dataplane.md §2.5, Appendix C). */
+export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
+
+/** Offsets in the ARP body (RFC 826, Ethernet and IPv4). */
+const ARP = { operation: 6, senderIp: 14, targetIp: 24 } as const;
+const REQUEST = 1;
+
+/** Frames of an L2Tunnel pod. */
+function forwardTunnelled(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): Decision | undefined {
+  const uplink = tables.externalPort;
+  if (!source.sendsToFabric || uplink === undefined) return undefined;
+  if (headers.etherType === EtherType.arp) {
+    // The pod answers whoever asked it over this switch: the host.
+    if (readU16(packet.bytes, headers.network + ARP.operation) !== REQUEST) return undefined;
+    return answerForFabric(packet, headers);
+  }
+  // The port's rules gave it the node's MAC: it is for a Service, which the node's own port translates.
+  const destination = readU48(packet.bytes, packet.start) as Mac;
+  if (destination === tables.hostPort?.mac) return undefined;
+  return toPort(uplink, packet, packet.tag === 0 ? "" : WORDS.toPhysicalHost);
+}
+
+function answerForFabric(packet: Packet, headers: Headers): Decision {
+  const { bytes } = packet;
+  const at = headers.network;
+  const senderIp = readU32(bytes, at + ARP.senderIp) as Ipv4;
+  const targetIp = readU32(bytes, at + ARP.targetIp) as Ipv4;
+  // An announcement stays on its port (dataplane.md §2.10).
+  if (senderIp === targetIp) return CONSUMED;
+  const senderMac = readU48(bytes, packet.start + 6) as Mac;
+  const frame = buildArpFrame({
+    link: { sourceMac: FABRIC_GATEWAY_MAC, destinationMac: senderMac },
+    arp: {
+      operation: "reply",
+      senderMac: FABRIC_GATEWAY_MAC,
+      senderIp: targetIp,
+      targetMac: senderMac,
+      targetIp: senderIp,
+    },
+  });
+  return { kind: "reply", frame, reason: "HNS answers for the fabric", isFromPort: false };
 }

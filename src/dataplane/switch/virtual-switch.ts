@@ -32,7 +32,7 @@ import {
 import { answerNeighborDiscovery } from "./nd-forwarding.ts";
 import { ProgrammedSwitch } from "./programmed-switch.ts";
 import type { Delivery, SwitchPort, SwitchPortOptions } from "./switch-port.ts";
-import { findVlanDrop } from "./vlan-forwarding.ts";
+import { findVlanDrop } from "./mac-forwarding.ts";
 import { findWireFault } from "./wire-faults.ts";
 
 /** How a frame left a port's pipeline. */

@@ -9,7 +9,7 @@ import type { Mac } from "#core/net/mac.ts";
 import { FlowCensus } from "./flows/flow-census.ts";
 import { type Group, shareSets } from "./group.ts";
 import { Layer } from "./layer.ts";
-import type { MappingSpace } from "./actions/mapping-space.ts";
+import type { MappingSpace } from "./actions/encapsulation.ts";
 import type { NatPool } from "./actions/nat-pool.ts";
 import type { PrefixSets } from "./matching/condition-matcher.ts";
 import { NO_WAITER, type NextHopResolver, type NextHopWaiter } from "./actions/next-hop.ts";

@@ -37,7 +37,7 @@ import { Packet } from "#core/wire/packet.ts";
 import { segmentTcp } from "#core/wire/segmentation.ts";
 import { TcpFlag, TcpView } from "#core/wire/tcp.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { MappingSpace } from "./actions/mapping-space.ts";
+import { MappingSpace } from "./actions/encapsulation.ts";
 import type { Action, Rule } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";
 

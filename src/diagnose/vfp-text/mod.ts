@@ -11,10 +11,10 @@
 export { BURST_FRAMES_MAX, Burst, BurstFrame } from "#dataplane/vfp/burst.ts";
 export type { Condition } from "#dataplane/vfp/matching/condition.ts";
 export { Group, createGroup } from "#dataplane/vfp/group.ts";
-export { AddressSet } from "#dataplane/vfp/matching/address-set.ts";
+export { AddressSet } from "#dataplane/vfp/matching/condition.ts";
 export type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "#dataplane/vfp/counters.ts";
 export { Layer } from "#dataplane/vfp/layer.ts";
-export { type Mapping, MappingSpace } from "#dataplane/vfp/actions/mapping-space.ts";
+export { type Mapping, MappingSpace } from "#dataplane/vfp/actions/encapsulation.ts";
 export { NatPool } from "#dataplane/vfp/actions/nat-pool.ts";
 export type { NatPoolOptions, PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 export type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/actions/next-hop.ts";

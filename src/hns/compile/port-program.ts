@@ -2,7 +2,7 @@
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
-import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
+import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/forwarding.ts";
 import type { PortProgram, TranslationDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord, NetworkRecord } from "../service/records.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -39,7 +39,7 @@ import { compileOverlayProgram } from "./overlay/overlay-program.ts";
 import { type Ipv4, prefixFamily, parseIp, type IpFamily } from "#core/net/ip.ts";
 import { type RoutedEndpoint, networkProvenance, policiesOf } from "./provenance.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import type { StaticMapping } from "#dataplane/host/winnat/nat-program.ts";
+import type { StaticMapping } from "#dataplane/host/winnat/session-table.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
 import { isIpv6Mapping } from "./port-mapping.ts";
 

@@ -5,7 +5,7 @@
 import type { DhcpLease } from "#dataplane/switch/switch-port.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
-import type { NatProgram } from "#dataplane/host/winnat/nat-program.ts";
+import type { NatProgram } from "#dataplane/host/winnat/session-table.ts";
 import type { InterfaceAddress, Ip, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { PortRange } from "#core/net/port-range.ts";

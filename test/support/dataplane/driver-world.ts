@@ -40,7 +40,7 @@ import {
   parsePrefix,
 } from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
+import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/forwarding.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 

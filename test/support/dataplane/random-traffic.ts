@@ -2,11 +2,10 @@
 import fc from "fast-check";
 import { type Ip, type Ipv4, type Ipv6, type Prefix, parseIp, parsePrefix, prefixOf } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { AddressSet } from "#dataplane/vfp/matching/address-set.ts";
+import { AddressSet, type Condition } from "#dataplane/vfp/matching/condition.ts";
 import { createGroup } from "#dataplane/vfp/group.ts";
-import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import { type Mapping, MappingSpace } from "#dataplane/vfp/actions/mapping-space.ts";
+import { type Mapping, MappingSpace } from "#dataplane/vfp/actions/encapsulation.ts";
 import { NatPool } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { Action, VfpDirection, LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
 import { VfpPort } from "#dataplane/vfp/vfp-port.ts";

@@ -22,7 +22,7 @@ import {
   textOf,
   writeIp,
 } from "./reference-packet.ts";
-import type { Mapping } from "#dataplane/vfp/actions/mapping-space.ts";
+import type { Mapping } from "#dataplane/vfp/actions/encapsulation.ts";
 
 export interface Step {
   readonly group: Group;

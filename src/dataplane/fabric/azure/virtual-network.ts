@@ -15,7 +15,7 @@ import {
   prefixContains,
 } from "#core/net/ip.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
-import { AddressSet } from "../../vfp/matching/address-set.ts";
+import { AddressSet } from "../../vfp/matching/condition.ts";
 import { isErrorMessage } from "../../vfp/actions/icmp-error.ts";
 import { invertTuple, readTuple, tupleKey } from "../../host/netfilter/tuple.ts";
 import { FragmentCache, identificationOf } from "../../vfp/flows/fragment-cache.ts";

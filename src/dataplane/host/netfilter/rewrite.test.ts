@@ -7,9 +7,8 @@ import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-f
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { Connection, opposite } from "./connection-table.ts";
+import { Connection, type ConntrackDirection, opposite } from "./connection-table.ts";
 import { rewriteError, rewriteSide } from "./rewrite.ts";
-import type { ConntrackDirection } from "./tcp-tracking.ts";
 import { invertTuple, readTuple } from "./tuple.ts";
 
 const LINK = { destinationMac: mac("0A-58-00-00-00-01"), sourceMac: mac("0A-58-00-00-00-02") };

@@ -6,7 +6,7 @@ import {
   TCP_TIMEOUTS_MS,
   type TcpTrackState,
   nextTcpState,
-} from "./tcp-tracking.ts";
+} from "./connection-table.ts";
 
 const { syn, ack, fin, rst } = TcpFlag;
 type Step = readonly [direction: ConntrackDirection, flags: number, state: string];

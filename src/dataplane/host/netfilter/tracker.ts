@@ -8,12 +8,13 @@ import { isDiscoveryAt, isIcmpErrorAt } from "../ip/icmp-messages.ts";
 import {
   Connection,
   ConnectionTable,
+  type ConntrackDirection,
   TrackedPacket,
+  nextTcpState,
   opposite,
   timeoutOf,
   useConnection,
 } from "./connection-table.ts";
-import { type ConntrackDirection, nextTcpState } from "./tcp-tracking.ts";
 import { invertTuple, isEchoReply, readTuple, tupleKey } from "./tuple.ts";
 
 const TCP_FLAGS_OFFSET = 13;

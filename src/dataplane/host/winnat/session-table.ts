@@ -1,11 +1,10 @@
 /**
- * All bindings and sessions of one WinNAT; the README explains both. What is out of date is forgotten when it is met, once a
+ * What one WinNAT is told, and all its bindings and sessions; the README explains both. What is out of date is forgotten when it is met, once a
  * minute, and when ports run out; no timer runs for it.
  */
 import { LIMITS } from "#core/base/limits.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import type { Ipv4, Prefix } from "#core/net/ip.ts";
 import type { LocalPorts } from "../local-ports.ts";
-import { type StaticMapping, NAT_TIMEOUTS_MS } from "./nat-program.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { readU8 } from "#core/base/bytes.ts";
@@ -13,6 +12,43 @@ import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { ICMP_HEADER_BYTES, IcmpType, isIcmpError } from "#core/wire/icmp.ts";
 import { type Side, hasPorts, readTuple } from "../netfilter/tuple.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+
+// What WinNAT is told to do. Immutable; the ground for a translation goes into traces.
+
+/** A port of the host that leads to a port behind it (`Get-NetNatStaticMapping`). */
+export interface StaticMapping {
+  readonly protocol: number;
+  /** Undefined: any address of the host. */
+  readonly externalIp: Ipv4 | undefined;
+  readonly externalPort: number;
+  readonly internalIp: Ipv4;
+  readonly internalPort: number;
+  readonly provenance: Provenance;
+}
+
+/** One network behind the host (`Get-NetNat`). */
+export interface NatProgram {
+  /** Name of the host's interface that leads there. */
+  readonly interfaceName: string;
+  /** `InternalIPInterfaceAddressPrefix`; IPv6 is not translated (dataplane.md §2.11). */
+  readonly prefixes: readonly Prefix[];
+  readonly mappings: readonly StaticMapping[];
+  readonly provenance: Provenance;
+  /** Addresses that may open no connections; they answer those that a mapping lets in. Default: none. */
+  readonly closed?: readonly Ipv4[];
+}
+
+/**
+ * What `Get-NetNat` prints of a host that nobody has tuned, in milliseconds (dataplane.md §2.7; the names
+ * and defaults are those of `Set-NetNat`).
+ */
+const NAT_TIMEOUTS_MS = {
+  icmpQuery: 30_000,
+  udpIdleSession: 120_000,
+  tcpTransientConnection: 120_000,
+  tcpEstablishedConnection: 1_800_000,
+} as const;
 
 /** `out`: from behind the host. */
 type NatDirection = "out" | "in";

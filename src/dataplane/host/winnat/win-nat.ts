@@ -18,17 +18,18 @@ import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";
 import { Reassembly } from "../ip/fragmentation.ts";
 import {
-  type NatEnds,
   type NatBinding,
-  type NatSession,
+  type NatEnds,
   type NatPorts,
+  type NatProgram,
+  type NatSession,
+  SessionTable,
+  type StaticMapping,
   isError,
   readEnds,
   readQuotedEnds,
   tupleWith,
-  SessionTable,
 } from "./session-table.ts";
-import type { NatProgram, StaticMapping } from "./nat-program.ts";
 
 /** Offset of the flags in a TCP header. */
 const TCP_FLAGS_OFFSET = 13;

@@ -5,7 +5,7 @@ import { type RuleCounters, newLayerCounters, newTcpCounters } from "../counters
 import { FlowKey } from "../flow-key.ts";
 import type { Group } from "../group.ts";
 import type { Layer } from "../layer.ts";
-import type { MappingSpace } from "../actions/mapping-space.ts";
+import type { MappingSpace } from "../actions/encapsulation.ts";
 import type { NatPool } from "../actions/nat-pool.ts";
 import { FLOW_CLASSES } from "../port-settings.ts";
 import { type VfpDirection, FLOW_TTL_MS, type LayerDefinition, type Rule } from "../rule.ts";

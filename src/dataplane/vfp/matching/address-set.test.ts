@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Ip, type Ipv4, type Ipv6, type Prefix, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { group, ip, layer, makePort, prefix, rule, send, udp } from "#test/support/dataplane/engine-kit.ts";
-import { AddressSet } from "./address-set.ts";
+import { AddressSet } from "./condition.ts";
 
 /** Few bits that differ, so that addresses meet prefixes. */
 const address4: fc.Arbitrary<Ip> = fc

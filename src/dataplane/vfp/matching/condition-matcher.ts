@@ -3,8 +3,7 @@ import { wordAt } from "#core/base/bytes.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import type { Prefix } from "#core/net/ip.ts";
-import { AddressSet } from "./address-set.ts";
-import type { Condition } from "./condition.ts";
+import { AddressSet, type Condition } from "./condition.ts";
 import type { FlowKey } from "../flow-key.ts";
 
 /** The part of a condition that a packet failed. */

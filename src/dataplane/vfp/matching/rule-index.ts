@@ -7,7 +7,7 @@
  */
 import { ConditionMatcher, PrefixSets, type SetSource } from "./condition-matcher.ts";
 import type { Prefix } from "#core/net/ip.ts";
-import type { AddressSet } from "./address-set.ts";
+import type { AddressSet } from "./condition.ts";
 import type { FlowKey } from "../flow-key.ts";
 import type { Rule } from "../rule.ts";
 import { type Place, type Shape, hashOfKey, placesOf } from "./tuple-space.ts";
