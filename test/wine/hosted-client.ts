@@ -3,21 +3,21 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { createInterface } from "node:readline";
-import type {
-  HcnClient,
-  HcnCreateOptions,
-  HcnNotification,
-  HcnObjectKind,
-  HostComputeQuery,
-  NotificationScope,
-  ServiceProperties,
+import {
+  type HcnClient,
+  type HcnCreateOptions,
+  type HcnNotification,
+  type HcnObjectKind,
+  type HostComputeQuery,
+  type NotificationScope,
+  type ServiceProperties,
+  checkScope,
 } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { ComputeSystem, ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { checkScope } from "#contracts/hcn/notification.ts";
 import type {
   PortRangeEntry,
   PortRangeReservation,

@@ -106,7 +106,7 @@ export {
   parseNetworkPolicies,
   parseNetworkPolicy,
 } from "./documents/network-policy.ts";
-export { NOTIFICATION_TYPES } from "./notification.ts";
+export { NOTIFICATION_TYPES } from "./client.ts";
 export {
   addLoadBalancerEndpoint,
   addNamespaceContainer,

@@ -6,10 +6,12 @@ import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "#core/base/limits.ts";
 import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import {
+  HCN_KINDS,
   type HcnClient,
   type HcnNotification,
+  NOTIFICATION_TYPES,
   type NotificationScope,
-  HCN_KINDS,
+  checkScope,
 } from "#contracts/hcn/client.ts";
 import { type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
@@ -27,7 +29,6 @@ import {
   httpStatusOf,
 } from "#contracts/hcn/http/http-protocol.ts";
 import { JsonReader, parseJsonText } from "#contracts/hcn/description/json.ts";
-import { NOTIFICATION_TYPES, checkScope } from "#contracts/hcn/notification.ts";
 import { hnsOpenApi } from "./openapi.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";

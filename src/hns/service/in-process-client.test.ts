@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeHcnClient } from "#test/support/hns/client.suite.ts";
-import type { HcnNotification } from "#contracts/hcn/client.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { createEndpoint, createNetwork, deleteNetwork } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";

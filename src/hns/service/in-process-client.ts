@@ -1,16 +1,18 @@
 /** `HcnClient` for a service in the same process. One client per service: it takes its notifications and changes. */
-import type {
-  HcnClient,
-  HcnCreateOptions,
-  HcnNotification,
-  HcnObjectKind,
-  HostComputeQuery,
-  NotificationScope,
-  ServiceProperties,
+import {
+  type HcnClient,
+  type HcnCreateOptions,
+  type HcnNotification,
+  type HcnObjectKind,
+  type HostComputeQuery,
+  NOTIFICATION_TYPES,
+  type NotificationScope,
+  type ServiceProperties,
+  checkScope,
+  isHeardBy,
 } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { NOTIFICATION_TYPES, checkScope, isHeardBy } from "#contracts/hcn/notification.ts";
 import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type {
   PortRangeEntry,

@@ -1,7 +1,11 @@
 /** Guest network services, reservations of ports and notifications, as every `HcnClient` keeps them. */
 import { expect, it } from "vitest";
-import type { HcnClient, HcnNotification, NotificationScope } from "#contracts/hcn/client.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import {
+  type HcnClient,
+  type HcnNotification,
+  NOTIFICATION_TYPES,
+  type NotificationScope,
+} from "#contracts/hcn/client.ts";
 import { attachHnsEndpoint, HOST_ATTACH } from "#contracts/hcn/v1-operations.ts";
 import { createEndpoint, createNetwork, deleteNetwork } from "#contracts/hcn/operations.ts";
 

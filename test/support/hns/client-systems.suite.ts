@@ -1,12 +1,11 @@
 /** Compute systems, as every `HcnClient` keeps them whose service keeps them, too. */
 import { expect, it } from "vitest";
-import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
+import { HCS_NOTIFICATION_TYPES, type HcnClient, type HcnNotification } from "#contracts/hcn/client.ts";
 import {
   addNetworkAdapter,
   containerDocument,
   removeNetworkAdapter,
 } from "#contracts/hcn/compute-systems.ts";
-import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   createEndpoint,
   createNamespace,

@@ -5,10 +5,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeGuestCalls } from "./client-guest.suite.ts";
 import { describeComputeSystems } from "./client-systems.suite.ts";
-import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
+import { type HcnClient, type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addSdnRoute,
   addSdnRouteEndpoint,

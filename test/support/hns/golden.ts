@@ -2,11 +2,15 @@
  * Golden conversations with HNS: requests in, what the service returns out. A file of `#hns/golden/` is one section of
  * hcn.md §9; its values are those of the document, and what differs from run to run stands as a word in angle brackets.
  */
-import type { HcnClient, HcnNotification, HcnObjectKind } from "#contracts/hcn/client.ts";
+import {
+  type HcnClient,
+  type HcnNotification,
+  type HcnObjectKind,
+  NOTIFICATION_TYPES,
+} from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { familyOf, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { HnsNodeOptions } from "./hns-node.ts";
 

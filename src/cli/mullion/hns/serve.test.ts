@@ -2,9 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createNetwork, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
 import { ProxyObjects, createKubeProxy } from "#programs/kube-proxy/mod.ts";
 import { type EndpointLike, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";

@@ -6,7 +6,7 @@ import { RealClock } from "#core/base/real-clock.node.ts";
 import { defaultSocketPath } from "#contracts/hcn/http/find-hns.node.ts";
 import { formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
 import { ForeignFileError, checkOwnFolder } from "#core/base/owner-only.node.ts";
-import { TokenFileError, openTokenFile } from "#contracts/hcn/http/token-file.node.ts";
+import { TokenFileError, openTokenFile } from "#contracts/hcn/http/http-exchange.node.ts";
 import { HnsHttpServer, type ListenAddress } from "#hns/http/http-server.node.ts";
 import { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
 import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";

@@ -1,7 +1,11 @@
 /** `mullion hns watch`: notifications as they come, until somebody ends it. */
-import type { HcnClient, HcnNotification, HcnObjectKind } from "#contracts/hcn/client.ts";
+import {
+  type HcnClient,
+  type HcnNotification,
+  type HcnObjectKind,
+  NOTIFICATION_TYPES,
+} from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { formatDocument } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";

@@ -5,8 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { StackLists } from "#cluster/api/documents.ts";
 import { HNS_KINDS, type HnsKind } from "#cluster/api/client.ts";
-import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { type HcnObjectKind, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { QUIRKS, formatQuirkSetting, parseQuirk } from "#core/catalogue/quirks.ts";
 import { RESTART_STATES } from "#hns/failures/faults/fault.ts";

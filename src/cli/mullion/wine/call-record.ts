@@ -6,7 +6,7 @@ import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http/http-opera
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
-import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { reports } from "#data/words.js";
 
 const WORDS = reports();

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { constants, homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { readTokenFile } from "#contracts/hcn/http/token-file.node.ts";
+import { readTokenFile } from "#contracts/hcn/http/http-exchange.node.ts";
 import { packageRoot } from "../../installation.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";

@@ -3,12 +3,17 @@
  * call, so that a listener hears what the call does. When the service goes away listeners hear it once and are
  * forgotten: a program that wants to hear more subscribes again, as on Windows.
  */
-import type { HcnNotification, HcnObjectKind, NotificationScope } from "../client.ts";
+import {
+  type HcnNotification,
+  type HcnObjectKind,
+  NOTIFICATION_TYPES,
+  type NotificationScope,
+  checkScope,
+} from "../client.ts";
 import { type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { type Guid, ZERO_GUID } from "../guid.ts";
 import { HcnError } from "../error.ts";
 import { parseAnswerText } from "../description/json.ts";
-import { NOTIFICATION_TYPES, checkScope } from "../notification.ts";
 import {
   type NativeArgument,
   type NativeCalls,

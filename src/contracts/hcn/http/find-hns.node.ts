@@ -14,8 +14,13 @@ import { DllHcnClient } from "../dll/dll-client.node.ts";
 import { type NativeLibraries, windowsLibraries } from "../dll/native-calls.node.ts";
 import { HcnError } from "../error.ts";
 import { HttpHcnClient } from "./http-client.node.ts";
-import { type HttpAddress, type HttpExchange, DEFAULT_PIPE, parsePipeUrl } from "./http-exchange.node.ts";
-import { readTokenFile } from "./token-file.node.ts";
+import {
+  DEFAULT_PIPE,
+  type HttpAddress,
+  type HttpExchange,
+  parsePipeUrl,
+  readTokenFile,
+} from "./http-exchange.node.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();

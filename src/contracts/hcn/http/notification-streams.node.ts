@@ -1,11 +1,16 @@
 /** Streams of notifications over HTTP: one per scope, as long as there is a listener. */
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { createInterface } from "node:readline";
-import type { HcnNotification, NotificationScope } from "../client.ts";
+import {
+  type HcnNotification,
+  NOTIFICATION_TYPES,
+  type NotificationScope,
+  checkScope,
+  formatScope,
+} from "../client.ts";
 import { ZERO_GUID } from "../guid.ts";
 import { HTTP_NOTIFICATIONS_PATH, parseHttpNotification } from "./http-protocol.ts";
 import { parseAnswerText } from "../description/json.ts";
-import { NOTIFICATION_TYPES, checkScope, formatScope } from "../notification.ts";
 
 const OK = 200;
 

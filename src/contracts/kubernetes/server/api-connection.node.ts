@@ -9,9 +9,8 @@ import { type RequestOptions, Agent as TlsAgent, request as requestTls } from "n
 import { StringDecoder } from "node:string_decoder";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { LIMITS } from "#core/base/limits.ts";
-import { KubeError, unreachable } from "../error.ts";
+import { KubeError, errorOfAnswer, unreachable } from "../error.ts";
 import { type ApiServerPlace, loadKubeconfig } from "./kubeconfig.node.ts";
-import { errorOfAnswer } from "./status-error.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Programs that give tokens ask servers of their own. */

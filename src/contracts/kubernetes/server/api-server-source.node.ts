@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { isFields } from "#core/base/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { KubeError, unreachable } from "../error.ts";
+import { KubeError, errorOfStatus, unreachable } from "../error.ts";
 import { KINDS } from "../kinds.ts";
 import type { KubeKind, KubeObjects } from "../objects.ts";
 import type {
@@ -19,7 +19,6 @@ import type {
 } from "../source.ts";
 import { ApiConnection } from "./api-connection.node.ts";
 import type { ApiServerPlace } from "./kubeconfig.node.ts";
-import { errorOfStatus } from "./status-error.ts";
 import { contracts } from "#data/words.js";
 
 const WORDS = contracts();

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { factsOfCall, needsPorts } from "./active-faults.ts";
 import { readFault, readFaultPlan } from "./read-fault.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,

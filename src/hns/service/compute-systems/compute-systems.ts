@@ -11,7 +11,7 @@ import {
 } from "#contracts/hcn/documents/compute-system-document.ts";
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { NamespaceRecord, EndpointRecord } from "../records.ts";
 import { releaseCompartment, requireEndpoint } from "../endpoint/attachment.ts";
 import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespaces.ts";

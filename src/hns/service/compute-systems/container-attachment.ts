@@ -24,7 +24,7 @@ import {
 } from "../namespace/namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JsonReader } from "#contracts/hcn/description/json.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { ComputeSystemRecord } from "../object-tables.ts";
 
 /** The namespace that a container is in; undefined when it is in none. */

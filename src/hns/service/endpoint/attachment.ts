@@ -4,7 +4,7 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { asksDhcp } from "./endpoint-document.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { ENDPOINT_STATES } from "#contracts/hcn/documents/endpoint.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addNamespaceContainer,
   addNamespaceEndpoint,

@@ -24,7 +24,7 @@ import {
   parseModifyRequest,
   requestUnsupported,
 } from "#contracts/hcn/documents/request.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { type EndpointRecord, type NetworkRecord, isRemoteEndpoint } from "../records.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
+import { type HcnClient, type HcnNotification, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { listNetworks } from "#contracts/hcn/operations.ts";
 import { createHns } from "../../local-hns.ts";
 

@@ -9,7 +9,7 @@ import {
   readRequestedState,
 } from "#contracts/hcn/documents/guest-network-service.ts";
 import { parseModifyRequest, requestUnsupported } from "#contracts/hcn/documents/request.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "../records.ts";
 import { hns } from "#data/words.js";

@@ -9,7 +9,7 @@ import {
   requestUnsupported,
 } from "#contracts/hcn/documents/request.ts";
 import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/documents/namespace.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import {
   attachEndpoint,
   attachToHost,

@@ -12,7 +12,7 @@ import {
 import { readDns, readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { NETWORK_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { AddressPool } from "../address-pool.ts";
 import { followFilters } from "../endpoint/attachment.ts";
