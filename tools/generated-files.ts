@@ -1,7 +1,7 @@
 /** Files of the repository that come from the source: schemas, and pages or parts of pages. */
 import { readFileSync } from "node:fs";
 import { API_SHAPES, apiOpenApi, apiSchema } from "#cluster/api/schema.ts";
-import { clusterSchema, formatFieldTables } from "#cluster/file/schema.ts";
+import { clusterSchema, formatFieldTables } from "./cluster-schema.ts";
 import { cniReportSchema } from "#cli/mullion/cni/report.ts";
 import { callSchema } from "#cli/mullion/wine/call-record.ts";
 import { BRING_UP_SCHEMA } from "#cluster/bring-up/report.ts";
@@ -11,7 +11,7 @@ import { TRACE_SCHEMA } from "#cluster/trace/trace-report.ts";
 import { formatDocumentsPage } from "./format-documents-page.ts";
 import { formatEffects } from "./fault-effects-page.ts";
 import { formatCosts } from "#hns/failures/faults/cost-model.ts";
-import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";
+import { formatKnownFaults, formatQuirks } from "./format-quirks.ts";
 import { faultPlanSchema } from "#hns/failures/faults/fault-schema.ts";
 import { COMPARISON_SCHEMA } from "#cluster/verify/compare.ts";
 import { SHARD_SCHEMA } from "#cluster/verify/shard.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
-import { clusterSchema } from "#cluster/file/schema.ts";
+import { clusterSchema } from "../../../tools/cluster-schema.ts";
 import { helpText as flanneldHelp, readFlags } from "../flanneld/flags.ts";
 import { helpText as proxyHelp } from "../kube-proxy/help.ts";
 import { loadSettings } from "../kube-proxy/load-settings.ts";

@@ -87,7 +87,7 @@ function readExpected(row: CheckedFields): Expectation {
     const proof = row.word("proof", PROOFS);
     return { outcome: "denied", code: denied, proof, ...(dropCodes.length > 0 && { dropCodes }) };
   }
-  // Why is for people to read (diagnose/catalogue/expectation-texts.ts).
+  // Why is for people to read (diagnose/verify-text/explain-verification.ts).
   row.text("notApplicable");
   const code = row.optionalCode("code");
   return { outcome: "not-applicable", ...(code !== undefined && { code }) };

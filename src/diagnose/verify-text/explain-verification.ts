@@ -1,7 +1,6 @@
 /** Adds to a report what the catalogue has to say: verify itself knows rows of expectations and codes alone. */
 import { getEntry } from "../catalogue/catalogue.ts";
 import { differsBecause, pageSays } from "../catalogue/documentation-texts.ts";
-import { whyNotApplicable } from "../catalogue/expectation-texts.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import type {
@@ -12,6 +11,20 @@ import type {
   VerifyReport,
 } from "#cluster/verify/report.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { expectations } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+
+// Why a row of the table of expectations does not apply, in words.
+
+const ROWS = CheckedFields.ofTable(expectations()).within("rows").rows();
+const TEXTS: ReadonlyMap<string, string | undefined> = new Map(
+  ROWS.map(([id, row]) => [id, row.optionalText("notApplicable")]),
+);
+
+/** Why the row `id` does not apply; undefined for rows that do. */
+export function whyNotApplicable(id: string): string | undefined {
+  return TEXTS.get(id);
+}
 
 /** The first paragraph of the entry's remedy, with the commands that it announces. */
 export function remedyOf(code: KnowledgeCode): string {

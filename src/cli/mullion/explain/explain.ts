@@ -1,11 +1,10 @@
 /** `mullion explain QUERY`: an entry of the catalogue, or errors of the table. With `--log FILE`: what a log shows. */
 import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { findCode, getEntry } from "#diagnose/catalogue/catalogue.ts";
 import { sentencesOnEntry } from "#diagnose/catalogue/documentation-texts.ts";
 import { errorsDocument } from "#diagnose/catalogue/errors/error-documents.ts";
 import { type ErrorSearch, findError } from "#diagnose/catalogue/errors/find-error.ts";
 import { formatError, formatUnknownNumber } from "#diagnose/catalogue/errors/format-error.ts";
-import { findCode } from "#diagnose/catalogue/find-code.ts";
 import { formatEntry } from "#diagnose/catalogue/format-entry.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";

@@ -8,8 +8,7 @@ import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./windows/
 import type { CallId } from "./calls.ts";
 import { fitsSqueezed, patternOf, shownText } from "./holes.ts";
 import { certaintyAlone } from "./judge.ts";
-import type { Certainty, KnownError } from "./known-error.ts";
-import { byLikelihood } from "./order.ts";
+import { type Certainty, type KnownError, byLikelihood } from "./known-error.ts";
 import { KNOWN_ERRORS } from "./table.ts";
 
 /** An error, and how sure it is that it explains what was asked. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
-import { findCode } from "../find-code.ts";
+import { findCode } from "../catalogue.ts";
 import { numberSpellings } from "../log/signatures.ts";
 import { blocksOf } from "../prose.ts";
 import { CALLS, CALL_IDS } from "./calls.ts";

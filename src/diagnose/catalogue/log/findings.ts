@@ -2,8 +2,7 @@
 import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { ERROR_DOCUMENT, NUMBER_DOCUMENT, errorDocument, numberDocument } from "../errors/error-documents.ts";
 import type { FoundError } from "../errors/find-error.ts";
-import type { Standing } from "../errors/known-error.ts";
-import { byLikelihood } from "../errors/order.ts";
+import { type Standing, byLikelihood } from "../errors/known-error.ts";
 import { LOG_ENCODINGS } from "./log-encoding.ts";
 import type { LogScan, Sighting } from "./log-scanner.ts";
 import { DESCRIBED, type ReadLog } from "./read-log.ts";

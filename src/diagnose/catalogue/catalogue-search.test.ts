@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
-import { findCode } from "./find-code.ts";
+import { findCode } from "./catalogue.ts";
 
 describe("findCode", () => {
   it.each(KNOWLEDGE_CODES.map((code) => [code]))("finds %s", (code) => {

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseClusterFile } from "./parse-cluster-file.ts";
-import { clusterSchema, formatFieldTables } from "./schema.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { clusterSchema, formatFieldTables } from "./cluster-schema.ts";
 
 const EXAMPLES = readdirSync("examples")
   .map((name) => `examples/${name}/cluster.yaml`)

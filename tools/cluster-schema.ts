@@ -1,8 +1,8 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { CLUSTER_FILE_VERSION, CLUSTER } from "./description.ts";
-import type { FieldDescription, ShapePart } from "./shape.ts";
+import { CLUSTER_FILE_VERSION, CLUSTER } from "#cluster/file/description.ts";
+import type { FieldDescription, ShapePart } from "#cluster/file/shape.ts";
 
 /** JSON schema, draft 7, of a cluster file: schemas/cluster.v1alpha1.json. */
 export function clusterSchema(): JsonObject {
