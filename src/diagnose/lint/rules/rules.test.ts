@@ -3,8 +3,10 @@ import { getEntry } from "../../catalogue/catalogue.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { lintExample, plainExample } from "#test/support/lint/example-input.ts";
 import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
+import { toldTexts } from "#test/support/told-texts.ts";
 import { LINT_RULES } from "./all-rules.ts";
 
+const told = toldTexts("test/support/lint/findings.txt");
 const CODES = [...new Set(LINT_RULES.map(({ code }) => code))];
 
 describe("the rules", () => {
@@ -116,9 +118,15 @@ describe.each(CODES)("%s", (code) => {
     expect(counts.documents).toBeGreaterThan(0);
   });
 
-  it("says what is wrong in one sentence without a full stop", () => {
+  it("says what is wrong in one sentence without a full stop, and how to mend it", () => {
     if (examples === undefined) throw new Error("there is no example");
     const { findings } = lintExample(examples.bad);
+    const lines = findings.map((each) => {
+      const { severity, file, line, column, message, fix } = each;
+      const own = each.code === code ? "" : `${each.code}, `;
+      return `${own}${severity} ${file}:${line}:${column}: ${message}\n${fix === "" ? "" : `  ${fix}\n`}`;
+    });
+    told.check(code, lines.join(""));
     for (const { message, fix } of findings) {
       expect(message).toMatch(/^[^\n]{10,220}[^.\n]$/);
       expect(fix === "" || /[.:]$|\S$/.test(fix)).toBe(true);
