@@ -342,7 +342,7 @@ class DumpReader {
       kind === undefined
         ? "is not an object of HNS"
         : `is ${/^[AEIOU]/u.test(kind) ? "an" : "a"} ${kind} without an ID`;
-    const message = `what begins here ${what}; it has the fields ${some === "" ? "of nothing" : some}`;
+    const message = `what begins here ${what}; it has ${some === "" ? "no fields" : `the fields ${some}`}`;
     this.problem("hns-dump-object-unknown", start, "", message, READABLE);
   }
 
@@ -453,7 +453,12 @@ class DumpReader {
   }
 
   private problem(code: KnowledgeCode, offset: number, field: string, message: string, advice: string): void {
-    this.problems.push({ code, message, advice, where: { ...this.placeOf(offset), field } });
+    const where = { ...this.placeOf(offset), field };
+    // What is open at the end of the text is so in every value that it is in.
+    const before = this.problems.at(-1);
+    const isSame = before?.where.line === where.line && before.where.column === where.column;
+    if (isSame && before.message === message) return;
+    this.problems.push({ code, message, advice, where });
     if (this.problems.length < LIMITS.hnsDumpProblemsMax) return;
     const last = WORDS.problemsTooMany;
     this.problems.push({
