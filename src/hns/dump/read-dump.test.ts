@@ -1,14 +1,38 @@
 // Dumps as people bring them from nodes. The samples are composed; their shapes are those of hcn.md §2.12, users.md §4 and
 // dataplane.md §7.13.
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { toldTexts } from "#test/support/told-texts.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { SourceText, decodeSource } from "#core/base/source-text.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { DumpRead } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
 
+/** What is read of every text here but the huge ones, whole. */
+const told = toldTexts("test/support/hns/dumps-read.txt");
+const TOLD_MAX = 3_000;
+let texts = 0;
+beforeEach(() => {
+  texts = 0;
+});
+
 function read(text: string): DumpRead {
-  return readDump(new SourceText("dump.txt", text));
+  const found = readDump(new SourceText("dump.txt", text));
+  texts++;
+  if (text.length <= TOLD_MAX) {
+    const title =
+      `${expect.getState().currentTestName ?? ""} (text ${texts}, ${text.length} letters)`.replaceAll(
+        /\s+/g,
+        " ",
+      );
+    const lines = Object.entries(found).flatMap(([field, value]) =>
+      Array.isArray(value)
+        ? value.map((each) => `${field}: ${JSON.stringify(each)}`)
+        : [`${field}: ${JSON.stringify(value)}`],
+    );
+    told.check(title, `${lines.join("\n")}\n`);
+  }
+  return found;
 }
 
 function documents(text: string): readonly JsonObject[] {
