@@ -78,14 +78,14 @@ describe("shards of one input", () => {
     ).toEqual(whole);
   });
 
-  // Two batches: the second shard has none, which is no fault of it.
+  // Two batches: one shard has none, which is no fault of it.
   it("each has tried a part, after the schema", () => {
     const validate = new Ajv2020({ strict: true }).compile(SHARD_SCHEMA);
     for (const index of [1, 2, 3]) {
       const part = JSON.parse(String(terminal.files.get(`reports/${index}.json`))) as VerifyShard;
       expect([validate(part), validate.errors]).toEqual([true, null]);
       expect(part.outcomes).toHaveLength(part.shares[index - 1] ?? 0);
-      expect(part.shares).toEqual([expect.any(Number), 0, expect.any(Number)]);
+      expect(part.shares.filter((share) => share === 0)).toHaveLength(1);
     }
   });
 
@@ -103,7 +103,7 @@ describe("shards of one input", () => {
   it("Ctrl-C prints what is known, as a part, and ends with 130", async () => {
     class Stopped extends MemoryTerminal {
       override async untilInterrupted(): Promise<void> {
-        for (let pauses = 0; pauses < 14; pauses++) await nextTurn();
+        for (let pauses = 0; pauses < 20; pauses++) await nextTurn();
       }
     }
     const { code, text, errors } = await run(new Stopped(INPUT), "verify", ...FILES, "-o", "json");

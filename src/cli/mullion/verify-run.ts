@@ -19,7 +19,7 @@ import {
 } from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
-import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
+import { type VerifyShard, batchesOfShard, shardOf, shareOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { packageVersion } from "../installation.ts";
 import {
@@ -77,25 +77,37 @@ const MORE_MEMORY = WORDS.adviceMoreMemory;
 class BatchQueue {
   private readonly session: ClusterSession;
   private readonly plan: VerifyPlan;
-  private readonly waiting: number[];
+  private readonly own: readonly number[];
+  private readonly waiting: Set<number>;
+  /** What each process has begun last. */
+  private readonly last = new Map<number, number>();
+  /** Processes that share the work. */
+  private readonly processes: number;
   readonly done: BatchResult[] = [];
   readonly cells: number;
 
-  constructor(session: ClusterSession, plan: VerifyPlan, shard: ShardNumber) {
+  constructor(session: ClusterSession, plan: VerifyPlan, shard: ShardNumber, processes: number) {
     this.session = session;
     this.plan = plan;
-    const own = batchesOfShard(plan, shard);
-    this.waiting = [...own];
+    this.own = batchesOfShard(plan, shard);
+    this.waiting = new Set(this.own);
+    this.processes = processes;
     // Those that rest on others are answered, and take no time.
-    this.cells = own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0);
+    this.cells = this.own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0);
   }
 
-  take(): number | undefined {
-    return this.waiting.shift();
+  /** The one next to what the process has done: what is near in the list needs the same machines. */
+  take(process: number): number | undefined {
+    const from = this.last.get(process) ?? this.beginOf(process);
+    const [next] = [...this.waiting].toSorted((a, b) => Math.abs(a - from) - Math.abs(b - from));
+    if (next === undefined) return undefined;
+    this.waiting.delete(next);
+    this.last.set(process, next);
+    return next;
   }
 
   giveBack(batch: number): void {
-    this.waiting.unshift(batch);
+    this.waiting.add(batch);
   }
 
   end(result: BatchResult): void {
@@ -112,6 +124,12 @@ class BatchQueue {
 
   run(batch: number): AsyncGenerator<number, BatchResult, undefined> {
     return tryBatch(this.session, this.plan, batch);
+  }
+
+  /** Where a process begins: as far from the others as they are from each other. */
+  private beginOf(process: number): number {
+    const share = shareOf(this.plan, this.own, { index: process + 1, count: this.processes });
+    return share[0] ?? this.own.at(-1) ?? 0;
   }
 }
 
@@ -211,7 +229,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   // What is compared is the whole state: that of a machine which is not up says nothing.
   if (request.known !== undefined) await session.raise();
   const again = request.known === undefined ? undefined : new PlanAgain(plan, request.known);
-  const queue = new BatchQueue(session, again?.open ?? plan, shard);
+  const queue = new BatchQueue(session, again?.open ?? plan, shard, 1 + (helpers?.count ?? 0));
   const input = digestOf(inputs, overrides);
   const stop = { isAsked: false };
   let machines: ShardMachines | undefined;
@@ -223,7 +241,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
     checkMemory(WORDS.beforeClusterCopy, MORE_MEMORY, COPY_SHARE);
     helpers?.work(queue);
     while (!stop.isAsked) {
-      const batch = queue.take();
+      const batch = queue.take(0);
       if (batch !== undefined) await runHere(queue, batch, tell, stop);
       // What others have begun is theirs, unless they end before it does.
       else if (helpers?.isBusy === true) await helpers.untilChange(() => tell(0));

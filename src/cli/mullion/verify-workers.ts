@@ -36,13 +36,16 @@ export function workersBeside(size: ClusterSize, asked: number | undefined): num
 
 /** Where helpers get their work from, and where what comes of it goes. */
 interface Queue {
-  take(): number | undefined;
+  /** `process`: from 1; the first one is that which everybody helps. */
+  take(process: number): number | undefined;
   giveBack(batch: number): void;
   end(result: BatchResult): void;
 }
 
 interface Helper {
   readonly child: ChildProcess;
+  /** From 1. */
+  readonly number: number;
   isReady: boolean;
   batch: number | undefined;
 }
@@ -50,13 +53,15 @@ interface Helper {
 export class VerifyWorkers {
   private readonly helpers = new Set<Helper>();
   private readonly digest: string;
+  readonly count: number;
   private queue: Queue | undefined;
   private changed: () => void = () => undefined;
 
   constructor(count: number, inputs: readonly InputText[], digest: string) {
     this.digest = digest;
+    this.count = count;
     const piped = inputs.find(({ name }) => name === STANDARD_INPUT);
-    for (let index = 0; index < count; index++) this.start(piped?.text ?? "");
+    for (let number = 1; number <= count; number++) this.start(number, piped?.text ?? "");
   }
 
   /** Processes at work, the first one included. */
@@ -93,7 +98,7 @@ export class VerifyWorkers {
     this.helpers.clear();
   }
 
-  private start(piped: string): void {
+  private start(number: number, piped: string): void {
     const [node = "", script = "", ...words] = process.argv;
     const child = spawn(node, [...process.execArgv, script, ...words, "--helper"], {
       // Apart from the terminal: its Ctrl-C is for the first process alone.
@@ -101,7 +106,7 @@ export class VerifyWorkers {
       windowsHide: true,
       stdio: ["pipe", "ignore", "ignore", "ipc"],
     });
-    const helper: Helper = { child, isReady: false, batch: undefined };
+    const helper: Helper = { child, number, isReady: false, batch: undefined };
     this.helpers.add(helper);
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(piped);
@@ -131,7 +136,7 @@ export class VerifyWorkers {
 
   private next(helper: Helper): void {
     if (!helper.isReady || helper.batch !== undefined) return;
-    helper.batch = this.queue?.take();
+    helper.batch = this.queue?.take(helper.number);
     if (helper.batch !== undefined) helper.child.send(helper.batch);
   }
 }

@@ -20,7 +20,7 @@ it("a batch raises its own machines, and no other", async () => {
     );
   });
   expect(positions).not.toEqual([]);
-  const own = { session, plan: { ...plan, batches: [{ positions, attempts: 1 }] } };
+  const own = { session, plan: { ...plan, batches: [{ positions, work: 1 }] } };
   expect([...machinesOf(own.plan, 0)]).toEqual(["win-2", "linux-1"]);
   await resultOf(own, 0);
   const programmed = session.cluster.nodes.filter(({ hns }) => (hns?.countOf("LoadBalancer") ?? 0) > 0);
@@ -34,7 +34,7 @@ it("what is tried alone is tried in a copy of the machines that it needs", async
     protocol === "icmp" && expected.outcome === "denied";
   const denied = plan.cells.findIndex(isPing);
   const others = [...plan.cells.keys()].filter((position) => !isPing(plan.cells[position]!)).slice(0, 40);
-  const batches = [{ positions: [denied, ...others], attempts: 1 }];
+  const batches = [{ positions: [denied, ...others], work: 1 }];
   const copied: (readonly string[])[] = [];
   const noted = (cluster: Cluster): Cluster => {
     const part = Object.create(cluster.part!, {
@@ -56,7 +56,7 @@ it("what is tried alone is tried in a copy of the machines that it needs", async
   const [needed = []] = copied;
   expect(copied).toHaveLength(1);
   expect(needed).toEqual(
-    [...machinesOf({ ...plan, batches: [{ positions: [denied], attempts: 1 }] }, 0)].toSorted(),
+    [...machinesOf({ ...plan, batches: [{ positions: [denied], work: 1 }] }, 0)].toSorted(),
   );
   expect(needed.length).toBeLessThan(machinesOf(own, 0).size);
 });

@@ -1,5 +1,4 @@
 /** What a verification will try: every question of the matrix, and the batches in which they are asked. */
-import { defined } from "#core/base/assert.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, prefixContains } from "#core/net/ip.ts";
 import type { ComparisonPlan } from "../classes/node-classes.ts";
@@ -7,10 +6,8 @@ import type { Cluster } from "../cluster.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
 import { type FlowLimit, type LimitReason, type LimitedFlow, reasonOf } from "../session/flow-limit.ts";
 import type { ClusterTrouble, InputRemarks } from "../session/session.ts";
+import { type CellBatch, batchesOf, isTried } from "./batches.ts";
 import { type Cell, asIpv6 } from "./cells/cell.ts";
-import { attemptsExpected } from "./cells/cell-run.ts";
-import { groupBy } from "./classes.ts";
-import { nodeOf } from "./facts.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { Observation } from "./observation.ts";
@@ -133,12 +130,6 @@ export function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) 
   };
 }
 
-function isTried(cell: Cell): boolean {
-  if (cell.expected.outcome === "not-applicable" || cell.source === undefined || cell.probe === "state")
-    return false;
-  return cell.target.address !== undefined || cell.target.name !== undefined;
-}
-
 /**
  * All cells of the matrix, each question once. `states` are those that are answered by looking, `own` those of the cluster
  * file.
@@ -174,20 +165,6 @@ export interface VerifyOptions {
   readonly comparisons?: ComparisonPlan;
 }
 
-/** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */
-const BATCH_ATTEMPTS_MIN = 100;
-const BATCH_ATTEMPTS_MAX = 20_000;
-/** To copy a pod with what belongs to it takes as long as a third of an attempt, and is to cost a tenth of the whole. */
-const BATCH_ATTEMPTS_PER_POD = 3;
-
-/** Cells that are tried in one copy, with nobody else in it. */
-export interface CellBatch {
-  /** Positions in the cells of the plan, in their order. */
-  readonly positions: readonly number[];
-  /** About how many, when all is well. */
-  readonly attempts: number;
-}
-
 /** Everything that will be asked. It is a function of the input alone, whoever runs it, and on however many machines. */
 export interface VerifyPlan {
   readonly cluster: Cluster;
@@ -204,81 +181,6 @@ export interface VerifyPlan {
   readonly resting: RestingCells;
   /** Of all that are tried, and first those that are not, in a batch that needs no copy. */
   readonly batches: readonly CellBatch[];
-}
-
-/** Who sends: cells of one sender follow one another, and those of one node share its ports. */
-function senderKey({ source }: Cell): number {
-  if (source === undefined) return Number.POSITIVE_INFINITY;
-  return nodeOf(source)?.index ?? Number.POSITIVE_INFINITY;
-}
-
-class Batches {
-  readonly list: CellBatch[] = [];
-  private positions: number[] = [];
-  private attempts = 0;
-
-  add(positions: readonly number[], attempts: number): void {
-    this.positions.push(...positions);
-    this.attempts += attempts;
-  }
-
-  /** True when so many more would be too many. */
-  isFull(more: number, most: number): boolean {
-    return this.positions.length > 0 && this.attempts + more > most;
-  }
-
-  end(): void {
-    if (this.positions.length === 0) return;
-    this.list.push({ positions: this.positions.toSorted((a, b) => a - b), attempts: this.attempts });
-    this.positions = [];
-    this.attempts = 0;
-  }
-}
-
-/**
- * Cells by the nodes that send them, as many at a time as a copy is made for. What comes of a cell may depend on what its
- * sender, and others in the same copy, have sent before; so batches follow from the cells alone. `asked`: positions of
- * those that batches are made of; default all.
- */
-export function batchesOf(
-  cells: readonly Cell[],
-  pods: number,
-  asked: readonly number[] = [...cells.keys()],
-): readonly CellBatch[] {
-  const wanted = Math.max(BATCH_ATTEMPTS_MIN, pods * BATCH_ATTEMPTS_PER_POD);
-  const most = Math.min(BATCH_ATTEMPTS_MAX, wanted);
-  const tried = asked.filter((position) => isTried(cellAt(cells, position)));
-  const attemptsAt = (position: number): number => attemptsExpected(cellAt(cells, position));
-  const sum = (positions: readonly number[]): number =>
-    positions.reduce((total, position) => total + attemptsAt(position), 0);
-  const total = sum(tried);
-  const even = Math.max(1, total / Math.ceil(total / most));
-  const batches = new Batches();
-  const isTriedAt = new Set(tried);
-  batches.add(
-    asked.filter((position) => !isTriedAt.has(position)),
-    0,
-  );
-  batches.end();
-  const groups = [...groupBy(tried, (position) => String(senderKey(cellAt(cells, position)))).values()];
-  const first = ([position = 0]: readonly number[]): number => senderKey(cellAt(cells, position));
-  for (const group of groups.toSorted((a, b) => first(a) - first(b) || 0)) {
-    const attempts = sum(group);
-    if (batches.isFull(attempts / 2, even)) batches.end();
-    if (attempts <= most) batches.add(group, attempts);
-    else
-      for (const position of group) {
-        const own = attemptsAt(position);
-        if (batches.isFull(own, most)) batches.end();
-        batches.add([position], own);
-      }
-  }
-  batches.end();
-  return batches.list;
-}
-
-function cellAt(cells: readonly Cell[], position: number): Cell {
-  return defined(cells[position], "a batch is of cells of the plan");
 }
 
 function restingIn(
@@ -322,6 +224,6 @@ export function planVerification(
     tried,
     states,
     resting,
-    batches: batchesOf(cells, model.pods.length, asked),
+    batches: batchesOf(cells, model, asked),
   };
 }

@@ -170,18 +170,32 @@ function notJudgedFindings(
   });
 }
 
-/** Which batches each of so many shards runs: each as many attempts as it can, next to one another. */
-function sharesOf({ batches }: VerifyPlan, count: number): readonly (readonly number[])[] {
-  const total = batches.reduce((sum, { attempts }) => sum + attempts, 0);
+/** Batches in so many shares: each of as much work as it can, next to one another. */
+function sharesOf(
+  { batches }: VerifyPlan,
+  count: number,
+  of: readonly number[] = [...batches.keys()],
+): readonly (readonly number[])[] {
+  const workOf = (batch: number): number => batches[batch]?.work ?? 0;
+  const total = of.reduce((sum, batch) => sum + workOf(batch), 0);
   const shares = Array.from({ length: count }, (): number[] => []);
   let before = 0;
-  for (const [batch, { attempts }] of batches.entries()) {
-    const middle = before + attempts / 2;
+  for (const batch of of) {
+    const middle = before + workOf(batch) / 2;
     const share = total === 0 ? 0 : Math.min(count - 1, Math.floor((middle / total) * count));
     shares[share]?.push(batch);
-    before += attempts;
+    before += workOf(batch);
   }
   return shares;
+}
+
+/** What of some batches is for one of so many who share them. */
+export function shareOf(
+  plan: VerifyPlan,
+  batches: readonly number[],
+  { index, count }: ShardNumber,
+): readonly number[] {
+  return sharesOf(plan, count, batches)[index - 1] ?? [];
 }
 
 /** Cells of batches, those included that rest on them. */

@@ -13,7 +13,8 @@ import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { verifyAgain } from "#cluster/verify/kept/verify-again.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { CellResult } from "#cluster/verify/observation.ts";
-import { type VerifyOptions, batchesOf, planVerification } from "#cluster/verify/plan.ts";
+import { batchesOf } from "#cluster/verify/batches.ts";
+import { type VerifyOptions, planVerification } from "#cluster/verify/plan.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import { deviate } from "./deviations.ts";
@@ -187,7 +188,7 @@ interface Tolerance {
 /** Whether the cell comes out as expected in a copy in which nothing else was asked. */
 async function holdsAlone(session: RunningCluster, position: number): Promise<boolean> {
   const plan = planVerification(session.cluster, undefined, optionsOf(session));
-  const alone = { ...plan, batches: batchesOf(plan.cells, plan.model.pods.length, [position]) };
+  const alone = { ...plan, batches: batchesOf(plan.cells, plan.model, [position]) };
   const found: CellResult[] = [];
   for (const batch of alone.batches.keys()) {
     const work = tryBatch(session, alone, batch);

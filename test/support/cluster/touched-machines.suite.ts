@@ -20,7 +20,7 @@ function inSmallBatches(plan: VerifyPlan): VerifyPlan {
     const first = index * CELLS_PER_BATCH;
     const last = Math.min(first + CELLS_PER_BATCH, plan.cells.length);
     const positions = Array.from({ length: last - first }, (_none, offset) => first + offset);
-    return { positions, attempts: CELLS_PER_BATCH };
+    return { positions, work: CELLS_PER_BATCH };
   });
   return { ...plan, batches };
 }

@@ -85,17 +85,33 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
   return [...cells, ...fromEachNode(model, ports)];
 }
 
+/**
+ * Ports in the order of the nodes of their first back ends: who asks some of them asks near ones, so that what is near can be tried
+ * without the rest.
+ */
+function inOrderOfNodes(ports: readonly AskedPort[], nodes: readonly string[]): readonly AskedPort[] {
+  const places = new Map(nodes.map((name, place) => [name, place]));
+  const placeOf = ({ port }: AskedPort): number =>
+    places.get(port.backEnds[0]?.pod?.node.name ?? "") ?? nodes.length;
+  return ports.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
 function fromEachNode(model: VerifyModel, ports: readonly AskedPort[]): readonly Cell[] {
   const byNode = groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
   const isSmall = byNode.size * ports.length <= NODE_TIMES_PORT_MAX;
+  const sorted = isSmall ? ports : inOrderOfNodes(ports, [...byNode.keys()]);
   return [...byNode.values()].flatMap((clients, node) => {
+    // From the next node's on: what a node asks itself is another flow.
+    const first = Math.floor(((node + 1) * sorted.length) / byNode.size);
     const asked = isSmall
-      ? ports
-      : ports.filter((_, index) => (index + node) % Math.ceil(ports.length / PORTS_PER_NODE) === 0);
+      ? sorted
+      : Array.from({ length: PORTS_PER_NODE }, (_, index) => sorted[(first + index) % sorted.length]);
     return asked.flatMap((each) => {
+      if (each === undefined || each.service.kind !== "cluster-ip") return [];
       const client = clientAmong(clients, each.port, model);
-      if (client === undefined || each.service.kind !== "cluster-ip") return [];
-      return [clusterIpCell(model, each, client, { isSwept: false, standsFor: 0 })];
+      return client === undefined
+        ? []
+        : [clusterIpCell(model, each, client, { isSwept: false, standsFor: 0 })];
     });
   });
 }

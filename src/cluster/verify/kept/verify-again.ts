@@ -1,5 +1,6 @@
 /** A verification of a cluster that was verified before: only what a change can touch is tried again. */
-import { type VerifyOptions, type VerifyPlan, batchesOf, planVerification } from "../plan.ts";
+import { batchesOf } from "../batches.ts";
+import { type VerifyOptions, type VerifyPlan, planVerification } from "../plan.ts";
 import { type VerifyReport, WHOLE } from "../report.ts";
 import { tryBatch } from "../machines-of-batch.ts";
 import type { BatchResult } from "../run-batch.ts";
@@ -39,7 +40,7 @@ export class PlanAgain {
     this.plan = plan;
     this.known = known;
     this.kept = kept;
-    this.open = { ...plan, batches: batchesOf(plan.cells, plan.model.pods.length, open) };
+    this.open = { ...plan, batches: batchesOf(plan.cells, plan.model, open) };
   }
 
   /** What came of the batches, with what is kept; and keeps it. @param at what this moment is called in later reports. */

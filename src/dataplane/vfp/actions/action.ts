@@ -103,14 +103,15 @@ function evaluateRedirect(
 function evaluateDynnat(poolName: string, subject: ActionSubject, context: ActionContext): ActionResult {
   const pool = context.getNatPool(poolName);
   if (pool === undefined || !subject.key.hasPorts) return { kind: "drop", code: "nat-port-pool-exhausted" };
-  const destination = pool.choosesInTurn
+  const asked = pool.choosesInTurn
     ? {
+        by: sourceIp(subject.bytes, subject.headers),
         ip: destinationIp(subject.bytes, subject.headers),
         port: readU16(subject.bytes, subject.headers.transport + 2),
       }
     : undefined;
-  let port = pool.allocate(destination);
-  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate(destination);
+  let port = pool.allocate(asked);
+  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate(asked);
   if (port === undefined) return { kind: "drop", code: "nat-port-pool-exhausted" };
   const forward = new Transposition().setSourceIp(pool.ip);
   forward.sourcePort = port;

@@ -4,7 +4,7 @@
 import type { Ip } from "#core/net/ip.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import { isPort } from "#core/net/port-range.ts";
-import { NatTurns, type BackEndCounts, isWanted, takeTurn } from "./nat-turns.ts";
+import { type Asked, NatTurns, type BackEndCounts, isWanted, takeTurn } from "./nat-turns.ts";
 
 /** Where a pool gets its blocks from: the node's budget of reserved ports. */
 export interface PortBlockSource {
@@ -87,10 +87,10 @@ export class NatPool {
 
   /**
    * A free port; undefined when the pool is used up and the node has no further block.
-   * @param destination who is asked, for a pool that chooses in turn.
+   * @param asked for a pool that chooses in turn.
    */
-  allocate(destination?: { readonly ip: Ip; readonly port: number }): number | undefined {
-    const round = destination && this.turns?.roundOf(destination.ip, destination.port);
+  allocate(asked?: Asked): number | undefined {
+    const round = asked && this.turns?.roundOf(asked);
     const wanted = round && this.findFree((port) => isWanted(round, port));
     const port = wanted ?? this.takeFree() ?? (this.grow() ? this.takeFree() : undefined);
     if (port === undefined) return undefined;

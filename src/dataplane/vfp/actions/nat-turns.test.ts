@@ -6,7 +6,8 @@ import { keyOfTurns } from "./nat-turns.ts";
 
 const TCP = 6;
 const NODE = parseIpv4("10.0.0.11")!;
-const SERVICE = { ip: parseIpv4("10.96.0.7")!, port: 80 };
+const POD = parseIpv4("10.244.1.3")!;
+const SERVICE = { by: POD, ip: parseIpv4("10.96.0.7")!, port: 80 };
 const BACK_ENDS = 5;
 const BLOCK = { first: 40_000, last: 40_063 };
 
@@ -43,10 +44,26 @@ describe("a NAT pool that chooses in turn", () => {
     expect(pool.usedCount).toBe(1 + 3 * BACK_ENDS);
   });
 
+  it("leads each of those who ask at the same time to each place once in a round of their own", () => {
+    const pool = poolOf(BLOCK);
+    pool.chooseInTurn(counts);
+    const other = { ...SERVICE, by: parseIpv4("10.244.1.4")! };
+    // One asks twice as often as the other.
+    const turns = Array.from({ length: BACK_ENDS }, () => [
+      pool.allocate(SERVICE),
+      pool.allocate(other),
+      pool.allocate(other),
+    ]);
+    expect(new Set(placesOf(turns.map(([own]) => own))).size).toBe(BACK_ENDS);
+    const others = placesOf(turns.flatMap((own) => own.slice(1)));
+    expect(new Set(others.slice(0, BACK_ENDS)).size).toBe(BACK_ENDS);
+    expect(new Set(others.slice(BACK_ENDS)).size).toBe(BACK_ENDS);
+  });
+
   it("gives one port after the other for whoever else is asked", () => {
     const pool = poolOf(BLOCK);
     pool.chooseInTurn(counts);
-    const other = { ip: SERVICE.ip, port: 443 };
+    const other = { ...SERVICE, port: 443 };
     expect([pool.allocate(other), pool.allocate(), pool.allocate(other)]).toEqual([40_000, 40_001, 40_002]);
   });
 

@@ -12,7 +12,14 @@ export function keyOfTurns(protocol: number, destination: Ip, port: number): str
   return `${protocol} ${destination} ${port}`;
 }
 
-/** Of one list: who was met in this round. */
+/** Who is asked, and by whom. */
+export interface Asked {
+  readonly by: Ip;
+  readonly ip: Ip;
+  readonly port: number;
+}
+
+/** Of one list and one who asks: who was met in this round. */
 interface Round {
   readonly forecast: BackEndForecast;
   readonly count: number;
@@ -32,13 +39,14 @@ export class NatTurns {
     this.protocol = protocol;
   }
 
-  /** Undefined where nobody chooses among several. */
-  roundOf(destination: Ip, destinationPort: number): Round | undefined {
+  /** Undefined where nobody chooses among several. Whoever else asks at the same time has rounds of their own. */
+  roundOf({ by, ip: destination, port: destinationPort }: Asked): Round | undefined {
     const { counts, source, protocol, rounds } = this;
-    const key = keyOfTurns(protocol, destination, destinationPort);
+    const asked = keyOfTurns(protocol, destination, destinationPort);
+    const key = `${asked} ${by}`;
     const known = rounds.get(key);
     if (known !== undefined) return known;
-    const count = counts.get(key) ?? 0;
+    const count = counts.get(asked) ?? 0;
     if (count < 2) return undefined;
     const forecast = new BackEndForecast({ protocol, source, destination, destinationPort });
     const round = { forecast, count, met: new Set<number>() };
