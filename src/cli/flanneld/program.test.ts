@@ -55,7 +55,7 @@ function start(
         return clock.schedule(afterMs, task);
       },
       cancel: (timer) => clock.cancel(timer),
-      isLast: (timer, afterMs) => clock.isLast(timer, afterMs),
+      isLast: () => clock.isLast(),
     },
     wallMs: () => Date.UTC(2026, 10, 22, 4, 5, 6, 789),
     prng: new Prng(1),

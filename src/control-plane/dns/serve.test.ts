@@ -91,6 +91,23 @@ describe("serveDns", () => {
     expect(reply(serve(message))).toMatchObject({ id: QUERY.id, isResponse: true, rcode, answers: [] });
   });
 
+  // acceptfunc.go: one question, at most one answer and one authority (of a NOTIFY and an update), two further records.
+  it.each([
+    ["4242 0100 0001 0001 0001 0002", DnsRcode.formatError, "what it counts is not there"],
+    ["4242 0100 0002 0000 0000 0000", DnsRcode.formatError, "two questions"],
+    ["4242 0100 0001 0002 0000 0000", DnsRcode.formatError, "two answers"],
+    ["4242 0100 0001 0000 0002 0000", DnsRcode.formatError, "two authorities"],
+    ["4242 0100 0001 0000 0000 0003", DnsRcode.formatError, "three further records"],
+    ["4242 2000 0001 0000 0000 0000", DnsRcode.noError, "a NOTIFY"],
+    ["4242 2800 0001 0000 0000 0000", DnsRcode.notImplemented, "an update"],
+  ])("of the header %s it says %i: %s", (hex, rcode, _title) => {
+    const question = "03 777777 07 64656661756c74 03 737663 07 636c7573746572 05 6c6f63616c 00 0001 0001";
+    const name = question.replace("777777", "776562");
+    const step = serveDns(annotatedHex(`${hex} ${name}`), [ZONE]);
+    expect(step.kind).toBe("reply");
+    if (step.kind === "reply") expect(step.response).toMatchObject({ id: 0x4242, isResponse: true, rcode });
+  });
+
   it.each([
     ["nothing", ""],
     ["half a header", "4242 0100 0001"],

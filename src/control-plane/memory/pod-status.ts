@@ -47,7 +47,7 @@ function addressFields(
   podIP: string | undefined,
   addresses: readonly string[],
 ): Pick<PodStatus, "podIP" | "podIPs"> {
-  const first = podIP ?? addresses[0];
-  if (addresses.length === 0) return {};
-  return { ...(first === undefined ? {} : { podIP: first }), podIPs: addresses.map((ip) => ({ ip })) };
+  const [first] = addresses;
+  if (first === undefined) return {};
+  return { podIP: podIP ?? first, podIPs: addresses.map((ip) => ({ ip })) };
 }

@@ -148,6 +148,32 @@ describe("ReplicaSets", () => {
     expect(kube.get("Pod", "default", "stray")?.metadata.ownerReferences?.[0]?.name).toBe("web");
   });
 
+  it("adopt a pod that comes later, and then have one too many", () => {
+    const kube = start(NODES + workload("ReplicaSet", "web", "replicas: 1"));
+    apply(kube, pod("stray", "", "labels: {app: web}"));
+    expect(podNames(kube)).toHaveLength(1);
+    expect(kube.objects("Pod")[0]?.metadata.ownerReferences?.[0]?.name).toBe("web");
+  });
+
+  it("tell addresses of pods as kubelets do: all of them, and the first alone", () => {
+    const kube = start(NODES + pod("one", "", ""));
+    const tell = (change: Parameters<MemoryKube["setPodStatus"]>[2]): unknown => {
+      const { podIP, podIPs, hostIP, hostIPs } = kube.setPodStatus("default", "one", change).status ?? {};
+      return { podIP, podIPs, hostIP, hostIPs };
+    };
+    expect(tell({ phase: "Running", podIPs: ["10.244.0.9", "fd00::9"], hostIP: "10.0.0.11" })).toEqual({
+      podIP: "10.244.0.9",
+      podIPs: [{ ip: "10.244.0.9" }, { ip: "fd00::9" }],
+      hostIP: "10.0.0.11",
+      hostIPs: [{ ip: "10.0.0.11" }],
+    });
+    expect(tell({ podIPs: ["10.244.0.8"] })).toMatchObject({
+      podIP: "10.244.0.8",
+      podIPs: [{ ip: "10.244.0.8" }],
+    });
+    expect(tell({ podIPs: [] })).toMatchObject({ podIP: undefined, podIPs: undefined });
+  });
+
   it("replace pods that have ended", () => {
     const kube = start(NODES + workload("ReplicaSet", "web", "replicas: 1"));
     kube.setPodStatus("default", podNames(kube)[0] ?? "", { phase: "Failed" });

@@ -75,6 +75,9 @@ describe("a JSON patch", () => {
     ["an item behind the end", { a: [1] }, [{ op: "add", path: "/a/2", value: 1 }]],
     ["a leading zero", { a: [1, 2] }, [{ op: "remove", path: "/a/01" }]],
     ["the end of a list, to remove", { a: [1] }, [{ op: "remove", path: "/a/-" }]],
+    ["the end of a list, to copy", { a: [1] }, [{ op: "copy", from: "/a/-", path: "/b" }]],
+    ["an item behind the end, to move", { a: [1] }, [{ op: "move", from: "/a/1", path: "/b" }]],
+    ["an item behind the end, to test", { a: [1] }, [{ op: "test", path: "/a/1", value: 1 }]],
     ["a value moved into itself", { a: { b: 1 } }, [{ op: "move", from: "/a", path: "/a/b/c" }]],
     ["what is inherited", {}, [{ op: "test", path: "/toString/name", value: "toString" }]],
   ])("is refused: %s", (_title, document, patch) => {

@@ -139,7 +139,20 @@ describe("the congestion window (RFC 5681, RFC 6582)", () => {
     expect(window.bytes).toBe(5_000 + 3_000 + 1_000);
     expect(window.acknowledge(2_000, 3_000)).toBe(true);
     expect(window.acknowledge(7_000, 10_000)).toBe(false);
-    expect(window.bytes).toBe(5_000);
+    expect([window.bytes, window.isRecovering]).toEqual([5_000, false]);
+    // RFC 5681 §3.1: behind the recovery it grows by a segment in a round trip.
+    window.acknowledge(5_000, 15_000);
+    expect(window.bytes).toBe(5_200);
+  });
+
+  it("what was sent before the timer ran out begins no recovery (RFC 6675 §5.1)", () => {
+    const window = new CongestionWindow(1_000, 10);
+    expect(window.mayRecover(1)).toBe(true);
+    window.timeOut(10_000, 10_000);
+    expect([9_999, 10_000].map((at) => window.mayRecover(at))).toEqual([false, true]);
+    window.recover(8_000, 18_000);
+    expect([17_999, 18_000].map((at) => window.mayRecover(at))).toEqual([false, true]);
+    expect([window.bytes, window.isRecovering]).toEqual([4_000, true]);
   });
 });
 

@@ -433,6 +433,18 @@ describe("what is stored without an effect is said in the health data", () => {
     else expect(text).toContain(reason);
   });
 
+  it.each([
+    ["Overlay", false],
+    ["L2Bridge", true],
+  ])("a subnet's VSID on a network of type %s", async (type, isSaid) => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    const subnet = { ...CBR0.Ipams[0].Subnets[0], Policies: [policy("VSID", { IsolationId: 4096 })] };
+    const ipams = [{ Type: "Static", Subnets: [subnet] }];
+    const made = await createNetwork(client, { Name: "net", Type: type, Ipams: ipams } as never);
+    const { Health } = await getNetworkById(client, made.ID);
+    expect(JSON.stringify(Health?.Data).includes('"Type":"VSID"')).toBe(isSaid);
+  });
+
   it("address sets and ACLs that name them act", async () => {
     const node = await fixture();
     const network = await modifyNetworkPolicies(node.client, node.network, "Add", [ipSet("a", "10.0.0.1")]);
