@@ -33,6 +33,9 @@ const MISSPELT =
 const DEFINITION =
   "\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: { name: x.example.org }\n";
 
+const EKSCTL =
+  "\napiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: { name: shop, region: eu-west-1 }\n";
+
 function podOf(node: string, status: string): string {
   return `
 apiVersion: v1
@@ -160,6 +163,9 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
       { texts: [CLUSTER, PASSED], findings: ["manifest-kind-not-carried-out"] },
       { texts: [CLUSTER, MISSPELT], findings: ["manifest-unknown-field"] },
       { texts: [CLUSTER, MESHED], findings: ["mesh-sidecar-left-out"] },
+      // Without a cluster file these have a network that is not carried out.
+      { texts: [podFor("{ eks.amazonaws.com/nodegroup: win }")], findings: ["network-not-emulated"] },
+      { texts: [podFor("{ os: windows }"), EKSCTL], findings: ["network-not-emulated"] },
       {
         texts: [CLUSTER, "\napiVersion: v1\nkind: Node\nmetadata: { name: win-2 }\n"],
         findings: ["node-without-machine"],

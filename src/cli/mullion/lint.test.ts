@@ -47,6 +47,10 @@ const FILES = {
   "legacy/deep/pod.yaml": POD,
   "legacy/.mullion-lint.yaml":
     'ignore: [{ code: host-network-unsupported, paths: ["deep/**"], reason: old }]\n',
+  "eks/cluster.yaml":
+    'apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: { name: a, version: "1.29" }\nnodeGroups: [{ name: w, amiFamily: WindowsServer2019FullContainer }]\n',
+  "eks/pod.yaml":
+    "apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: 'mcr.microsoft.com/windows/servercore:ltsc2022' }] }\n",
   "legacy/node_modules/x/pod.yaml": POD,
   "legacy/readme.md": "# nothing",
   "empty/notes.txt": "nothing",
@@ -66,6 +70,13 @@ it("nodes of before HCN are known by their build, and reach Services by their ku
   expect(code).toBe(0);
   expect(out).toContain("nothing found");
   expect(out).toContain("for Windows Server 2016 (from the cluster file) and Kubernetes 1.6");
+});
+
+it("eksctl's document says the builds of Windows and the version", async () => {
+  const { code, out } = await run("eks");
+  expect(code).toBe(1);
+  expect(out).toContain("image-of-another-build");
+  expect(out).toContain("for Windows Server 2019 (from the cluster's definition) and Kubernetes 1.29 (from");
 });
 
 describe("mullion lint", () => {

@@ -3,7 +3,7 @@
  * that their selectors ask for. Whoever writes `nodeSelector: { agentpool: win }` has such a node.
  */
 import type { JsonObject } from "#core/base/json.ts";
-import { type WindowsProfile, getProfile } from "#core/catalogue/profiles.ts";
+import { type WindowsProfile, getProfile, parseNodeBuild } from "#core/catalogue/profiles.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
@@ -65,7 +65,7 @@ function podSpecsOf(objects: readonly KubeObject[]): readonly PodSpec[] {
 }
 
 /** What the selector and the first term of the required affinity ask for, where one value answers it. */
-function labelsAskedFor(spec: PodSpec): ReadonlyMap<string, string> {
+export function labelsAskedFor(spec: PodSpec): ReadonlyMap<string, string> {
   const labels = new Map(Object.entries(spec.nodeSelector ?? {}));
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   for (const { key, operator, values } of required?.nodeSelectorTerms[0]?.matchExpressions ?? []) {
@@ -239,15 +239,22 @@ export function ownLabels({ metadata }: Node): JsonObject {
   return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !OWN_LABELS.has(key)));
 }
 
-/** The machines of manifests that bring none, as a cluster file lists them, and what a message says of them. */
-export function assumedNodes(objects: readonly KubeObject[]): {
+/**
+ * The machines of manifests that bring none, as a cluster file lists them, and what a message says of them; `builds` are those
+ * that node groups have, for pods that ask for none.
+ */
+export function assumedNodes(
+  objects: readonly KubeObject[],
+  builds: readonly string[] = [],
+): {
   readonly nodes: readonly JsonObject[];
   readonly text: string;
 } {
   const specs = podSpecsOf(objects);
   const asked = profilesAskedFor(specs);
-  const [first = getProfile("ws2022"), ...others] = asked;
-  const profiles = others.length === 0 ? [first, first] : asked;
+  const told = builds.flatMap((build) => parseNodeBuild(build)?.profile ?? []);
+  const [first = getProfile("ws2022"), ...others] = asked.length > 0 ? asked : told;
+  const profiles = others.length === 0 ? [first, first] : [first, ...others];
   const nodes = new AssumedNodes();
   for (const { name } of profiles) nodes.add("windows", name);
   nodes.add("linux", undefined);

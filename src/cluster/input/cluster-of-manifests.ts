@@ -149,6 +149,7 @@ export const NOTHING_SHOWN: ShownNetwork = Object.freeze({
   fields: Object.freeze({}),
   kubeProxy: Object.freeze({ enableDSR: undefined, networkName: undefined, ofFiles: Object.freeze([]) }),
   told: Object.freeze({
+    builds: [],
     pods: undefined,
     services: undefined,
     dnsDomain: undefined,
@@ -360,7 +361,7 @@ export function clusterOfManifests(
     return { ...written, assumptions: [{ message }, ...written.assumptions] };
   }
   const taken = rangesOfDefaultNodes(told);
-  const { nodes: machines, text } = assumedNodes(objects);
+  const { nodes: machines, text } = assumedNodes(objects, told.builds);
   const isAsked = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
   const lack = isAsked ? networkWithoutIpv6(shown.fields) : undefined;
   const isDual = isAsked && lack === undefined;

@@ -3,13 +3,20 @@
  * each with the place that an answer names.
  */
 import { type Fields, isFields } from "#core/base/json.ts";
-import type { ConfigMap, DaemonSet, Node, Pod } from "#contracts/kubernetes/objects.ts";
+import type { ConfigMap, DaemonSet, KubeObject, Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Prefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
+import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
+import {
+  definedVersion,
+  isClusterDefinition,
+  isOfOpenShift,
+} from "#control-plane/load/cluster-definitions.ts";
 import type { LoadedConfiguration, LoadedObject } from "#control-plane/load/manifests.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import type { InputText, ProblemPlace } from "../session/session.ts";
+import { labelsAskedFor } from "./assumed-nodes.ts";
 
 /** Where something is said. */
 export interface EvidencePlace {
@@ -53,6 +60,20 @@ export interface NodeNetworkEvidence extends EvidencePlace {
   readonly ranges: readonly Prefix[];
 }
 
+/** A document from which a whole cluster is made, or one of a kind that OpenShift alone has. */
+export interface DefinitionEvidence extends EvidencePlace {
+  readonly group: string;
+  readonly kind: string;
+  readonly fields: Fields;
+  /** Of Kubernetes, as it is written; empty: not said. */
+  readonly version: string;
+}
+
+/** What pods ask of their nodes, or a RuntimeClass for them. */
+export interface PlacementEvidence extends EvidencePlace {
+  readonly labels: readonly string[];
+}
+
 /** The key of kubeadm's ConfigMap; a file of the user's is taken for one. */
 export const KUBEADM_KEY = "ClusterConfiguration";
 
@@ -88,6 +109,9 @@ export interface Evidence {
   readonly cni: readonly CniEvidence[];
   readonly installations: readonly InstallationEvidence[];
   readonly nodeNetworks: readonly NodeNetworkEvidence[];
+  readonly definitions: readonly DefinitionEvidence[];
+  /** Empty where there are Nodes, which have the labels themselves. */
+  readonly placements: readonly PlacementEvidence[];
   readonly pods: readonly (EvidencePlace & { readonly pod: Pod })[];
 }
 
@@ -188,12 +212,20 @@ const KEYS: Readonly<Record<string, string>> = {
 
 function ofConfigurations(
   configurations: readonly LoadedConfiguration[],
-): Pick<Evidence, "configs" | "installations" | "nodeNetworks"> {
+): Pick<Evidence, "configs" | "definitions" | "installations" | "nodeNetworks"> {
   const configs: ConfigEvidence[] = [];
   const installations: InstallationEvidence[] = [];
   const nodeNetworks: NodeNetworkEvidence[] = [];
-  for (const { file, line, column, kind, fields } of configurations) {
+  const definitions: DefinitionEvidence[] = [];
+  for (const { file, line, column, apiVersion, kind, fields } of configurations) {
     const place = { source: file, where: { file, line, column, field: "" } };
+    const isDefinition = isClusterDefinition(apiVersion, kind) || isOfOpenShift(apiVersion);
+    if (isDefinition && KEYS[kind] === undefined) {
+      const [group = ""] = apiVersion.split("/");
+      const version = definedVersion(apiVersion, kind, fields);
+      definitions.push({ ...place, group, kind, fields, version });
+      continue;
+    }
     if (kind === "NodeNetworkConfig") {
       nodeNetworks.push(nodeNetworkOf(place, fields));
       continue;
@@ -206,7 +238,7 @@ function ofConfigurations(
     if (key === undefined)
       installations.push({ ...place, spec: isFields(computed) ? computed : isFields(spec) ? spec : {} });
   }
-  return { configs, installations, nodeNetworks };
+  return { configs, definitions, installations, nodeNetworks };
 }
 
 /** A range that a container of the network names by an address of it and a length; undefined: a single address. */
@@ -267,6 +299,13 @@ function isProxyPod(object: Pod): boolean {
   return object.metadata.namespace === "kube-system" && object.metadata.name.startsWith("kube-proxy");
 }
 
+/** Labels that nodes must have: those of a pod's own wishes, and what a RuntimeClass adds. */
+function labelsOfPlacement(object: KubeObject): readonly string[] {
+  if (object.kind === "RuntimeClass") return Object.keys(object.scheduling?.nodeSelector ?? {});
+  const spec = podSpecOf(object);
+  return spec === undefined ? [] : [...labelsAskedFor(spec).keys()];
+}
+
 /** What shows a network: objects, CNI configuration that was named beside them, and configurations among them. */
 export interface EvidenceInput {
   readonly objects: readonly LoadedObject[];
@@ -280,8 +319,11 @@ export function collectEvidence({ objects, files, configurations }: EvidenceInpu
   const configs: ConfigEvidence[] = [];
   const containers: ContainerEvidence[] = [];
   const pods: (EvidencePlace & { readonly pod: Pod })[] = [];
+  const placements: PlacementEvidence[] = [];
   for (const loaded of objects) {
     const { object } = loaded;
+    const labels = labelsOfPlacement(object);
+    if (labels.length > 0) placements.push({ ...placeOfObject(loaded), labels });
     if (object.kind === "Node") nodes.push(nodeEvidence(loaded, object));
     else if (object.kind === "ConfigMap") configs.push(...configEvidence(loaded, object));
     else if (object.kind === "Pod") pods.push({ ...placeOfObject(loaded), pod: object });
@@ -313,6 +355,8 @@ export function collectEvidence({ objects, files, configurations }: EvidenceInpu
     cni: [...named, ...inConfigs],
     installations: written.installations,
     nodeNetworks: written.nodeNetworks,
+    definitions: written.definitions,
+    placements: nodes.length > 0 ? [] : placements,
     pods,
   };
 }

@@ -201,6 +201,21 @@ const AZURE: SignReader = (evidence) => {
   return [...files, ...nodes, ...ofDaemons(evidence, "azure-vnet", /^azure-cns/, true)];
 };
 
+/** Labels that a cloud gives the nodes of its clusters, and what their pods have there. */
+const LABELS_OF_CLOUDS: readonly (readonly [NetworkId, RegExp])[] = [
+  ["azure-vnet", /^kubernetes\.azure\.com\//],
+  ["vpc-bridge", /^(?:eks\.amazonaws\.com|alpha\.eksctl\.io|karpenter\.k8s\.aws)\//],
+  ["gke", /^cloud\.google\.com\/gke-/],
+  ["ovn-hybrid-overlay", /^(?:node|machineconfiguration|windowsmachineconfig)\.openshift\.io\//],
+];
+
+/** Whoever selects nodes by such a label has such nodes. */
+const PLACEMENTS: SignReader = ({ placements }) =>
+  LABELS_OF_CLOUDS.flatMap(([network, pattern]) => {
+    const found = placements.find(({ labels }) => labels.some((label) => pattern.test(label)));
+    return found === undefined ? [] : [sign(network, found, undefined, true)];
+  });
+
 const VPC: SignReader = (evidence) => {
   const resource = "vpc.amazonaws.com/PrivateIPv4Address";
   const nodes = evidence.nodes.flatMap((node) => {
@@ -342,6 +357,7 @@ const READERS: readonly SignReader[] = [
   AZURE,
   VPC,
   GKE,
+  PLACEMENTS,
 ];
 
 /** All signs of an input. Of each network: nodes with Windows first, then the other kinds of objects. */

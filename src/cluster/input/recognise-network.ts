@@ -16,6 +16,7 @@ import {
   collectEvidence,
   textAt,
 } from "./evidence.ts";
+import { signsOfDefinitions } from "./cluster-definitions.ts";
 import { type KubeProxySettings, kubeProxySettings } from "./kube-proxy-settings.ts";
 import { accountOf } from "./known-networks.ts";
 import type { Contradiction, NetworkAccount } from "./network-account.ts";
@@ -191,7 +192,7 @@ interface Choice {
 }
 
 function choose(evidence: Evidence, files: readonly InputText[]): Choice | undefined {
-  const signs = networkSigns(evidence);
+  const signs = [...networkSigns(evidence), ...signsOfDefinitions(evidence)];
   const [chosen, ...others] = candidatesOf(signs, new Set(files.map(({ name }) => name)));
   if (chosen === undefined) return undefined;
   const mode = chosen.signs.find((each) => each.mode !== undefined)?.mode;

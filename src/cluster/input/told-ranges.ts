@@ -4,6 +4,7 @@
  * that the addresses of Nodes and Services are inside, is what a cluster needs to work.
  */
 import { isFields } from "#core/base/json.ts";
+import { definedBuilds } from "#control-plane/load/cluster-definitions.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import {
   type Prefix,
@@ -31,6 +32,8 @@ export interface ToldCluster {
   readonly dnsDomain: ToldSetting<string> | undefined;
   /** `v1.31.4`. */
   readonly version: ToldSetting<string> | undefined;
+  /** Builds of Windows that node groups have, as nodes of a cluster file name them. */
+  readonly builds: readonly string[];
   /** By node: the blocks of its pods, of either family. */
   readonly nodeRanges: ReadonlyMap<string, readonly Prefix[]>;
   readonly contradictions: readonly Contradiction[];
@@ -149,6 +152,7 @@ export function toldCluster(evidence: Evidence, objects: readonly KubeObject[]):
     kubeadm === undefined || value === ""
       ? undefined
       : { source: kubeadm.source, where: kubeadm.where, value };
+  const defined = evidence.definitions.find((each) => each.version !== "");
   const contradictions = [
     ...dissent("pods", ranges.pods),
     ...dissent("Services", ranges.services),
@@ -159,7 +163,12 @@ export function toldCluster(evidence: Evidence, objects: readonly KubeObject[]):
     pods: isSure ? ranges.pods[0] : undefined,
     services: isSure ? ranges.services[0] : undefined,
     dnsDomain: setting(isFields(fields) ? textAt(fields, "networking", "dnsDomain") : ""),
-    version: setting(isFields(fields) ? textAt(fields, "kubernetesVersion") : ""),
+    version:
+      setting(isFields(fields) ? textAt(fields, "kubernetesVersion") : "") ??
+      (defined === undefined
+        ? undefined
+        : { source: defined.source, where: defined.where, value: defined.version }),
+    builds: [...new Set(evidence.definitions.flatMap(({ fields: each }) => definedBuilds(each)))],
     nodeRanges: new Map(evidence.nodeNetworks.map(({ node, ranges: own }) => [node, own])),
     contradictions,
   };

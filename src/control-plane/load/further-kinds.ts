@@ -269,14 +269,13 @@ export function specsOfFurther({ spec, specs }: Fields): readonly Fields[] {
 }
 
 /**
- * Kinds that say how programs of the network run, and are read as such: Calico's operator, kube-proxy, kubeadm, and the
- * addresses that CNS has for pods of a node (Azure/azure-container-networking, crd/nodenetworkconfig). Those of kube-proxy
- * and kubeadm are no objects of an API server.
+ * Kinds that say how programs of the network run, and are read as such: Calico's operator, kube-proxy, and the addresses
+ * that CNS has for pods of a node (Azure/azure-container-networking, crd/nodenetworkconfig). That of kube-proxy is no
+ * object of an API server.
  */
 const CONFIGURATIONS: Readonly<Record<string, string>> = Object.freeze({
   "operator.tigera.io": "Installation",
   "kubeproxy.config.k8s.io": "KubeProxyConfiguration",
-  "kubeadm.k8s.io": "ClusterConfiguration",
   "acn.azure.com": "NodeNetworkConfig",
 });
 

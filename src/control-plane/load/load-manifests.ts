@@ -8,6 +8,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
 import { KINDS, isKubeKind, isVersionOf } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
+import { isClusterDefinition, isOfOpenShift } from "./cluster-definitions.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, mappingOf, showValue } from "./checks/field-check.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
@@ -342,16 +343,20 @@ class Loader {
     }
     // In groups of others a kind of the same name is somebody else's.
     if (isKubeKind(name) && isVersionOf(name, version)) return name;
-    if (isConfiguration(version, name)) this.keepConfiguration(candidate, name);
-    else this.passBy(candidate, version, name);
+    const isRead = isConfiguration(version, name) || isClusterDefinition(version, name);
+    // One kind of OpenShift shows it as well as a thousand.
+    const isPlatform =
+      isOfOpenShift(version) && !this.configurations.some((each) => isOfOpenShift(each.apiVersion));
+    if (isRead || isPlatform) this.keepConfiguration(candidate, version, name);
+    if (!isRead) this.passBy(candidate, version, name);
     return undefined;
   }
 
-  private keepConfiguration(candidate: Candidate, kind: string): void {
+  private keepConfiguration(candidate: Candidate, apiVersion: string, kind: string): void {
     if (this.configurations.length >= LIMITS.manifestProblemsMax) return;
     const { file, value } = candidate;
     const place = placeOfObject(candidate);
-    this.configurations.push(Object.freeze({ file, ...place, kind, fields: value }));
+    this.configurations.push(Object.freeze({ file, ...place, apiVersion, kind, fields: value }));
   }
 
   private passBy(candidate: Candidate, version: string, name: string): void {

@@ -83,6 +83,7 @@ export interface PassedPolicy extends FilePlace {
 /** A document that says how a program of the network runs; no object of the cluster. */
 export interface LoadedConfiguration extends FilePlace {
   readonly file: string;
+  readonly apiVersion: string;
   readonly kind: string;
   readonly fields: Fields;
 }

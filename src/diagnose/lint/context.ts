@@ -12,6 +12,7 @@ import type { DocumentKind, LintDocument } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
 import { type ClassesOfPods, type PodView, classesOfPods, podView, podsOfCluster } from "./views/pods.ts";
+import { DEFINITION_TYPES, definedBuilds, definedVersion } from "#control-plane/load/cluster-definitions.ts";
 import { objectTypeOf } from "./input/recognize.ts";
 
 function meets(expression: unknown, labels: Fields): boolean {
@@ -45,7 +46,7 @@ function selects(selector: unknown, labels: Fields): boolean {
  * Where a fact comes from. `pods`: no Node is in the input, and pods ask for it. `assumed`: no part of the input has it;
  * rules may still use it.
  */
-export type FactOrigin = "flag" | "nodes" | "cluster-file" | "pods" | "assumed";
+export type FactOrigin = "flag" | "nodes" | "cluster-file" | "definition" | "pods" | "assumed";
 
 export interface KnownWindows {
   /** At least one. */
@@ -309,6 +310,9 @@ export class LintContext {
     if (nodes.length > 0) return { builds: nodes, origin: "nodes" };
     const files = this.ofKind("cluster").flatMap(({ value }) => buildsOfClusterFile(value));
     if (files.length > 0) return { builds: files, origin: "cluster-file" };
+    const defined = this.definitions().flatMap(({ value }) => definedBuilds(value));
+    const builds = defined.flatMap((build) => parseNodeBuild(build) ?? []);
+    if (builds.length > 0) return { builds, origin: "definition" };
     const asked = profilesAskedFor([...this.pods.values()].map(({ spec }) => spec));
     if (asked.length > 0)
       return {
@@ -331,7 +335,17 @@ export class LintContext {
       const version = parseKubernetes(versionText(valueAt(value, "kubernetes", "version")));
       if (version !== undefined) return { ...version, origin: "cluster-file" };
     }
+    for (const { value } of this.definitions()) {
+      const [apiVersion, kind] = [textAt(value, "apiVersion") ?? "", textAt(value, "kind") ?? ""];
+      const version = parseKubernetes(definedVersion(apiVersion, kind, value));
+      if (version !== undefined) return { ...version, origin: "definition" };
+    }
     return { minor: KUBERNETES_NEWEST, patch: undefined, origin: "assumed" };
+  }
+
+  /** Documents from which clusters are made. */
+  private definitions(): readonly LintDocument[] {
+    return DEFINITION_TYPES.flatMap((type) => this.objects(type));
   }
 
   private windowsNodesFirst(): readonly LintDocument[] {

@@ -181,6 +181,7 @@ const ORIGINS = {
   flag: "as the flag says",
   nodes: "from the Node objects",
   "cluster-file": "from the cluster file",
+  definition: "from the cluster's definition",
   pods: "by images and selectors of pods",
   assumed: "assumed",
 } as const;
