@@ -111,7 +111,6 @@ abstract class Attempt implements Probe, Task {
 
   /** The deadline passed. */
   run(): void {
-    this.deadline = undefined;
     this.end(this.timeOutResult());
   }
 

@@ -206,6 +206,22 @@ describe("the sending half", () => {
     expect(sink.sent.slice(2)).toEqual(["2100+1000"]);
   });
 
+  // RFC 5681 §2: what says nothing new, holds no data, and has the window of the one before, while data are under way.
+  it.each([
+    ["three that are equal are of a lost segment", [9_000, 9_000, 9_000], ["100+1000"]],
+    ["another window is no duplicate", [9_001, 9_002, 9_003], []],
+    ["nor are two of them", [9_000, 9_000], []],
+    ["nor a closed window", [0, 0, 0], []],
+  ] as const)("acknowledgements: %s", (_title, windows, resent) => {
+    const { sink, sender, acknowledge } = make(9_000);
+    sender.append(new Uint8Array(9_000));
+    sender.pump();
+    expect(sink.sent).toHaveLength(9);
+    sink.sent.length = 0;
+    for (const window of windows) acknowledge(100, window);
+    expect(sink.sent).toEqual(resent);
+  });
+
   it("probes a closed window with one byte, for ever, and goes on when it opens", () => {
     const { clock, sink, sender, acknowledge } = make(0);
     sender.append(new Uint8Array(1_500));

@@ -4,13 +4,16 @@ import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
+  addNamespaceEndpoint,
   createEndpoint,
+  createNamespace,
   createNetwork,
   getEndpointById,
   getNetworkById,
   modifyEndpointPolicies,
   modifyNetworkPolicies,
 } from "#contracts/hcn/operations.ts";
+import type { QuirkSetting } from "#core/catalogue/quirks.ts";
 import { requestHns } from "#contracts/hcn/v1-operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
@@ -417,6 +420,33 @@ describe("what the service enters (hcn.md §2.3, §3.3)", () => {
     expect((await modifyEndpointPolicies(node.client, endpoint.ID!, "Add", [overhead])).Policies).toEqual([
       overhead,
     ]);
+  });
+});
+
+// dataplane.md §2.3: 1450 was seen on overlay networks of adapters with 1500.
+describe("the MTU of an endpoint's interface", () => {
+  const interfaces = (Mtu: number): PolicyDocument => policy("InterfaceParameters", { Mtu });
+  const room = policy("EncapOverhead", { Overhead: 80 });
+  /** `ignored`: with the defect encap-overhead-ignored. */
+  it.each<[title: string, type: string, policies: readonly PolicyDocument[], mtu?: number, ignored?: number]>(
+    [
+      ["is the adapter's", "L2Bridge", []],
+      ["is what a policy asks for", "L2Bridge", [interfaces(1400)], 1400, 1400],
+      ["is not above the adapter's", "L2Bridge", [interfaces(9000)], 1500, 1500],
+      ["leaves room for VXLAN", "Overlay", [], 1450],
+      ["leaves the room that a policy asks for", "Overlay", [room], 1420],
+      ["is what is asked for, less that room", "Overlay", [interfaces(1400)], 1350, 1400],
+    ],
+  )("%s (%s)", async (_title, type, policies, mtu, ignored) => {
+    const mtuWith = async (setting: QuirkSetting): Promise<number | undefined> => {
+      const node = await fixture(type);
+      node.service.setQuirk("encap-overhead-ignored", setting);
+      const endpoint = await node.make(...policies);
+      const namespace = await createNamespace(node.client);
+      await addNamespaceEndpoint(node.client, namespace.ID, endpoint.ID ?? "");
+      return node.datapath.listVnics()[0]?.mtuBytes;
+    };
+    expect([await mtuWith("off"), await mtuWith("on")]).toEqual([mtu, ignored]);
   });
 });
 
