@@ -99,6 +99,13 @@ const SOUND: readonly (readonly [title: string, change: (documents: NodeDocument
     },
   ],
   [
+    "a load balancer with the source address that stands for none",
+    ({ loadBalancers }) => {
+      const [policy] = loadBalancers[2]!["Policies"] as Json[];
+      policy!["SourceVIP"] = "0.0.0.0";
+    },
+  ],
+  [
     "a pod that has ended, whose address is another's now",
     (documents) => {
       const pod = structuredClone(objectOf(documents, "Pod", "web-1"));

@@ -118,7 +118,7 @@ describe.each(CODES)("%s", (code) => {
     expect(counts.documents).toBeGreaterThan(0);
   });
 
-  it("says what is wrong in one sentence without a full stop, and how to mend it", () => {
+  it("says what is wrong in one sentence without a full stop", () => {
     if (examples === undefined) throw new Error("there is no example");
     const { findings } = lintExample(examples.bad);
     const lines = findings.map((each) => {
