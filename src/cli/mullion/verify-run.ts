@@ -17,7 +17,7 @@ import {
   nodesCompared,
   planComparisons,
 } from "#cluster/classes/node-classes.ts";
-import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
+import { comparisonsOfShard, tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf, shareOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
@@ -210,11 +210,12 @@ async function runHere(
 
 /** Compares the machines that fall to a shard, which come up for it: which are up already depends on who tried the cells. */
 async function compareMachines(
-  { session, memories, comparisons }: Raised,
+  { session, memories, comparisons, plan }: Raised,
   shard: ShardNumber,
 ): Promise<ShardMachines> {
-  for (const node of nodesCompared(comparisons, shard)) await session.raise(node);
-  return compareInShard(session.cluster, memories(), comparisons, shard);
+  const own = comparisonsOfShard(plan, comparisons.chosen, shard);
+  for (const node of nodesCompared(own)) await session.raise(node);
+  return compareInShard(session.cluster, memories(), comparisons, own);
 }
 
 /**

@@ -109,12 +109,6 @@ export function compareAll(
   });
 }
 
-/** Which of so many that share the work, from 1. */
-interface ShardNumber {
-  readonly index: number;
-  readonly count: number;
-}
-
 /** What all shards together compare: a function of the input, so that each of them plans the same. */
 export interface ComparisonPlan {
   readonly classes: readonly NodeClass[];
@@ -151,15 +145,9 @@ export function planComparisons(
   return { classes, chosen: comparisonsOf(classes, seed, enough), seed, mayRest: alike > enough };
 }
 
-/** What falls to a shard: each as many as the others. */
-function ownComparisons({ chosen }: ComparisonPlan, { index, count }: ShardNumber): readonly Comparison[] {
-  return chosen.filter((_, position) => position % count === index - 1);
-}
-
-/** Nodes whose machines a shard compares, by name: they have to be up. */
-export function nodesCompared(plan: ComparisonPlan, shard: ShardNumber): readonly string[] {
-  const own = ownComparisons(plan, shard);
-  return [...new Set(own.flatMap(({ member, like }) => [like.spec.name, member.node.spec.name]))];
+/** Nodes whose machines are compared, by name: they have to be up. */
+export function nodesCompared(comparisons: readonly Comparison[]): readonly string[] {
+  return [...new Set(comparisons.flatMap(({ member, like }) => [like.spec.name, member.node.spec.name]))];
 }
 
 interface ComparedInShard {
@@ -173,14 +161,13 @@ interface ComparedInShard {
   }[];
 }
 
-/** Compares what falls to a shard. */
+/** Compares what falls to a shard: `own`, of those of the plan. */
 export function compareInShard(
   cluster: Cluster,
   memories: ProgramMemories,
   plan: ComparisonPlan,
-  shard: ShardNumber,
+  own: readonly Comparison[],
 ): ComparedInShard {
-  const own = ownComparisons(plan, shard);
   const compared = compareAll(cluster, memories, own).map(({ node, like, difference }) => ({
     node,
     like,

@@ -2,9 +2,13 @@
 import { expect, it } from "vitest";
 import { inputOf } from "#test/support/cluster/late-machines.suite.ts";
 import { checkBatches, openPlanned, resultOf } from "#test/support/cluster/touched-machines.suite.ts";
+import { openUniform } from "#test/support/cluster/resting-cells.suite.ts";
+import { nodesCompared } from "../classes/node-classes.ts";
 import type { Cluster } from "../cluster.ts";
-import { machinesOf } from "./machines-of-batch.ts";
+import { comparisonsOfShard, machinesOf } from "./machines-of-batch.ts";
+import { planVerification } from "./plan.ts";
 import { runBatch } from "./run-batch.ts";
+import { batchesOfShard } from "./shard.ts";
 
 it("batches say the same in copies that hold their own machines as in whole copies", async () => {
   await checkBatches(inputOf({}));
@@ -59,4 +63,22 @@ it("what is tried alone is tried in a copy of the machines that it needs", async
     [...machinesOf({ ...plan, batches: [{ positions: [denied], work: 1 }] }, 0)].toSorted(),
   );
   expect(needed.length).toBeLessThan(machinesOf(own, 0).size);
+});
+
+it("machines are compared by the shard in which they are up", async () => {
+  // All nodes are alike, so one stands for them all.
+  const { session, comparisons } = await openUniform("", { nodes: 24, podsPerNode: 12, services: 0 }, 32);
+  const { chosen } = comparisons;
+  const plan = planVerification(session.cluster, undefined, { comparisons });
+  for (const count of [1, 2, 3]) {
+    const shards = Array.from({ length: count }, (_, index) => ({ index: index + 1, count }));
+    const shares = shards.map((shard) => comparisonsOfShard(plan, chosen, shard));
+    expect(shares.flat().toSorted((a, b) => chosen.indexOf(a) - chosen.indexOf(b))).toEqual(chosen);
+    const added = shards.map((shard, index) => {
+      const named = new Set(batchesOfShard(plan, shard).flatMap((batch) => [...machinesOf(plan, batch)]));
+      return nodesCompared(shares[index] ?? []).filter((node) => !named.has(node));
+    });
+    // No more than the one that stands for the others comes up for it.
+    expect(new Set(added.flat()).size).toBeLessThanOrEqual(1);
+  }
 });

@@ -5,6 +5,7 @@ import type { RunningCluster } from "../session/running-cluster.ts";
 import { type ShardNumber, WHOLE } from "./report.ts";
 import { compareInShard, planComparisons } from "../classes/node-classes.ts";
 import { machineNotes, machinesOf } from "./machines.ts";
+import { comparisonsOfShard } from "./machines-of-batch.ts";
 import { planVerification } from "./plan.ts";
 import { NO_SUBJECT, reportOf, shardOf } from "./shard.ts";
 import { verifyCluster } from "./verify.ts";
@@ -14,8 +15,12 @@ const SEED = "digest of the input";
 /** What all shards together say of the machines. */
 function told(session: RunningCluster, count: number): unknown {
   const shards = Array.from({ length: count }, (_, index): ShardNumber => ({ index: index + 1, count }));
-  const plan = planComparisons(session.cluster, SEED);
-  const parts = shards.map((shard) => compareInShard(session.cluster, session.memories(), plan, shard));
+  const comparisons = planComparisons(session.cluster, SEED);
+  const plan = planVerification(session.cluster, undefined, { comparisons });
+  const parts = shards.map((shard) => {
+    const own = comparisonsOfShard(plan, comparisons.chosen, shard);
+    return compareInShard(session.cluster, session.memories(), comparisons, own);
+  });
   return { machines: machinesOf(parts), notes: machineNotes(parts) };
 }
 
@@ -31,7 +36,7 @@ describe("machines in the report", () => {
     for (const each of n3?.host.root.listInterfaces() ?? []) each.mtuBytes = 1_400;
     const after = told(session, 2);
     const comparisons = planComparisons(session.cluster, SEED);
-    const compared = compareInShard(session.cluster, session.memories(), comparisons, WHOLE);
+    const compared = compareInShard(session.cluster, session.memories(), comparisons, comparisons.chosen);
     const report = reportOf([shardOf(planVerification(session.cluster), WHOLE, NO_SUBJECT, [], compared)]);
     expect({ machines: report.machines, notes: report.basis.notes }).toEqual(after);
     expect(after).toMatchObject({ machines: { compared: 2, equal: 1 } });

@@ -9,7 +9,7 @@ import {
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import type { RunningCluster } from "#cluster/session/running-cluster.ts";
-import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
+import { comparisonsOfShard, tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import { type VerifyPlan, planVerification } from "#cluster/verify/plan.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { NO_SUBJECT, type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
@@ -65,8 +65,9 @@ export async function shardsOf(
     const done: BatchResult[] = [];
     for (const batch of batchesOfShard(plan, shard))
       done.push(known?.[batch] ?? (await resultOf(session, plan, batch)));
-    for (const node of nodesCompared(comparisons, shard)) await session.raise(node);
-    const machines = compareInShard(session.cluster, session.memories(), comparisons, shard);
+    const own = comparisonsOfShard(plan, comparisons.chosen, shard);
+    for (const node of nodesCompared(own)) await session.raise(node);
+    const machines = compareInShard(session.cluster, session.memories(), comparisons, own);
     parts.push(shardOf(plan, shard, NO_SUBJECT, done, machines));
   }
   return parts;
