@@ -22,8 +22,15 @@ import type { StoredMacs } from "../leases/lease-store.ts";
 import { leaseKey } from "../leases/peers.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
-import { type TunnelPeer, addEntries, removeEntries, routeOf } from "./tunnel-entries.ts";
-import { ensureVxlanDevice, type LinuxVxlanOptions, readLinuxVxlanOptions } from "./vxlan-device.ts";
+import {
+  type LinuxVxlanOptions,
+  type TunnelPeer,
+  addEntries,
+  ensureVxlanDevice,
+  readLinuxVxlanOptions,
+  removeEntries,
+  routeOf,
+} from "./vxlan-device.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();

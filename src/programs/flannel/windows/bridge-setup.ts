@@ -17,13 +17,35 @@ import {
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
 import { type Prefix, addToIp, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
-import { type FlannelFinding, FlannelError, findingOf, type FlannelLog } from "../reports.ts";
+import { FlannelError, type FlannelFinding, type FlannelLog, findingOf } from "../reports.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
-import type { WindowsHostGwOptions } from "./options.ts";
 import { flannel } from "#data/words.js";
+import { readConfig } from "../config-fields.ts";
+import { WINDOWS_HOST_GW } from "../net-conf.ts";
+import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 
 const WORDS = flannel();
+
+// host-gw on Windows: what its configuration may say (control-planes.md §1.3, §1.9).
+
+export interface WindowsHostGwOptions {
+  /** Of the HNS network. */
+  readonly networkName: string;
+  /** As HNS takes it: a comma list. */
+  readonly dnsServerList: string;
+}
+
+const HOST_GW_NAME = "cbr0";
+
+export function readWindowsHostGwOptions(config: NetworkConfig): WindowsHostGwOptions {
+  const { Name: name = "", DNSServerList: dnsServerList = "" } = readConfig(
+    WINDOWS_HOST_GW,
+    config.backend,
+    BACKEND_PLACE,
+  );
+  return Object.freeze({ networkName: name === "" ? HOST_GW_NAME : name, dnsServerList });
+}
 
 export interface BridgeSetupParts {
   readonly client: HcnClient;

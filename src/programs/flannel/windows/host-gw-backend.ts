@@ -15,8 +15,7 @@ import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flanne
 import { type Lease, type LeaseEvent, makeAttributes } from "../leases/lease.ts";
 import { HostGwBackend, KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, done, failed } from "../progress.ts";
-import { BridgeSetup } from "./bridge-setup.ts";
-import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./options.ts";
+import { BridgeSetup, type WindowsHostGwOptions, readWindowsHostGwOptions } from "./bridge-setup.ts";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();

@@ -7,8 +7,8 @@ import { hasFeature } from "#contracts/hcn/features.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
-import { type FlannelFinding, FlannelError } from "../reports.ts";
+import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
+import { FlannelError, type FlannelFinding } from "../reports.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
 import { type Lease, type LeaseAttributes, type LeaseEvent, makeAttributes } from "../leases/lease.ts";
 import { type Progress, done, failed } from "../progress.ts";
@@ -22,11 +22,61 @@ import {
 } from "./overlay-network.ts";
 import { OverlaySetup } from "./overlay-setup.ts";
 import { RemoteSubnets } from "./remote-subnets.ts";
-import { WINDOWS_VNI_MIN } from "../net-conf.ts";
-import { type WindowsVxlanOptions, readWindowsVxlanOptions } from "./options.ts";
+import { WINDOWS_VNI_MAX, WINDOWS_VNI_MIN, WINDOWS_VXLAN } from "../net-conf.ts";
 import { flannel } from "#data/words.js";
+import type { FlanneldDifferences } from "../differences.ts";
+import { readConfig } from "../config-fields.ts";
+import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 
 const WORDS = flannel();
+
+// What the configuration may say (control-planes.md §1.3, §1.8).
+
+interface WindowsVxlanOptions {
+  /** Of the HNS network. */
+  readonly networkName: string;
+  readonly vni: number;
+}
+
+const VXLAN_PORT = 4_789;
+/** Five characters with a hyphen in the middle; what they are is not looked at. */
+const MAC_PREFIX = /^..-..$/s;
+const DEFAULT_MAC_PREFIX = "0E-2A";
+
+/** @throws FlannelError with what upstream says. */
+export function readWindowsVxlanOptions(
+  config: NetworkConfig,
+  { refusesBadConfiguration }: FlanneldDifferences,
+): WindowsVxlanOptions {
+  const given = readConfig(WINDOWS_VXLAN, config.backend, BACKEND_PLACE);
+  const {
+    VNI: vni = WINDOWS_VNI_MIN,
+    Port: port = VXLAN_PORT,
+    MacPrefix: macPrefix = DEFAULT_MAC_PREFIX,
+  } = given;
+  const { Name: name = "" } = given;
+  if (vni < WINDOWS_VNI_MIN)
+    throw new FlannelError("flannel-vni-below-4096", WORDS.vniBelowMinimum({ vni, vniMin: WINDOWS_VNI_MIN }));
+  if (vni > WINDOWS_VNI_MAX && refusesBadConfiguration)
+    throw new FlannelError(
+      "flannel-vni-other-than-4096",
+      WORDS.vniTooLarge({ vni, vniMin: WINDOWS_VNI_MIN, vniMax: WINDOWS_VNI_MAX }),
+    );
+  if (port !== VXLAN_PORT)
+    throw new FlannelError(
+      "flannel-vxlan-port-not-4789",
+      WORDS.vxlanPortUnsupported({ port, vxlanPort: VXLAN_PORT }),
+    );
+  for (const option of ["DirectRouting", "GBP"] as const)
+    if (given[option] === true)
+      throw new FlannelError(
+        "flannel-option-not-for-windows",
+        `invalid VXLAN backend config. ${option} is not supported on Windows`,
+      );
+  if (!MAC_PREFIX.test(macPrefix))
+    throw new FlannelError("flannel-option-not-for-windows", WORDS.macPrefixInvalid({ macPrefix }));
+  return Object.freeze({ networkName: name === "" ? `flannel.${vni}` : name, vni });
+}
 
 export interface WindowsVxlanParts extends BackendParts {
   readonly host: WindowsHost;

@@ -1,6 +1,6 @@
 /** What a running kube-proxy is seen by: metrics, health, events, servers (kube-proxy.md §5, §6). */
 import { messageOf } from "#core/base/thrown.ts";
-import type { Behaviour } from "../behaviour.ts";
+import type { Behaviour, KubernetesVersion } from "../behaviour.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
 import { flagsOf } from "../configuration/flags.ts";
 import type { ProxyObjects } from "../tracking/proxy-objects.ts";
@@ -8,11 +8,42 @@ import { EventRecorder, nodeSubject, serviceSubject } from "./event-recorder.ts"
 import { ObservedHcnClient, frontEndKindOf } from "./observed-client.ts";
 import { ProxyHealth } from "./health/proxy-health.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
-import type { ProxyServerParts } from "./proxy-server-parts.ts";
 import { ProxyServers } from "./proxy-servers.ts";
 import { type CheckedService, ServiceHealthServers } from "./health/service-health.ts";
 import { SyncReporter } from "./sync-reporter.ts";
 import { flagzPage, statuszPage } from "./zpages.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
+import type { ProxyInterface } from "../options.ts";
+import type { Listen } from "./health/http-answer.ts";
+import type { Klog } from "./klog.ts";
+import type { ObjectFeed } from "./object-feed.ts";
+
+// What kube-proxy's process gives the running proxy: the machine as values.
+
+export interface ProxyServerParts {
+  /** Validated, with defaults. */
+  readonly configuration: KubeProxyConfiguration;
+  readonly kubernetes: KubernetesVersion;
+  readonly compat: Compat;
+  /** The name of this node's Node object. */
+  readonly hostname: string;
+  /** The variable `KUBE_NETWORK`. */
+  readonly kubeNetwork: string | undefined;
+  /** The words of the command line, for `/flagz`. */
+  readonly flags: ReadonlyMap<string, unknown>;
+  readonly client: HcnClient;
+  readonly feed: ObjectFeed;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly wallMs: () => number;
+  readonly log: Klog;
+  readonly listen: Listen;
+  /** The node's interfaces as they are now. */
+  readonly hostInterfaces: () => readonly ProxyInterface[];
+}
 
 /** First minor whose metrics server has `/flagz` and `/statusz`. */
 const ZPAGES_SINCE = 33;

@@ -4,7 +4,7 @@ import { Prng } from "#core/base/prng.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
-import { type RequestRate, limitRequests } from "./limited-source.ts";
+import { type RequestRate, limitRequests } from "./source-feed.ts";
 
 /** A source without objects, behind a bucket; and what has been asked when. */
 function limited(rate: RequestRate): { source: KubeSource; clock: VirtualClock; asked: number[] } {

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
-import { OwnNode } from "./own-node.ts";
-import { Waiter } from "./waiter.ts";
+import { OwnNode, Waiter } from "./own-node.ts";
 
 function node(...addresses: readonly string[]): Node {
   return {

@@ -3,7 +3,45 @@ import type { Clock } from "#core/base/clock.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import { type IpFamily, familyOf } from "#core/net/ip.ts";
 import { parseTolerantIp } from "../configuration/validate.ts";
-import type { Waiter } from "./waiter.ts";
+
+// Waits of the start, which a change may cut short, and which end for good.
+
+export class Waiter {
+  private readonly clock: Clock;
+  private isOver = false;
+  private cut: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  get isEnded(): boolean {
+    return this.isOver;
+  }
+
+  /** Ends the present wait: there may be something new. */
+  wake(): void {
+    this.cut();
+  }
+
+  /** Ends all waits, also later ones. */
+  end(): void {
+    this.isOver = true;
+    this.cut();
+  }
+
+  async sleep(ms: number): Promise<void> {
+    if (this.isOver) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.clock.schedule(ms, { run: () => resolve() });
+      this.cut = (): void => {
+        this.clock.cancel(timer);
+        resolve();
+      };
+    });
+    this.cut = (): void => undefined;
+  }
+}
 
 /**
  * The node's addresses as kube-proxy takes them: internal ones before external ones, the first, and the first of the

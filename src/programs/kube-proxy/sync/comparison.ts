@@ -14,13 +14,17 @@ import { frontEndText } from "./findings.ts";
 import { attempt } from "../load-balancers/hns-failure.ts";
 import type { EndpointRecord } from "../load-balancers/hns-records.ts";
 import { familyOfIdentity } from "../load-balancers/load-balancer-identity.ts";
-import type { BackOff } from "./back-off.ts";
+import {
+  type BackOff,
+  type LoadBalancerSlot,
+  type ServiceEntry,
+  reopen,
+} from "../load-balancers/service-entry.ts";
 import type { RepairingLoadBalancers } from "../load-balancers/repairing-load-balancers.ts";
 import type { LoadBalancerIdentity } from "../load-balancers/load-balancer-identity.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { deleteProxyEndpoint } from "../load-balancers/back-ends.ts";
 import { type Repair, type RepairKind, explanationOfRepair } from "../report.ts";
-import { type LoadBalancerSlot, type ServiceEntry, reopen } from "../load-balancers/service-entry.ts";
 
 /** A load balancer that is not what was programmed. */
 interface DamagedSlot {

@@ -7,7 +7,12 @@ import {
   ensureVipEndpoint,
   findBackEnds,
 } from "../load-balancers/back-ends.ts";
-import { forgetFailures, noteFailure } from "./back-off.ts";
+import {
+  type LoadBalancerSlot,
+  type ServiceEntry,
+  forgetFailures,
+  noteFailure,
+} from "../load-balancers/service-entry.ts";
 import { BoundEndpoints } from "../load-balancers/bound-endpoints.ts";
 import {
   emptyFrontEnd,
@@ -19,7 +24,6 @@ import {
 } from "./findings.ts";
 import { explanationOfRefusal, failureText } from "../load-balancers/hns-failure.ts";
 import type { ServiceFinding } from "../report.ts";
-import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 import { type FrontEndSettings, wantedLoadBalancer } from "../load-balancers/wanted-load-balancers.ts";
 
 /** What becomes of a Service when a front end fails: some fail alone (kube-proxy.md §3.5). */

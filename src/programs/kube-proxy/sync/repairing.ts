@@ -7,9 +7,15 @@ import type { QueriedEndpoints } from "../load-balancers/hns-endpoints.ts";
 import { HnsRecords } from "../load-balancers/hns-records.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
 import { RepairingLoadBalancers } from "../load-balancers/repairing-load-balancers.ts";
-import type { ServiceEntry } from "../load-balancers/service-entry.ts";
+import {
+  type ServiceEntry,
+  forgetFailures,
+  isDue,
+  nextRetryMs,
+  noFailures,
+  noteFailure,
+} from "../load-balancers/service-entry.ts";
 import type { FamilySyncReport, Repair, SyncRequest } from "../report.ts";
-import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
 import {
   Damage,
   type RepairingState,

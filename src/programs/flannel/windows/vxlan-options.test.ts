@@ -2,7 +2,7 @@ import { FLANNELD_DIFFERENCES } from "../differences.ts";
 import { describe, expect, it } from "vitest";
 import { FlannelError } from "../reports.ts";
 import { parseNetworkConfig } from "../network-config.ts";
-import { readWindowsVxlanOptions } from "./options.ts";
+import { readWindowsVxlanOptions } from "./vxlan-backend.ts";
 
 function options(backend: object, compat: "upstream" | "hardened" = "upstream"): unknown {
   const text = JSON.stringify({ Network: "10.244.0.0/16", Backend: { Type: "vxlan", ...backend } });
