@@ -3,7 +3,7 @@ import type { VirtualClock } from "#core/base/clock.ts";
 import { defined } from "#core/base/assert.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { ForwardingHcnClient } from "#contracts/hcn/forwarding-client.ts";
-import { SimulatedWindowsHost } from "../flannel/simulated-windows-host.ts";
+import { SimulatedWindowsHost } from "../flannel/simulated-hosts.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";

@@ -20,12 +20,13 @@ import {
 } from "./network-steps.ts";
 import type { BringUpOptions } from "./options.ts";
 import {
+  REGISTER_NODE,
+  START_AND_REGISTER,
   START_KUBELET,
   START_KUBE_PROXY,
   START_KUBE_PROXY_SERVICE,
   removePolicyLists,
 } from "./program-steps.ts";
-import { REGISTER_NODE, START_AND_REGISTER } from "./register-steps.ts";
 import { ScriptEnds, type Step } from "./step.ts";
 import { clusterLife } from "#data/words.js";
 

@@ -1,11 +1,108 @@
-/** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
+/** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs, its defects. */
 import type { Ipv6, Prefix } from "#core/net/ip.ts";
-import { type LocatedFields, TEXTS_BY_PATH, mapping, section, type OptionalMapping } from "./mapping.ts";
+import {
+  type LocatedFields,
+  type OptionalMapping,
+  TEXTS_BY_PATH,
+  childPath,
+  entriesOf,
+  mapping,
+  section,
+} from "./mapping.ts";
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, oneOf, seconds } from "./scalars.ts";
-import { type MappingField, optional, withDefault } from "./shape.ts";
-import { clusterFields } from "#data/words.js";
+import { type MappingField, type ShapePart, type ValueShape, optional, withDefault } from "./shape.ts";
+import { clusterFields, clusterFile } from "#data/words.js";
+import { type ParsedNode, isMap, isScalar } from "yaml";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import {
+  QUIRK_NAMES,
+  type QuirkName,
+  type QuirkSetting,
+  type QuirkSettings,
+  isQuirkName,
+  parseQuirk,
+} from "#core/catalogue/quirks.ts";
+import { type Reading, type ValuePlace, nameOf, quote } from "./reading.ts";
 
 const WORDS = clusterFields();
+const FILE_WORDS = clusterFile();
+
+// Defects of nodes as a cluster file sets them: names of `core/catalogue/quirks.ts`, each off, on, or on at a rate.
+
+const ADVICE = FILE_WORDS.adviceQuirkSetting;
+
+/** The setting as `parseQuirk` reads it: words, numbers, and what YAML makes of `true`. */
+function settingText(node: ParsedNode | undefined): string | undefined {
+  if (!isScalar(node)) return undefined;
+  if (typeof node.value === "boolean") return node.value ? "on" : "off";
+  if (typeof node.value === "number") return String(node.value);
+  return typeof node.value === "string" ? node.value : undefined;
+}
+
+function readSetting(
+  name: QuirkName,
+  node: ParsedNode | undefined,
+  place: ValuePlace,
+  reading: Reading,
+): QuirkSetting | undefined {
+  const text = settingText(node);
+  const parsed = text === undefined ? undefined : parseQuirk(`${name}=${text}`);
+  if (parsed !== undefined && "setting" in parsed) return parsed.setting;
+  const what = node === undefined ? "empty" : nameOf(node);
+  reading.reportValue(place, `must be a setting of ${name}, but is ${what}`, ADVICE);
+  return undefined;
+}
+
+function reportUnknown(name: string, place: ValuePlace, reading: Reading): void {
+  const [nearest] = nearestNames(name, QUIRK_NAMES);
+  const advice = nearest === undefined ? FILE_WORDS.adviceQuirkNames : `Did you mean ${nearest}?`;
+  reading.report("cluster-file-unknown-field", place, `there is no defect ${quote(name)}`, advice);
+}
+
+/** A mapping from names of defects to settings. */
+export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = Object.freeze({
+  noun: "a mapping from defects to on, off or a rate",
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): QuirkSettings | undefined {
+    if (!isMap(node)) {
+      reading.reportValue(
+        place,
+        `must be a mapping, but is ${nameOf(node)}`,
+        "Write defect: on, one per line.",
+      );
+      return undefined;
+    }
+    const settings: Partial<Record<QuirkName, QuirkSetting>> = {};
+    let isComplete = true;
+    for (const [name, entry] of entriesOf(node, place, reading)) {
+      const path = childPath(place.path, name);
+      if (!isQuirkName(name)) {
+        reportUnknown(name, { offset: entry.keyOffset, path }, reading);
+        isComplete = false;
+        continue;
+      }
+      const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path };
+      const setting = readSetting(name, entry.node, at, reading);
+      if (setting === undefined) isComplete = false;
+      else settings[name] = setting;
+    }
+    return isComplete ? Object.freeze(settings) : undefined;
+  },
+  schema: (): JsonObject => ({
+    type: "object",
+    propertyNames: { enum: [...QUIRK_NAMES] },
+    additionalProperties: {
+      anyOf: [
+        { enum: ["on", "off", true, false] },
+        { type: "number", minimum: 0, maximum: 1 },
+        { type: "string", pattern: "^(0|1|0?\\.[0-9]{1,9}|1\\.0+)(@.*)?$" },
+      ],
+    },
+  }),
+  parts: (): readonly ShapePart[] => [],
+});
+
+// Its name, its disk, its programs.
 
 interface FlanneldFields {
   iface: string | undefined;

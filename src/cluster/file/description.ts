@@ -28,10 +28,15 @@ import {
   type NetworkFields,
 } from "./description-of-networks.ts";
 import { ROUTE, type RouteFields, UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
-import { NODE_IPV6, NODE_STATE, type NodeIpv6Fields, type NodeStateFields } from "./description-of-nodes.ts";
+import {
+  NODE_IPV6,
+  NODE_STATE,
+  type NodeIpv6Fields,
+  type NodeStateFields,
+  QUIRK_SETTINGS,
+} from "./description-of-nodes.ts";
 import { LABEL_TEXTS, type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
-import { QUIRK_SETTINGS } from "./quirk-settings.ts";
 import {
   ADDRESS_RANGE,
   BOOLEAN,

@@ -21,8 +21,7 @@ import { FlannelDaemon } from "./flannel-daemon.ts";
 import { networkConfiguration } from "./network-configuration.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { ReachableSource } from "./reachable-source.ts";
-import { SimulatedLinuxHost } from "./simulated-linux-host.ts";
-import { SimulatedWindowsHost } from "./simulated-windows-host.ts";
+import { SimulatedLinuxHost, SimulatedWindowsHost } from "./simulated-hosts.ts";
 
 /**
  * The time of programs that belong to no world: what they have scheduled is kept apart from the world's clock, so that a

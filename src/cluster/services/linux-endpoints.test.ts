@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type EndpointChoice, makeService, makeSlice } from "#test/support/dataplane/linux-world.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { usedEndpoints } from "./linux-endpoints.ts";
-import { type PlannedPort, planService } from "./linux-service-plan.ts";
+import { type PlannedPort, planService, usedEndpoints } from "./linux-service-plan.ts";
 
 const NODE = { name: "lin-1", zone: "z1" };
 const NAMES: Readonly<Record<string, string>> = {

@@ -14,8 +14,12 @@ import type {
 } from "#dataplane/host/netfilter/rule-set.ts";
 import { type Ip, type Prefix, familyOf, hostPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
-import { type UsedEndpoints, isExternallyAccessible } from "./linux-endpoints.ts";
-import type { PlannedEndpoint, PlannedPort } from "./linux-service-plan.ts";
+import {
+  type PlannedEndpoint,
+  type PlannedPort,
+  type UsedEndpoints,
+  isExternallyAccessible,
+} from "./linux-service-plan.ts";
 
 /** KUBE-MARK-MASQ: bit 14 (`--iptables-masquerade-bit`). */
 export const MASQUERADE_MARK = 0x4000;

@@ -11,8 +11,15 @@ import { type HookRules, RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ip, type IpFamily, type Prefix, formatIp, prefixFamily } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { type UsedEndpoints, type ViewingNode, isNodeDependent, usedEndpoints } from "./linux-endpoints.ts";
-import { type PlannedEndpoint, type PlannedPort, planService } from "./linux-service-plan.ts";
+import {
+  type PlannedEndpoint,
+  type PlannedPort,
+  type UsedEndpoints,
+  type ViewingNode,
+  isNodeDependent,
+  planService,
+  usedEndpoints,
+} from "./linux-service-plan.ts";
 import { compileService, proxyNodeRules } from "./linux-service-rules.ts";
 
 /** A node as kube-proxy on it knows it; the address is that of the proxy's family. */

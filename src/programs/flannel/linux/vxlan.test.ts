@@ -1,6 +1,6 @@
 import { masqueradeChain } from "./linux-rules.ts";
 import { describe, expect, it, vi } from "vitest";
-import { SimulatedLinuxHost } from "#cluster/flannel/simulated-linux-host.ts";
+import { SimulatedLinuxHost } from "#cluster/flannel/simulated-hosts.ts";
 import { readU48 } from "#core/base/bytes.ts";
 import { fork } from "#core/base/fork.ts";
 import type { Ipv4 } from "#core/net/ip.ts";

@@ -1,4 +1,4 @@
-/** A simulated Linux node as flanneld sees it: its VXLAN device, routes, neighbours and rules. */
+/** Simulated nodes as flanneld sees them. */
 import type { Environment } from "#core/base/environment.ts";
 import { LinuxVxlan } from "#dataplane/fabric/linux-vxlan.ts";
 import type {
@@ -8,10 +8,12 @@ import type {
   MasqueradeSettings,
   VxlanDevice,
   VxlanSettings,
+  WindowsHost,
+  WindowsRoute,
 } from "#programs/flannel/node/flannel-host.ts";
 import { portOf } from "#programs/flannel/linux/vxlan-device.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Route } from "#dataplane/host/stack.ts";
+import type { Route, StackInterface } from "#dataplane/host/stack.ts";
 import type { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import {
   type InterfaceAddress,
@@ -27,7 +29,59 @@ import {
 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { flannelRules } from "../services/linux-masquerade.ts";
-import { InterfaceNumbers } from "./interface-numbers.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+
+// Indexes of a simulated machine's interfaces, which flanneld knows them by: in the order in which they are seen.
+
+/** 1 is the loopback interface, which the stacks do not have. */
+const FIRST_INDEX = 2;
+
+class InterfaceNumbers {
+  private readonly compartment: Compartment;
+  private readonly numbers = new Map<StackInterface, number>();
+  private next = FIRST_INDEX;
+
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+  }
+
+  list(): readonly FlannelInterface[] {
+    return this.compartment.listInterfaces().map((netInterface) => ({
+      index: this.indexOf(netInterface),
+      name: netInterface.name,
+      mtuBytes: netInterface.mtuBytes,
+      addresses: [...netInterface.addresses],
+    }));
+  }
+
+  indexOf(netInterface: StackInterface): number {
+    const known = this.numbers.get(netInterface);
+    if (known !== undefined) return known;
+    const index = this.next++;
+    // Those that are gone are not asked for again.
+    const present = new Set<StackInterface>(this.compartment.listInterfaces());
+    for (const former of this.numbers.keys()) if (!present.has(former)) this.numbers.delete(former);
+    this.numbers.set(netInterface, index);
+    return index;
+  }
+
+  /** The index of the interface of the default route; undefined without one. */
+  ofDefaultRoute(family: IpFamily): number | undefined {
+    const found = this.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return found === undefined ? undefined : this.indexOf(found.interface);
+  }
+
+  /** @throws Error when the interface has gone. */
+  find(index: number): Interface {
+    const found = this.compartment.listInterfaces().find((candidate) => this.indexOf(candidate) === index);
+    if (found === undefined) throw new Error(`there is no interface with index ${index}`);
+    return found;
+  }
+}
+
+// A Linux node: its VXLAN device, routes, neighbours and rules.
 
 export interface SimulatedLinuxHostParts {
   readonly env: Environment;
@@ -268,5 +322,76 @@ export class SimulatedLinuxHost implements LinuxHost {
     const device = this.devices.get(name);
     if (device === undefined) throw new Error(`Cannot find device "${name}"`);
     return device;
+  }
+}
+
+// A Windows node, besides HNS.
+
+/** What `New-NetRoute` gives a route that names no metric. */
+const ROUTE_METRIC = 256;
+
+/** Plain data: a part of the world. */
+export class SimulatedWindowsHost implements WindowsHost {
+  readonly os = "windows";
+  private readonly compartment: Compartment;
+  private readonly numbers: InterfaceNumbers;
+
+  /** @param compartment of the host itself. */
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+    this.numbers = new InterfaceNumbers(compartment);
+  }
+
+  listInterfaces(): Promise<readonly FlannelInterface[]> {
+    return Promise.resolve(this.numbers.list());
+  }
+
+  defaultInterface(family: IpFamily): Promise<number | undefined> {
+    return Promise.resolve(this.numbers.ofDefaultRoute(family));
+  }
+
+  listRoutes(): Promise<readonly WindowsRoute[]> {
+    return Promise.resolve(this.shown(this.compartment.listRoutes()));
+  }
+
+  routesTo(prefix: Prefix): Promise<readonly WindowsRoute[]> {
+    return Promise.resolve(this.shown(this.compartment.routesTo(prefix)));
+  }
+
+  private shown(routes: readonly Route[]): readonly WindowsRoute[] {
+    return routes.flatMap(({ prefix, nextHop, interface: netInterface }) =>
+      nextHop === undefined ? [] : [{ prefix, nextHop, interfaceIndex: this.numbers.indexOf(netInterface) }],
+    );
+  }
+
+  async addRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const existing = (await this.routesTo(prefix)).some(
+      (route) => route.nextHop === nextHop && route.interfaceIndex === interfaceIndex,
+    );
+    if (existing)
+      throw new Error(`New-NetRoute : Instance MSFT_NetRoute already exists: ${formatPrefix(prefix)}`);
+    this.compartment.addRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+      metric: ROUTE_METRIC,
+    });
+  }
+
+  removeRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const isGone = this.compartment.removeRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+    });
+    if (isGone) return Promise.resolve();
+    return Promise.reject(
+      new Error(`Remove-NetRoute : No matching MSFT_NetRoute objects found: ${formatPrefix(prefix)}`),
+    );
+  }
+
+  enableForwarding(interfaceIndex: number): Promise<void> {
+    this.numbers.find(interfaceIndex).isForwarding = true;
+    return Promise.resolve();
   }
 }
