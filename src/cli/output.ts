@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { visibleText } from "#core/base/visible-text.ts";
 import { errorCode } from "#core/base/thrown.ts";
+import type { Log } from "#core/base/log.ts";
 
 export const STDOUT = 1;
 export const STDERR = 2;
@@ -57,4 +58,21 @@ export async function writeOutputBytes(bytes: Uint8Array): Promise<void> {
   const stream = streamOf(STDOUT);
   if (stream.write(bytes)) return;
   await once(stream, "drain");
+}
+
+// A log on standard error, one line of JSON for each event: what a holder in the background leaves to read.
+
+/** Errors with their stack: they are faults of our own. */
+function plain(value: unknown): unknown {
+  return value instanceof Error ? (value.stack ?? value.message) : value;
+}
+
+export function processLog(): Log {
+  return {
+    write(level, event, fields = {}): void {
+      const data = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
+      const at = new Date().toISOString();
+      writeOutput(STDERR, `${JSON.stringify({ at, level, event, ...data })}\n`);
+    },
+  };
 }

@@ -11,14 +11,8 @@ import { openApiServerSource } from "#contracts/kubernetes/server/api-server-sou
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";
 import { listenOnMachine } from "../kube-proxy/http-listener.ts";
-import { processTerminal } from "../mullion/process-terminal.ts";
+import { endQuietly, processTerminal } from "../mullion/process-terminal.ts";
 import { runFlanneld } from "./program.ts";
-
-/** A reader that went away is no fault. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
-}
 
 /** Runs it with this process' arguments, variables and streams, and sets the exit code. */
 export async function startFlanneld(): Promise<void> {

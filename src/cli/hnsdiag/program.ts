@@ -18,7 +18,7 @@ import { type HnsConnection, type HnsServiceTarget, withHns } from "../mullion/h
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { QUERY_V1, listObjects } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
-import { startTool } from "../programs/start-tool.ts";
+import { startTool } from "../mullion/process-terminal.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();

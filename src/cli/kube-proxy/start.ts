@@ -6,7 +6,7 @@ import type { ProxyInterface } from "#programs/kube-proxy/options.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";
-import { processTerminal } from "../mullion/process-terminal.ts";
+import { endQuietly, processTerminal } from "../mullion/process-terminal.ts";
 import { listenOnMachine } from "./http-listener.ts";
 import { openFeed } from "./open-feed.ts";
 import { runKubeProxy } from "./program.ts";
@@ -28,12 +28,6 @@ function watch(path: string, changed: () => void): () => void {
   const listener = (): void => changed();
   watchFile(path, { interval: FILE_POLL_MS, persistent: false }, listener);
   return () => unwatchFile(path, listener);
-}
-
-/** A reader that went away (`kube-proxy --help | head`) is no fault. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
 }
 
 /** Runs it with this process' arguments, variables and streams, and sets the exit code. */

@@ -1,15 +1,9 @@
 /** The executable `mullion`. Verbs are loaded when they are chosen, so that a light one starts at once. */
 import { isMainThread } from "node:worker_threads";
 import { packageVersion } from "../installation.ts";
-import { processTerminal } from "./process-terminal.ts";
+import { endQuietly, processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 import type { Verbs } from "./verbs.ts";
-
-/** A reader that went away (`mullion … | head`) is no fault. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
-}
 
 const VERBS: Verbs = {
   trace: async (...given) => (await import("./trace.ts")).trace(...given),

@@ -1,7 +1,7 @@
-/** The terminal of the real process. */
+/** The terminal of the real process, and tools that run on it. */
 import { STDERR, STDOUT, writeOutput, writeOutputBytes, writeStatus } from "../output.ts";
 import { close, closeSync, createReadStream, openSync, readSync, write } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { availableParallelism, constants } from "node:os";
 import { join, resolve as absolutePath } from "node:path";
 import { promisify, styleText } from "node:util";
@@ -188,4 +188,20 @@ export function processTerminal(): Terminal {
       });
     },
   };
+}
+
+// A tool for people as a process: its arguments, this terminal, the exit code.
+
+/** For streams: a reader that went away (`hnsdiag … | findstr`) is no fault. */
+export function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+}
+
+/** Runs a tool once, and sets the exit code. */
+export async function startTool(
+  run: (argv: readonly string[], terminal: Terminal) => Promise<number>,
+): Promise<void> {
+  process.stdout.on("error", endQuietly);
+  process.exitCode = await run(process.argv.slice(2), processTerminal());
 }

@@ -7,7 +7,7 @@ import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { cniSocketPath, serveCniSocket } from "#programs/ovn/node/cni-socket.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
-import { processLog } from "../mullion/process-log.ts";
+import { processLog } from "../output.ts";
 import { processTerminal } from "../mullion/process-terminal.ts";
 import { runOvnkube } from "./program.ts";
 

@@ -8,7 +8,7 @@ import { type ClusterTarget, connectCluster } from "../mullion/cluster/cluster-t
 import type { Connect } from "../vfpctrl/program.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
-import { startTool } from "../programs/start-tool.ts";
+import { startTool } from "../mullion/process-terminal.ts";
 import type { ComponentDrops, NodePacketCounters, PacketComponent } from "#cluster/views/packet-counters.ts";
 import { commands } from "#data/words.js";
 

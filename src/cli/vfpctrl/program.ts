@@ -15,7 +15,7 @@ import type { LbDsrForm } from "#dataplane/vfp/listing/lb-dsr-id.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster/cluster-target.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
-import { startTool } from "../programs/start-tool.ts";
+import { startTool } from "../mullion/process-terminal.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();

@@ -22,7 +22,7 @@ import type { InputText } from "#cluster/session/session.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { Failure } from "../failure.ts";
-import { processLog } from "../process-log.ts";
+import { processLog } from "../../output.ts";
 import { FileChunks } from "../process-terminal.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,6 +1,6 @@
 /** `mullion node`, `mullion control-plane` and `mullion pass`: let something happen to the running cluster. */
 import { connectRunning } from "./cluster-target.ts";
-import { reportFindings } from "../report-findings.ts";
+import { reportFindings } from "../failure.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { ControlPlaneRequest, NodeRequest, PassRequest } from "../verbs.ts";
 

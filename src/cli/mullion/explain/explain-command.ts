@@ -4,7 +4,7 @@ import { ERROR_ORIGINS } from "#diagnose/catalogue/errors/known-error.ts";
 import { type Run, examples, usage } from "../options.ts";
 import { type TextFormat, outputOption } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import type { ExplainedGroup } from "./explain-list.ts";
+import type { ExplainedGroup } from "./explain.ts";
 import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
@@ -34,8 +34,8 @@ async function dispatch(
     );
   }
   if (group !== undefined && !list) throw usage("--group belongs to --list", "Add --list, or leave it out.");
-  if (list) return (await import("./explain-list.ts")).explainList({ words, group, output }, terminal);
-  const { explain, explainLog } = await import("./explain.ts");
+  const { explain, explainList, explainLog } = await import("./explain.ts");
+  if (list) return explainList({ words, group, output }, terminal);
   return log === undefined
     ? explain(words.join(" "), output, terminal)
     : explainLog({ path: log, output }, terminal);

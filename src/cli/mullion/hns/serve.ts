@@ -18,7 +18,7 @@ import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { PluginService } from "../../cni-plugins/plugin-service.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
-import { processLog } from "../process-log.ts";
+import { processLog } from "../../output.ts";
 import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import { parseAdapters, parseHnsVersion, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";

@@ -9,11 +9,26 @@ import {
   examples,
   inputPaths,
 } from "../options.ts";
-import type { Terminal } from "../terminal.ts";
-import type { KubeVerbs } from "./verbs.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
 import { commandLine } from "#data/words.js";
+import type { InputPaths } from "../cluster/cluster-target.ts";
 
 const WORDS = commandLine();
+
+// `mullion kube`, as the command line hands it over: parsed, nothing read yet.
+
+export interface KubeServeRequest {
+  /** None: a cluster without nodes. */
+  readonly inputs: InputPaths;
+  /** `ADDRESS:PORT` */
+  readonly listen: string;
+  /** Where the kubeconfig is written. */
+  readonly kubeconfig: string;
+}
+
+export interface KubeVerbs {
+  readonly serve: (request: KubeServeRequest, terminal: Terminal) => Promise<ExitCode>;
+}
 
 interface KubeServeOptions extends FileOptions {
   readonly kubeconfig: string;

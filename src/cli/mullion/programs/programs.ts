@@ -17,7 +17,7 @@ import { type Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { type ListFormat, type Listing, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import type { InstallRequest, ProgramsRequest, ProgramsVerbs, RunRequest } from "./verbs.ts";
+import type { InstallRequest, ProgramsRequest, ProgramsVerbs, RunRequest } from "./commands.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();

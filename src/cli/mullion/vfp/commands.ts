@@ -10,11 +10,39 @@ import {
 } from "../options.ts";
 import { type TextFormat, outputOption } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import type { VfpVerbs } from "./verbs.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
 import { commandLine } from "#data/words.js";
+import type { ClusterTarget } from "../cluster/cluster-target.ts";
 
 const WORDS = commandLine();
+
+// What each verb of `mullion vfp` is given.
+
+export interface VfpPortsRequest {
+  readonly target: ClusterTarget;
+  readonly node: string | undefined;
+  readonly output: ListFormat;
+}
+
+export interface VfpShowRequest {
+  readonly target: ClusterTarget;
+  /** A file of vfpctrl's text or JSON, or a port: its GUID, friendly name, address, `pod/NAMESPACE/NAME`. */
+  readonly subject: string;
+  readonly output: TextFormat;
+}
+
+export interface VfpDiffRequest {
+  readonly target: ClusterTarget;
+  readonly left: string;
+  readonly right: string;
+  readonly output: TextFormat;
+}
+
+export interface VfpVerbs {
+  readonly ports: (request: VfpPortsRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly show: (request: VfpShowRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly diff: (request: VfpDiffRequest, terminal: Terminal) => Promise<ExitCode>;
+}
 
 const SUBJECT = `\n${WORDS.vfpSubjectHelp}\n`;
 

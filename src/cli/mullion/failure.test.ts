@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
-import { reportFindings } from "./report-findings.ts";
+import { reportFindings } from "./failure.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { SessionProblem } from "#cluster/session/session.ts";
 
