@@ -37,7 +37,7 @@ export function toldTexts(path: string): ToldTexts {
     titles: [...texts.keys()],
     check(title, text) {
       if (writes) texts.set(title, text);
-      expect(texts.get(title)).toBe(text);
+      expect(texts.get(title), `${path}, ${title}: WRITE_TOLD=1 writes it again`).toBe(text);
     },
   };
 }
