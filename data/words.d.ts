@@ -251,6 +251,7 @@ export interface ClusterInput {
   readonly adviceResolveContradiction: string;
   readonly podNetworkAssumed: Template<"driver" | "plugin" | "addresses">;
   readonly portsAssumed: Template<"ports">;
+  readonly imageNamesOpen: Template<"images">;
   readonly podNamesNotAsked: Template<"pods">;
   readonly podNamesMissing: Template<"pods" | "service">;
   readonly advicePodNames: string;
@@ -327,6 +328,8 @@ export interface ClusterLife {
   readonly nodeHasLeft: string;
   readonly imageBuildMismatch: Template<"image" | "builds" | "build">;
   readonly containerdImageNotFound: Template<"image">;
+  readonly imageNameInvalid: Template<"image">;
+  readonly kubeletImageName: Template<"image">;
   readonly containerdOsMismatch: string;
   readonly sctpNotBalanced: Template<"port">;
   readonly adviceTcpOrUdpForWindows: string;
@@ -1565,6 +1568,9 @@ export interface LintRules {
   readonly capabilitiesInDelegate: string;
   readonly adviceSameNetworkName: string;
   readonly windowsImageOnLinuxNode: Template<"image">;
+  readonly imageNameOpen: Template<"name">;
+  readonly adviceImageNameOpen: string;
+  readonly imageNameInvalid: Template<"name">;
   readonly linuxImageOnWindowsNode: Template<"image">;
   readonly flannelIpmasqInvalid: Template<"text">;
   readonly pauseImageUnknown: Template<"image">;

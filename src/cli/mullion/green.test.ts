@@ -105,6 +105,13 @@ items:
     status: { addresses: [{ type: InternalIP, address: 172.29.4.5 }] }
 `;
 
+const UNREADABLE_IMAGE = `
+apiVersion: v1
+kind: Pod
+metadata: { name: big }
+spec: { nodeName: win-1, containers: [{ name: c, image: registry.example/Shop/Web }] }
+`;
+
 /** Pods of one Service that have its port at different numbers. */
 const TWO_NUMBERS = `
 apiVersion: v1
@@ -181,6 +188,7 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Every pod that the input asks for has a node here, or another pod of its workload has one.": [
     { texts: [CLUSTER, podFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
     { texts: [CLUSTER, deploymentFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
+    { texts: [CLUSTER, UNREADABLE_IMAGE], findings: ["image-name-invalid"] },
   ],
   "Every flow that was tried is judged: none of them meets a policy that is not carried out.": [
     { texts: [CLUSTER, POLICY], findings: ["network-policy-not-enforced"] },

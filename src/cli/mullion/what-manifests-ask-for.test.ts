@@ -381,3 +381,91 @@ describe("lists without a kind", () => {
     expect(await linted(text)).not.toContain("info: manifest-list-without-kind");
   });
 });
+
+// k8s.io/kubernetes, pkg/kubelet/images: ErrInvalidImageName; distribution/reference: the grammar.
+describe("names of images that a kubelet cannot read", () => {
+  it.each([
+    "registry.example/Shop/Web:1",
+    "win_registry.example/web:1",
+    "registry.example/web:1:2",
+    "registry.example/web :1",
+  ])("%s keeps its pod from starting", async (image) => {
+    const text = shop({ image, container: DECLARED });
+    expect((await verified(text)).codes).toContain("image-name-invalid");
+    expect(await linted(text)).toEqual(["error: image-name-invalid"]);
+  });
+
+  it.each([
+    "shop/web:{{tag}}",
+    "__registry__.example/web:1",
+    "<image-name>",
+    "MY_REGISTRY/web:1",
+    "${REGISTRY}/web:1",
+  ])("%s is taken to be filled in, and the answer says so", async (image) => {
+    const text = shop({ image, container: DECLARED });
+    expect(await verified(text)).toMatchObject({
+      code: 0,
+      assumed: [`names of images with placeholders are taken to be filled in: Pod default/web (${image})`],
+    });
+    expect(await linted(text)).toEqual(["info: image-name-invalid"]);
+  });
+
+  it.each([
+    "web",
+    "shop/web_1",
+    "localhost/web",
+    "registry.example:5000/shop/web:v1_2.3-x",
+    "Registry.Example/web",
+  ])("%s is a name", async (image) => {
+    const text = shop({ image, container: DECLARED });
+    expect(await verified(text)).toMatchObject({ code: 0, assumed: [] });
+    expect(await linted(text)).toEqual([]);
+  });
+});
+
+// kubectl apply: what is the same changes nothing, and labels of a Namespace add up.
+describe("objects that several files have", () => {
+  const namespace = (labels: string): string =>
+    `apiVersion: v1\nkind: Namespace\nmetadata: { name: shop, labels: { ${labels} } }\n---\n`;
+
+  it("that say the same are one", async () => {
+    const text = shop({ container: DECLARED });
+    expect(await verified(`${text}---\n${text}`)).toMatchObject({ code: 0, codes: [], refused: [] });
+  });
+
+  it("that are Namespaces add up", async () => {
+    const texts = namespace("team: web") + namespace("istio-injection: enabled");
+    const meshed = shop({ container: DECLARED, metadata: ", namespace: shop" });
+    const { codes, refused } = await verified(texts + meshed);
+    expect(refused.join("\n")).not.toContain("already");
+    expect(codes).toContain("mesh-sidecar-left-out");
+  });
+
+  it("that say different things are refused", async () => {
+    const text = shop({ container: DECLARED });
+    expect((await verified(`${text}---\n${text.replace("port: 80", "port: 81")}`)).codes).toContain(
+      "manifest-duplicate-object",
+    );
+  });
+});
+
+// kustomize: apiVersion and kind of a kustomization may be left out.
+describe("a kustomization without apiVersion and kind", () => {
+  async function withKustomization(text: string) {
+    const files = { "web.yaml": shop({ container: DECLARED }), "kustomization.yaml": text };
+    const terminal = new MemoryTerminal(files);
+    const argv = ["verify", "-f", "web.yaml", "-f", "kustomization.yaml", "-o", "json"];
+    const code = await runMullion({ argv, verbs: { verify }, terminal, version: "0", isDebug: false });
+    const { findings } = JSON.parse(terminal.output) as VerifyReport;
+    return { code, codes: findings.map((finding) => finding.code) };
+  }
+
+  it("that lists files changes nothing", async () => {
+    expect(await withKustomization("resources:\n  - web.yaml\n")).toEqual({ code: 0, codes: [] });
+  });
+
+  it("that changes them is not applied, and that counts", async () => {
+    const text = "resources: [web.yaml]\nnamePrefix: dev-\n";
+    expect(await withKustomization(text)).toEqual({ code: 1, codes: ["manifest-kind-not-carried-out"] });
+  });
+});

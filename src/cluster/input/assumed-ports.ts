@@ -2,8 +2,9 @@
  * What programs are taken to do, though no manifest says so. Where a Service leads to, a server is taken to be (`servedPorts`),
  * and probes are taken to succeed: an answer says that it rests on it.
  */
-import type { PodSpec, Service } from "#contracts/kubernetes/objects.ts";
+import type { KubeObject, PodSpec, Service } from "#contracts/kubernetes/objects.ts";
 import { DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
+import { faultOfImageName } from "#contracts/kubernetes/container-image.ts";
 import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
 import { type Labels, matchesLabels } from "#contracts/kubernetes/labels.ts";
 import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
@@ -185,12 +186,16 @@ export function describeNamelessPods(pods: readonly NamelessPods[]): string | un
     : WORDS.podNamesNotAsked({ pods: firstNamed(pods.map((each) => nameOfPods(each))) });
 }
 
+/** Of pods that are made here: a CronJob makes none, for no time of day comes. */
+function specOf(object: KubeObject): PodSpec | undefined {
+  return object.kind === "CronJob" ? undefined : podSpecOf(object);
+}
+
 /** Init containers are not run. What an API server gave has a status that tells whether they have ended. */
 export function describeInitContainers(objects: readonly LoadedObject[]): string | undefined {
   const waiting = objects.filter(
     ({ object }) =>
-      object.metadata.uid === "" &&
-      (podSpecOf(object)?.initContainers ?? []).some((each) => !isSidecar(each)),
+      object.metadata.uid === "" && (specOf(object)?.initContainers ?? []).some((each) => !isSidecar(each)),
   );
   return waiting.length === 0
     ? undefined
@@ -201,12 +206,25 @@ export function describeInitContainers(objects: readonly LoadedObject[]): string
       });
 }
 
+/** Names of images in which something is still to be filled in; undefined where all can be read. */
+export function describeOpenImages(objects: readonly LoadedObject[]): string | undefined {
+  const open = objects.flatMap(({ object }) => {
+    const { containers = [], initContainers = [] } = specOf(object) ?? {};
+    const image = [...initContainers, ...containers]
+      .map((each) => each.image ?? "")
+      .find((each) => faultOfImageName(each) === "open");
+    const { kind, metadata } = object;
+    return image === undefined ? [] : [`${kind} ${metadata.namespace}/${metadata.name} (${image})`];
+  });
+  return open.length === 0 ? undefined : WORDS.imageNamesOpen({ images: firstNamed(open) });
+}
+
 /** Probes are not run. What an API server gave has a status that tells whether its pods are ready. */
 export function describeProbes(objects: readonly LoadedObject[]): string | undefined {
   const probed = objects.filter(
     ({ object }) =>
       object.metadata.uid === "" &&
-      lastingContainers(podSpecOf(object)).some((each) =>
+      lastingContainers(specOf(object)).some((each) =>
         DECIDING_PROBES.some((probe) => each[probe] !== undefined),
       ),
   );

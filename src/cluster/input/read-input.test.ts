@@ -106,7 +106,7 @@ describe("several texts", () => {
     ["two cluster files", [CLUSTER, CLUSTER], undefined, ["b.yaml:1 cluster-file-duplicate-name"]],
     [
       "an object in both",
-      [POD, POD],
+      [POD, POD.replace("image: ", "image: other-")],
       "manifests",
       ["b.yaml:3 metadata.name manifest-duplicate-object", ASSUMED],
     ],

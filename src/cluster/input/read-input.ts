@@ -7,6 +7,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { withoutPrompts } from "#core/base/source-text.ts";
 import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { isKustomization } from "#control-plane/load/further-kinds.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import {
   type LoadedObject,
@@ -27,6 +28,7 @@ import {
   describeExternalAddresses,
   describeInitContainers,
   describeNamelessPods,
+  describeOpenImages,
   describeProbes,
   describeUndeclaredPorts,
   namelessPods,
@@ -120,6 +122,7 @@ const OTHER_TEXTS: readonly {
 
 /** What a text is that names no kind of object; undefined for one that does. */
 function otherText({ name, text }: InputText): FileProblem | undefined {
+  if (isKustomization(name)) return undefined;
   if (/^[ \t{[-]*["']?(?:apiVersion|kind|items)["']?[ \t]*:/m.test(text) || /\{\{|<%/.test(text))
     return undefined;
   const found = OTHER_TEXTS.find(({ fits }) => fits(text));
@@ -246,6 +249,11 @@ function programsAssumed(
       code: "cluster-assumed",
       message: describeInitContainers(objects),
       advice: WORDS.adviceInitContainersAssumed,
+    },
+    {
+      code: "cluster-assumed",
+      message: describeOpenImages(objects),
+      advice: "Fill the placeholders in before the manifests are applied.",
     },
     {
       code: "cluster-assumed",

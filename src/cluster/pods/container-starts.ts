@@ -1,5 +1,5 @@
 /** Whether the containers of a pod start on its node, as far as their images' names tell, and what the kubelet reports. */
-import { imagePlatform } from "#contracts/kubernetes/container-image.ts";
+import { faultOfImageName, imagePlatform } from "#contracts/kubernetes/container-image.ts";
 import {
   type Container,
   type ContainerStatus,
@@ -36,6 +36,8 @@ function faultOfImage(
   { os, build }: NodeSpec,
   isHostProcessPod: boolean,
 ): Pick<ContainerObstacle, "code" | "text"> | undefined {
+  if (faultOfImageName(image) === "invalid")
+    return { code: "image-name-invalid", text: WORDS.imageNameInvalid({ image: JSON.stringify(image) }) };
   const platform = imagePlatform(image);
   if (platform === undefined) return undefined;
   if (platform.os !== os)
@@ -59,6 +61,8 @@ function faultOfImage(
  * container does not start (kubernetes/kubernetes issue 74019).
  */
 function refusalOf(image: string): Pick<ContainerObstacle, "reason" | "message"> {
+  if (faultOfImageName(image) === "invalid")
+    return { reason: "InvalidImageName", message: WORDS.kubeletImageName({ image: JSON.stringify(image) }) };
   if (imagePlatform(image)?.isList === true)
     return {
       reason: "ErrImagePull",

@@ -115,6 +115,51 @@ export function imagePlatform(image: string): ImagePlatform | undefined {
     : undefined;
 }
 
+/** What a template, a script or a person fills in. */
+const OPEN = /[{}<>$%#]|__[A-Za-z]|[A-Z]_[A-Z]|(?:^|[/:])[A-Z][A-Z0-9-]{2,}(?=[/:]|$)/;
+
+const DOMAIN = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.|$))+$/;
+const HOST = /^(?:\[[0-9A-Fa-f:]+\]|[^:[\]]+)(?::\d+)?$/;
+const PATH_PART = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
+const TAG = /^\w[\w.-]{0,127}$/;
+const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,}$/;
+/** Characters of registry and repository together. */
+const NAME_MAX = 255;
+
+/** Where the registry ends: a first part that is no part of a repository (distribution/reference, `splitDockerDomain`). */
+function isRegistry(first: string): boolean {
+  return /[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first;
+}
+
+/** True for a name that distribution/reference parses, as the kubelet does before it pulls. */
+function isReadable(image: string): boolean {
+  const [before = "", digest, ...more] = image.split("@");
+  if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest))) return false;
+  const colon = before.indexOf(":", before.lastIndexOf("/") + 1);
+  const name = colon < 0 ? before : before.slice(0, colon);
+  if (colon >= 0 && !TAG.test(before.slice(colon + 1))) return false;
+  const parts = name.split("/");
+  const [first = ""] = parts;
+  const registry = parts.length > 1 && isRegistry(first) ? first : undefined;
+  if (registry !== undefined) {
+    const host = registry.replace(/:\d+$/, "");
+    if (!HOST.test(registry) || (!host.startsWith("[") && !DOMAIN.test(host))) return false;
+  }
+  const path = registry === undefined ? parts : parts.slice(1);
+  // Sixty-four digits are the id of an image, and no name.
+  if (/^[a-f0-9]{64}$/.test(name)) return false;
+  return name.length <= NAME_MAX && path.every((part) => PATH_PART.test(part));
+}
+
+/**
+ * What keeps a kubelet from reading the name of an image; undefined where it can. `open`: something is still filled in.
+ * An image that is left out is for the API server to judge.
+ */
+export function faultOfImageName(image: string): "open" | "invalid" | undefined {
+  if (image === "" || isReadable(image)) return undefined;
+  return OPEN.test(image) ? "open" : "invalid";
+}
+
 function listIn(fields: Fields, name: string): readonly Fields[] {
   const value = fields[name];
   return Array.isArray(value) ? value.filter(isFields) : [];

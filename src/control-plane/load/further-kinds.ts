@@ -212,6 +212,8 @@ const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
   ...NETWORKS,
   ...PROXIES,
   ...SOURCES,
+  // Credentials of pods: https://github.com/kubernetes-sigs/windows-gmsa
+  ...groups("nothing", "windows.k8s.io"),
   // Certificates and secrets, which packets carry.
   ...groups("nothing", "cert-manager.io", "acme.cert-manager.io", "trust.cert-manager.io", "bitnami.com"),
   ...groups("nothing", "external-secrets.io", "secrets-store.csi.x-k8s.io", "external.metrics.k8s.io"),
@@ -254,10 +256,14 @@ export function onlyListsFiles(value: Fields): boolean {
   );
 }
 
+/** True for the name of a file that kustomize reads, whose apiVersion and kind may be left out. */
+export function isKustomization(file: string): boolean {
+  return /(?:^|[/\\])kustomization(?:\.ya?ml)?$/iu.test(file);
+}
+
 /** A kustomization need not say what it is, but for its file's name. */
 export function withKustomizeKind(file: string, value: Fields): Fields {
-  const isNamed = /(?:^|[/\\])kustomization\.ya?ml$/iu.test(file);
-  if (!isNamed || value["kind"] !== undefined) return value;
+  if (!isKustomization(file) || value["kind"] !== undefined) return value;
   return { apiVersion: `${KUSTOMIZE}/v1beta1`, kind: "Kustomization", ...value };
 }
 

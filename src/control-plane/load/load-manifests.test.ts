@@ -409,7 +409,7 @@ describe("kinds", () => {
   it("stand once, whatever the file", () => {
     const result = loadManifests([
       { name: "a.yaml", text: config("a") },
-      { name: "b.yaml", text: `${config("b")}---\n${config("a")}` },
+      { name: "b.yaml", text: `${config("b")}---\n${config("a")}data: { x: other }\n` },
     ]);
     expect(names(result)).toEqual(["ConfigMap default/a", "ConfigMap default/b"]);
     expect(result.problems.map(({ file, line, message }) => [file, line, message])).toEqual([

@@ -11,7 +11,7 @@ import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/object
 import { isClusterDefinition, isOfOpenShift } from "./cluster-definitions.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, mappingOf, showValue } from "./checks/field-check.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, equalJson, isFields } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
@@ -140,6 +140,8 @@ class Loader {
   private readonly unknownKinds = new Map<string, FilePlace & { readonly file: string }>();
   private readonly configurations: LoadedConfiguration[] = [];
   private readonly places = new Map<string, Origin>();
+  /** Where they stand among the objects. */
+  private readonly positions = new Map<string, number>();
   private readonly reader = new PlainYamlReader();
   private isFull = false;
   /** Made for the first object that no API server has shown. */
@@ -517,6 +519,11 @@ class Loader {
     });
     const other = object.metadata.name === "" ? undefined : this.places.get(key);
     if (other !== undefined) {
+      if (this.isAsGood(key, object)) {
+        const first = { file, ...placeOfField(candidate, below(undefined, "metadata", "name")) };
+        this.noteRepeated(object, first, other);
+        return;
+      }
       this.fault(
         file,
         () => placeOfField(candidate, below(undefined, "metadata", "name")),
@@ -539,8 +546,44 @@ class Loader {
       return;
     }
     this.places.set(key, origin);
+    this.positions.set(key, this.objects.length);
     this.objects.push(Object.freeze({ object, origin }));
     if (this.objects.length % OBJECTS_BETWEEN === 0) this.reads(this.objects.length);
+  }
+
+  /**
+   * True for an object that is there already: kubectl changes nothing then. Namespaces come with every folder of a cluster, and
+   * kubectl adds up what they say.
+   */
+  private isAsGood(key: string, object: KubeObject): boolean {
+    const position = this.positions.get(key) ?? -1;
+    const known = this.objects[position];
+    if (known === undefined) return false;
+    if (known.object.kind !== "Namespace" || object.kind !== "Namespace")
+      return equalJson(known.object, object);
+    const { metadata } = known.object;
+    const labels = { ...metadata.labels, ...object.metadata.labels };
+    const annotations = { ...metadata.annotations, ...object.metadata.annotations };
+    const merged: KubeObject = { ...known.object, metadata: { ...metadata, labels, annotations } };
+    this.objects[position] = Object.freeze({ ...known, object: merged });
+    return true;
+  }
+
+  private noteRepeated(
+    { kind, metadata }: KubeObject,
+    place: FilePlace & { readonly file: string },
+    other: Origin,
+  ): void {
+    const message = `${kind} ${showValue(metadata.name)} is in ${other.file}:${other.line} already, and is the same`;
+    this.report.count(`repeated ${kind}`, () => ({
+      problem: {
+        code: "manifest-duplicate-object",
+        ...place,
+        path: "metadata.name",
+        message,
+        advice: "Nothing to do: kubectl changes nothing either.",
+      },
+    }));
   }
 
   /** Only a Service may be refused after reading: for its address, or for its node ports. */

@@ -408,6 +408,7 @@ export const KNOWLEDGE_CODES = [
   "host-port-ignored",
   "host-process-mixed-with-others",
   "host-process-without-host-network",
+  "image-name-invalid",
   "image-of-another-build",
   "linux-image-on-windows-node",
   "mesh-sidecar-left-out",

@@ -210,6 +210,13 @@ spec:
     // A list of manifests with Windows among its platforms.
     good: oneFile("pod.yaml", imagePod("image: traefik:v3.1")),
   },
+  "image-name-invalid": {
+    bad: oneFile("pod.yaml", imagePod("«image: registry.example/Shop/Web:1")),
+    good: oneFile(
+      "pod.yaml",
+      imagePod("image: registry.example:5000/shop/web_1:1.0@sha256:" + "0a".repeat(32)),
+    ),
+  },
   "image-of-another-build": {
     bad: oneFile("pod.yaml", imagePod("«image: mcr.microsoft.com/windows/nanoserver:1809"), {
       profile: "ws2022",

@@ -1,5 +1,5 @@
 /** Rules over images of containers: the operating system and the build that they are made for, against the nodes. */
-import { imagePlatform, isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import { faultOfImageName, imagePlatform, isWindowsImage } from "#contracts/kubernetes/container-image.ts";
 import { type WindowsBuild, parseProfile, runsContainersOf } from "#core/catalogue/profiles.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -56,6 +56,15 @@ const WINDOWS_IMAGE = imageRule("windows-image-on-linux-node", ({ image }, pod, 
 const LINUX_IMAGE = imageRule("linux-image-on-windows-node", ({ image }, pod, context) => {
   if (!context.isForWindows(pod) || imagePlatform(image)?.os !== "linux") return undefined;
   return { message: WORDS.linuxImageOnWindowsNode({ image }) };
+});
+
+const UNREADABLE = imageRule("image-name-invalid", ({ image }) => {
+  const fault = faultOfImageName(image);
+  if (fault === undefined) return undefined;
+  const name = JSON.stringify(image);
+  return fault === "open"
+    ? { severity: "info", message: WORDS.imageNameOpen({ name }), fix: WORDS.adviceImageNameOpen }
+    : { message: WORDS.imageNameInvalid({ name }) };
 });
 
 interface Host {
@@ -138,4 +147,4 @@ const OTHER_BUILD = imageRule("image-of-another-build", ({ image }, pod, context
   };
 });
 
-export const IMAGE_RULES: readonly LintRule[] = [WINDOWS_IMAGE, LINUX_IMAGE, OTHER_BUILD];
+export const IMAGE_RULES: readonly LintRule[] = [WINDOWS_IMAGE, LINUX_IMAGE, OTHER_BUILD, UNREADABLE];
