@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { ENDPOINT_STATES } from "#contracts/hcn/documents/endpoint.ts";
 import type { HcnError } from "#contracts/hcn/error.ts";
 import {
@@ -35,6 +36,18 @@ describe("namespaces", () => {
       expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([]);
       await deleteNamespace(client, namespace.ID);
     }
+  });
+
+  it("comings and goings are told", async () => {
+    const { client } = hnsNode();
+    const heard: unknown[] = [];
+    client.subscribe(({ type, data }) => heard.push([type, data.ID]));
+    const { ID } = await createNamespace(client);
+    await deleteNamespace(client, ID);
+    expect(heard).toEqual([
+      [NOTIFICATION_TYPES.NamespaceCreate, ID],
+      [NOTIFICATION_TYPES.NamespaceDelete, ID],
+    ]);
   });
 
   it("HCN-052 containerd's document, only a schema version of 0.0, makes one", async () => {
