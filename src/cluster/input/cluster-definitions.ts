@@ -1,5 +1,6 @@
 /** The network that a document asks for from which a whole cluster is made (control-plane/load/cluster-definitions.ts). */
 import { type Fields, isFields } from "#core/base/json.ts";
+import { cloudOfAnnotations } from "#control-plane/load/cluster-definitions.ts";
 import { type Evidence, textAt } from "./evidence.ts";
 import type { Sign } from "./network-signs.ts";
 
@@ -39,6 +40,7 @@ function ofK0s({ spec }: Fields): Asked | undefined {
 }
 
 const EKS: Asked = ofCloud("vpc-bridge");
+const OF_CLOUDS: Readonly<Record<"eks" | "gke", Asked>> = { eks: EKS, gke: ofCloud("gke") };
 
 /** By group and kind, from the fields of the document. */
 const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> = {
@@ -68,13 +70,21 @@ const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> =
   },
 };
 
-/** What the definitions of an input ask for, and the kinds that OpenShift alone has. */
-export function signsOfDefinitions({ definitions }: Evidence): readonly Sign[] {
+/** What shows by itself where a cluster runs, though it asks for nothing. */
+function ofPlatform(fields: Fields): Asked {
+  const cloud = cloudOfAnnotations(fields);
+  if (cloud !== undefined) return OF_CLOUDS[cloud];
+  // Windows nodes of OpenShift have the hybrid overlay (https://docs.openshift.com/container-platform/latest/windows_containers/).
+  return ofCloud("ovn-hybrid-overlay");
+}
+
+/** What the definitions of an input ask for, and where it runs as kinds and annotations show. Nodes show that better. */
+export function signsOfDefinitions({ definitions, nodes }: Evidence): readonly Sign[] {
   return definitions.flatMap(({ source, where, group, kind, fields }) => {
     const id = `${group}/${kind}`;
-    const read = Object.hasOwn(READERS, id) ? READERS[id] : undefined;
-    // Windows nodes of OpenShift have the hybrid overlay (https://docs.openshift.com/container-platform/latest/windows_containers/).
-    const asked = read === undefined ? ofCloud("ovn-hybrid-overlay") : read(fields);
+    const isAsking = Object.hasOwn(READERS, id);
+    if (!isAsking && nodes.length > 0) return [];
+    const asked = isAsking ? READERS[id]?.(fields) : ofPlatform(fields);
     return asked === undefined ? [] : [{ ...asked, source, where }];
   });
 }

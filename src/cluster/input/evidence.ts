@@ -8,11 +8,8 @@ import { type Prefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
-import {
-  definedVersion,
-  isClusterDefinition,
-  isOfOpenShift,
-} from "#control-plane/load/cluster-definitions.ts";
+import { cloudOfAnnotations, definedVersion } from "#control-plane/load/cluster-definitions.ts";
+import { isConfiguration } from "#control-plane/load/further-kinds.ts";
 import type { LoadedConfiguration, LoadedObject } from "#control-plane/load/manifests.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import type { InputText, ProblemPlace } from "../session/session.ts";
@@ -69,9 +66,10 @@ export interface DefinitionEvidence extends EvidencePlace {
   readonly version: string;
 }
 
-/** What pods ask of their nodes, or a RuntimeClass for them. */
+/** What pods ask of their nodes, or a RuntimeClass for them; or an object that is written for one cloud. */
 export interface PlacementEvidence extends EvidencePlace {
   readonly labels: readonly string[];
+  readonly cloud: ReturnType<typeof cloudOfAnnotations>;
 }
 
 /** The key of kubeadm's ConfigMap; a file of the user's is taken for one. */
@@ -219,8 +217,7 @@ function ofConfigurations(
   const definitions: DefinitionEvidence[] = [];
   for (const { file, line, column, apiVersion, kind, fields } of configurations) {
     const place = { source: file, where: { file, line, column, field: "" } };
-    const isDefinition = isClusterDefinition(apiVersion, kind) || isOfOpenShift(apiVersion);
-    if (isDefinition && KEYS[kind] === undefined) {
+    if (KEYS[kind] === undefined && !isConfiguration(apiVersion, kind)) {
       const [group = ""] = apiVersion.split("/");
       const version = definedVersion(apiVersion, kind, fields);
       definitions.push({ ...place, group, kind, fields, version });
@@ -323,7 +320,9 @@ export function collectEvidence({ objects, files, configurations }: EvidenceInpu
   for (const loaded of objects) {
     const { object } = loaded;
     const labels = labelsOfPlacement(object);
-    if (labels.length > 0) placements.push({ ...placeOfObject(loaded), labels });
+    const cloud = cloudOfAnnotations({ metadata: object.metadata });
+    if (labels.length > 0 || cloud !== undefined)
+      placements.push({ ...placeOfObject(loaded), labels, cloud });
     if (object.kind === "Node") nodes.push(nodeEvidence(loaded, object));
     else if (object.kind === "ConfigMap") configs.push(...configEvidence(loaded, object));
     else if (object.kind === "Pod") pods.push({ ...placeOfObject(loaded), pod: object });

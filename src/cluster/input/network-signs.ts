@@ -201,18 +201,32 @@ const AZURE: SignReader = (evidence) => {
   return [...files, ...nodes, ...ofDaemons(evidence, "azure-vnet", /^azure-cns/, true)];
 };
 
-/** Labels that a cloud gives the nodes of its clusters, and what their pods have there. */
-const LABELS_OF_CLOUDS: readonly (readonly [NetworkId, RegExp])[] = [
-  ["azure-vnet", /^kubernetes\.azure\.com\//],
-  ["vpc-bridge", /^(?:eks\.amazonaws\.com|alpha\.eksctl\.io|karpenter\.k8s\.aws)\//],
-  ["gke", /^cloud\.google\.com\/gke-/],
-  ["ovn-hybrid-overlay", /^(?:node|machineconfiguration|windowsmachineconfig)\.openshift\.io\//],
+/** What a cloud's pods have, by the labels that it gives its nodes and by what is written for it alone. */
+const OF_CLOUDS: readonly {
+  readonly network: NetworkId;
+  readonly labels: RegExp;
+  readonly cloud?: string;
+}[] = [
+  { network: "azure-vnet", labels: /^kubernetes\.azure\.com\// },
+  {
+    network: "vpc-bridge",
+    labels: /^(?:eks\.amazonaws\.com|alpha\.eksctl\.io|karpenter\.k8s\.aws)\//,
+    cloud: "eks",
+  },
+  { network: "gke", labels: /^cloud\.google\.com\/gke-/, cloud: "gke" },
+  {
+    network: "ovn-hybrid-overlay",
+    labels: /^(?:node|machineconfiguration|windowsmachineconfig)\.openshift\.io\//,
+  },
 ];
 
 /** Whoever selects nodes by such a label has such nodes. */
 const PLACEMENTS: SignReader = ({ placements }) =>
-  LABELS_OF_CLOUDS.flatMap(([network, pattern]) => {
-    const found = placements.find(({ labels }) => labels.some((label) => pattern.test(label)));
+  OF_CLOUDS.flatMap(({ network, labels: pattern, cloud: own }) => {
+    const found = placements.find(
+      ({ labels, cloud }) =>
+        (cloud !== undefined && cloud === own) || labels.some((label) => pattern.test(label)),
+    );
     return found === undefined ? [] : [sign(network, found, undefined, true)];
   });
 

@@ -97,6 +97,54 @@ describe("labels that pods ask their nodes for", () => {
   });
 });
 
+// https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html,
+// https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/service/nlb/,
+// https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
+describe("annotations that are one cloud's", () => {
+  const annotated = (kind: string, annotation: string, rest: string): string =>
+    `apiVersion: v1\nkind: ${kind}\nmetadata: { name: b, annotations: { ${annotation} } }\n${rest}`;
+
+  it.each<readonly [what: string, text: string, shown: string]>([
+    [
+      "a role of EKS",
+      annotated("ServiceAccount", "eks.amazonaws.com/role-arn: arn:aws:iam::1:role/r", ""),
+      "vpc-bridge | a.yaml",
+    ],
+    [
+      "a load balancer that sends to pods",
+      annotated(
+        "Service",
+        "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip",
+        "spec: { ports: [{ port: 80 }] }\n",
+      ),
+      "vpc-bridge | service/default/b",
+    ],
+    [
+      "one that sends to nodes",
+      annotated(
+        "Service",
+        "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: instance",
+        "spec: { ports: [{ port: 80 }] }\n",
+      ),
+      NOTHING,
+    ],
+    [
+      "an identity of GKE",
+      annotated("ServiceAccount", "iam.gke.io/gcp-service-account: a@b.iam.gserviceaccount.com", ""),
+      "win-bridge | a.yaml",
+    ],
+  ])("%s", (_, text, shown) => {
+    expect(read(text).shown).toBe(shown);
+  });
+
+  it("of somebody who has moved count less than Nodes", () => {
+    const node =
+      "apiVersion: v1\nkind: Node\nmetadata: { name: node-1, labels: { kubernetes.io/os: windows } }\nstatus: { addresses: [{ type: InternalIP, address: 10.0.0.4 }] }\n";
+    const account = annotated("ServiceAccount", "eks.amazonaws.com/role-arn: arn:aws:iam::1:role/r", "");
+    expect(read(`${node}---\n${account}`).shown).toBe(NOTHING);
+  });
+});
+
 describe("documents that clusters are made from", () => {
   it.each<readonly [what: string, text: string, shown: string, limits: number]>([
     [

@@ -79,3 +79,28 @@ export function isOfOpenShift(apiVersion: string): boolean {
     apiVersion,
   );
 }
+
+/**
+ * Annotations that mean something to one cloud alone, where pods have the network of that cloud: identities of
+ * ServiceAccounts, load balancers that send to addresses of pods.
+ */
+const ANNOTATIONS: readonly (readonly [cloud: "eks" | "gke", key: string, value?: string])[] = [
+  // https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html
+  ["eks", "eks.amazonaws.com/role-arn"],
+  // https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/service/nlb/, /guide/ingress/annotations/
+  ["eks", "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type", "ip"],
+  ["eks", "alb.ingress.kubernetes.io/target-type", "ip"],
+  // https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity, /concepts/service-load-balancer-parameters
+  ["gke", "iam.gke.io/gcp-service-account"],
+  ["gke", "cloud.google.com/neg"],
+  ["gke", "networking.gke.io/load-balancer-type"],
+];
+
+/** The cloud that an object is written for, as its annotations show; undefined: any. */
+export function cloudOfAnnotations({ metadata }: Fields): "eks" | "gke" | undefined {
+  const annotations = isFields(metadata) ? metadata["annotations"] : undefined;
+  if (!isFields(annotations)) return undefined;
+  return ANNOTATIONS.find(
+    ([, key, value]) => Object.hasOwn(annotations, key) && (value ?? annotations[key]) === annotations[key],
+  )?.[0];
+}

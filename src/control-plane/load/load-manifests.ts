@@ -8,7 +8,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
 import { KINDS, isKubeKind, isVersionOf } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
-import { isClusterDefinition, isOfOpenShift } from "./cluster-definitions.ts";
+import { cloudOfAnnotations, isClusterDefinition, isOfOpenShift } from "./cluster-definitions.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, mappingOf, showValue } from "./checks/field-check.ts";
 import { type Fields, equalJson, isFields } from "#core/base/json.ts";
@@ -346,12 +346,17 @@ class Loader {
     // In groups of others a kind of the same name is somebody else's.
     if (isKubeKind(name) && isVersionOf(name, version)) return name;
     const isRead = isConfiguration(version, name) || isClusterDefinition(version, name);
-    // One kind of OpenShift shows it as well as a thousand.
-    const isPlatform =
-      isOfOpenShift(version) && !this.configurations.some((each) => isOfOpenShift(each.apiVersion));
-    if (isRead || isPlatform) this.keepConfiguration(candidate, version, name);
+    if (isRead || this.isFirstOfPlatform(candidate, version))
+      this.keepConfiguration(candidate, version, name);
     if (!isRead) this.passBy(candidate, version, name);
     return undefined;
+  }
+
+  /** What OpenShift or a cloud alone has: one document shows it as well as a thousand. */
+  private isFirstOfPlatform({ value }: Candidate, version: string): boolean {
+    const shows = (fields: Fields, apiVersion: string): boolean =>
+      isOfOpenShift(apiVersion) || cloudOfAnnotations(fields) !== undefined;
+    return shows(value, version) && !this.configurations.some((each) => shows(each.fields, each.apiVersion));
   }
 
   private keepConfiguration(candidate: Candidate, apiVersion: string, kind: string): void {
