@@ -38,6 +38,7 @@ export function comparisonsOfShard(
   chosen: readonly Comparison[],
   { index, count }: ShardNumber,
 ): readonly Comparison[] {
+  if (count === 1) return chosen;
   const shards = Array.from({ length: count }, (_, number) => {
     const batches = batchesOfShard(plan, { index: number + 1, count });
     const machines = new Set(batches.flatMap((batch) => [...machinesOf(plan, batch)]));

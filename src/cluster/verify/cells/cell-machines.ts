@@ -8,6 +8,8 @@ export class CellMachines {
   /** Of pods and nodes, by reference. */
   private readonly byReference = new Map<string, string>();
   private readonly services = new Map<string, VerifyService>();
+  /** Nodes of the back ends of Services that were asked for, each once. */
+  private readonly known = new Map<string, readonly string[]>();
 
   constructor(model: VerifyModel) {
     this.model = model;
@@ -29,8 +31,13 @@ export class CellMachines {
   }
 
   /** The nodes of a Service's back ends. */
-  private behind(reference: string | undefined): readonly string[] {
-    const ports = this.services.get(reference ?? "")?.ports ?? [];
-    return ports.flatMap(({ backEnds }) => backEnds.flatMap(({ pod }) => pod?.node.name ?? []));
+  private behind(reference: string = ""): readonly string[] {
+    const known = this.known.get(reference);
+    if (known !== undefined) return known;
+    const ports = this.services.get(reference)?.ports ?? [];
+    const names = ports.flatMap(({ backEnds }) => backEnds.flatMap(({ pod }) => pod?.node.name ?? []));
+    const nodes = [...new Set(names)];
+    this.known.set(reference, nodes);
+    return nodes;
   }
 }
