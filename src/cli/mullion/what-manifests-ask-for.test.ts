@@ -469,3 +469,21 @@ describe("a kustomization without apiVersion and kind", () => {
     expect(await withKustomization(text)).toEqual({ code: 1, codes: ["manifest-kind-not-carried-out"] });
   });
 });
+
+describe("pods whose names are those of containers, or a part of them", () => {
+  const pod = (name: string, container: string): string => `apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: ${container}, image: "registry.example/web:1" }]
+---
+`;
+
+  it.each(["web", "web-main"])("%s: nodes that are equal are told to be", async (container) => {
+    expect(await verified(pod("web", container) + pod("other", container))).toMatchObject({
+      code: 0,
+      notes: [],
+    });
+  });
+});

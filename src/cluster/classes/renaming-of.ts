@@ -41,6 +41,8 @@ export class PodKinds {
   private readonly placed = new Map<string, number>();
   /** Names that others have, too. */
   private readonly services: ReadonlySet<string>;
+  /** Of each pod, as `containersOf` lists them: two pods of one kind have the same. */
+  private readonly containers: ReadonlyMap<string, string>;
 
   constructor({ objects, pods }: Cluster) {
     const owners = new Map<string, string>();
@@ -67,6 +69,7 @@ export class PodKinds {
       else known.push(pod);
     }
     this.services = new Set(objects.Service.map(({ metadata }) => metadata.name));
+    this.containers = containers;
   }
 
   on(node: ClusterNode): readonly ClusterPod[] {
@@ -95,10 +98,20 @@ export class PodKinds {
     return pairs.length === here.length ? pairs : undefined;
   }
 
-  /** What is written of a pod: its name alone only where it is nobody else's. */
-  namesOf({ spec }: ClusterPod): readonly string[] {
-    const { namespace, name } = spec;
-    return [`${namespace}/${name}`, `${namespace}_${name}`, ...(this.services.has(name) ? [] : [name])];
+  /**
+   * What is written of two pods: their names alone only where they are nobody else's. HCS names a container after its pod;
+   * written whole, one that is called as the pod, or begins so, keeps its own name.
+   */
+  pairNames({ spec: one }: ClusterPod, { spec: other }: ClusterPod): Pairs<string> {
+    const [here, there] = [`${one.namespace}_${one.name}`, `${other.namespace}_${other.name}`];
+    const names = (this.containers.get(keyOf(one)) ?? "").split(",").map((name) => name.replace(/^-/, ""));
+    const isOwn = !this.services.has(one.name) && !this.services.has(other.name);
+    return [
+      [keyOf(one), keyOf(other)],
+      [here, there],
+      ...names.map((name) => [`${here}_${name}`, `${there}_${name}`] as const),
+      ...(isOwn ? [[one.name, other.name] as const] : []),
+    ];
   }
 
   private kindOf({ spec }: ClusterPod): string {
@@ -246,7 +259,7 @@ export function renamingOf(
       ? []
       : [[here.address6, there.address6] as const]),
   ]);
-  const names = pods.flatMap(([here, there]) => pairsOf(kinds.namesOf(here), kinds.namesOf(there)) ?? []);
+  const names = pods.flatMap(([here, there]) => kinds.pairNames(here, there));
   const renaming = new Renaming({
     names: [
       [one.spec.name, other.spec.name],
