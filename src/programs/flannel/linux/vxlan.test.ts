@@ -366,10 +366,11 @@ describe("host-gw on Linux", () => {
     const made = world(peer);
     const asked = vi.spyOn(SimulatedLinuxHost.prototype, "replaceRoute");
     const node = await started(made, { compat, netConf: HOST_GW_CONF });
+    const given = asked.mock.calls.map(([{ device, isOnLink }]) => [device, isOnLink]);
+    asked.mockRestore();
     expect(routesOf(node.machine)).toEqual([ROUTE]);
     // pkg/backend/route_network.go: destination, gateway, the interface's index, and no flags.
-    expect(asked.mock.calls.map(([{ device, isOnLink }]) => [device, isOnLink])).toEqual([["eth0", false]]);
-    asked.mockRestore();
+    expect(given).toEqual([["eth0", false]]);
     made.nodes.annotate("w1", published("host-gw", "10.0.0.77", "null"));
     await made.run(20_000);
     expect(routesOf(node.machine)).toEqual(["10.244.2.0/24 via 10.0.0.77 on eth0"]);
