@@ -326,4 +326,20 @@ describe("documents that clusters are made from", () => {
     );
     expect(builds).toEqual(["ws2019", "ws2019"]);
   });
+
+  it("kinds that show where a cluster runs make none by themselves", () => {
+    const result = readInput([{ name: "a.yaml", text: document("route.openshift.io/v1 Route", "spec: {}") }]);
+    expect(result).toMatchObject({ problems: [{ code: "input-without-documents" }] });
+  });
+
+  it("beside a cluster file they are no configuration that is ignored", () => {
+    const cluster =
+      "apiVersion: mullion/v1alpha1\nkind: Cluster\nmetadata: { name: a }\nnodes: [{ name: win-1, os: windows, address: 10.0.0.11 }]\n";
+    const result = readInput([
+      { name: "cluster.yaml", text: cluster },
+      { name: "a.yaml", text: document("route.openshift.io/v1 Route", "spec: {}") },
+    ]);
+    if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
+    expect(result.input.notes.map(({ code }) => code)).not.toContain("cluster-assumed");
+  });
 });

@@ -355,7 +355,9 @@ function notesOfUnread(
   cniFiles: readonly InputText[],
 ): readonly FileProblem[] {
   const unread = [
-    ...configurations.map(({ file, line, column, kind }) => ({ file, line, column, what: kind })),
+    ...configurations
+      .filter(({ isSign }) => !isSign)
+      .map(({ file, line, column, kind }) => ({ file, line, column, what: kind })),
     ...cniFiles.map(({ name }) => ({ file: name, line: 1, column: 1, what: "this file" })),
   ];
   return unread.map(({ what, ...place }) => ({
@@ -413,7 +415,8 @@ export function readInput(
   const read = load(split.flatMap(({ manifests }) => manifests ?? []));
   const loaded =
     build === undefined ? read : { ...read, objects: read.objects.map((each) => nodeOnBuild(each, build)) };
-  const isEmpty = loaded.objects.length + loaded.configurations.length + cniFiles.length === 0;
+  const configurations = loaded.configurations.filter(({ isSign }) => !isSign);
+  const isEmpty = loaded.objects.length + configurations.length + cniFiles.length === 0;
   if (texts.length > 0 && clusterFiles.length === 0 && isEmpty) {
     const problems = [...others, ...loaded.problems];
     return { problems: problems.length > 0 ? problems : emptyTexts(given) };

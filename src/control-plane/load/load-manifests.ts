@@ -346,24 +346,26 @@ class Loader {
     // In groups of others a kind of the same name is somebody else's.
     if (isKubeKind(name) && isVersionOf(name, version)) return name;
     const isRead = isConfiguration(version, name) || isClusterDefinition(version, name);
-    if (isRead || this.isFirstOfPlatform(candidate, version))
-      this.keepConfiguration(candidate, version, name);
+    const isSign = !isRead && this.isFirstSign(candidate, version);
+    if (isRead || isSign) this.keepConfiguration(candidate, { apiVersion: version, kind: name, isSign });
     if (!isRead) this.passBy(candidate, version, name);
     return undefined;
   }
 
   /** What OpenShift or a cloud alone has: one document shows it as well as a thousand. */
-  private isFirstOfPlatform({ value }: Candidate, version: string): boolean {
-    const shows = (fields: Fields, apiVersion: string): boolean =>
-      isOfOpenShift(apiVersion) || cloudOfAnnotations(fields) !== undefined;
-    return shows(value, version) && !this.configurations.some((each) => shows(each.fields, each.apiVersion));
+  private isFirstSign({ value }: Candidate, version: string): boolean {
+    const isOne = isOfOpenShift(version) || cloudOfAnnotations(value) !== undefined;
+    return isOne && !this.configurations.some(({ isSign }) => isSign);
   }
 
-  private keepConfiguration(candidate: Candidate, apiVersion: string, kind: string): void {
+  private keepConfiguration(
+    candidate: Candidate,
+    document: Pick<LoadedConfiguration, "apiVersion" | "kind" | "isSign">,
+  ): void {
     if (this.configurations.length >= LIMITS.manifestProblemsMax) return;
     const { file, value } = candidate;
     const place = placeOfObject(candidate);
-    this.configurations.push(Object.freeze({ file, ...place, apiVersion, kind, fields: value }));
+    this.configurations.push(Object.freeze({ file, ...place, ...document, fields: value }));
   }
 
   private passBy(candidate: Candidate, version: string, name: string): void {

@@ -80,12 +80,14 @@ export interface PassedPolicy extends FilePlace {
   readonly specs: readonly Fields[];
 }
 
-/** A document that says how a program of the network runs; no object of the cluster. */
+/** A document that says how a program of the network runs, or where the cluster does; no object that is carried out. */
 export interface LoadedConfiguration extends FilePlace {
   readonly file: string;
   readonly apiVersion: string;
   readonly kind: string;
   readonly fields: Fields;
+  /** It configures nothing: its kind, or an annotation, only shows where the cluster runs. */
+  readonly isSign: boolean;
 }
 
 /** Frozen, all of it. */
