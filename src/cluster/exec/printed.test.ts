@@ -2,7 +2,7 @@
  * All that commands print, on a pod and a node of each system: other tests hold single lines against Microsoft's and Linux' own
  * pages, and this one that no other line changes unseen.
  */
-import { beforeAll, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { type ExecWorld, GREETING_PORT, makeExecWorld } from "#test/support/cluster/exec-world.ts";
 import { toldTexts } from "#test/support/told-texts.ts";
 import { forkCluster } from "../cluster.ts";
@@ -128,5 +128,5 @@ it.each(
       return `> ${command}\n${stdout}${errors}(${exitCode})\n`.replaceAll("\r", "");
     })
     .join("");
-  told.check(`${from}: ${commands.join("; ")}`, text);
+  expect(text).toBe(told.held(`${from}: ${commands.join("; ")}`, text));
 });

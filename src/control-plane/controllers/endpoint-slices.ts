@@ -256,11 +256,11 @@ function isMirrored({ metadata }: Endpoints): boolean {
   return metadata.labels?.[SKIP_LABEL] !== "true";
 }
 
-function endpointOf(address: Address, isReady: boolean): Endpoint {
+function endpointOf(address: Address, isServing: boolean): Endpoint {
   const { ip, hostname, nodeName, targetRef } = address;
   return {
     addresses: [ip],
-    conditions: { ready: isReady, serving: isReady, terminating: false },
+    conditions: { ready: isServing, serving: isServing, terminating: false },
     ...(hostname === undefined ? {} : { hostname }),
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(targetRef === undefined ? {} : { targetRef }),

@@ -30,7 +30,8 @@ function read(text: string): DumpRead {
         ? value.map((each) => `${field}: ${JSON.stringify(each)}`)
         : [`${field}: ${JSON.stringify(value)}`],
     );
-    told.check(title, `${lines.join("\n")}\n`);
+    const shown = `${lines.join("\n")}\n`;
+    expect(shown).toBe(told.held(title, shown));
   }
   return found;
 }

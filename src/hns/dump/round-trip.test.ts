@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { SourceText } from "#core/base/source-text.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { toldTexts } from "#test/support/told-texts.ts";
 import { lostFields } from "#test/support/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
 import type { RestoreNote } from "../store/stored-object.ts";
@@ -13,10 +12,7 @@ import { dumpItems } from "./dump-items.ts";
 import { dumpSchema } from "#contracts/hcn/dumps.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
-import { documentToV1 } from "./v2-to-v1.ts";
 import type { HnsService } from "../service/hns-service.ts";
-
-const told = toldTexts("test/support/hns/forms-of-a-node.txt");
 
 function idOf(document: JsonObject): string {
   const id = document["ID"];
@@ -232,21 +228,6 @@ describe("the state of a real node, in v1 form", () => {
   let notes: readonly RestoreNote[];
   beforeEach(() => {
     ({ service, notes } = restored(read(JSON.stringify(NODE.map(([, document]) => document)))));
-  });
-
-  it.each(NODE)("%s: all that becomes of it, in both forms and back", (kind, document) => {
-    const [item] = dumpItems(read(JSON.stringify(document)));
-    const id = idOf(document);
-    const said = {
-      "in v2 form": item,
-      "and in v1 form again": documentToV1(kind, item?.document ?? {}),
-      "a service shows": service.query(kind, id, V2),
-      "and in v1": service.query(kind, id, V1),
-    };
-    const lines = Object.entries(said).map(
-      ([title, value]) => `${title}: ${JSON.stringify(value, undefined, 1)}\n`,
-    );
-    told.check(`${kind} ${id}`, lines.join(""));
   });
 
   it("restores, and tells what the service cannot act on", () => {

@@ -66,15 +66,14 @@ function readListing(name: string, bytes: Uint8Array): ReadListing {
   return /^\s*\{/.test(text) ? parseRulesJson(text) : parseRules(text);
 }
 
-function portOfFile(
-  path: string,
-  guid: string | undefined,
-  { ports, problems }: ReadListing,
-): readonly ListedLayer[] {
-  const named = ports.filter((port) => guid === undefined || port.name?.toLowerCase() === guid.toLowerCase());
+function portOfFile(path: string, guid: string | undefined, listing: ReadListing): readonly ListedLayer[] {
+  const { problems } = listing;
+  const named = listing.ports.filter(
+    (port) => guid === undefined || port.name?.toLowerCase() === guid.toLowerCase(),
+  );
   const [only] = named;
   if (only !== undefined && named.length === 1) return only.layers;
-  const names = ports.map((port) => port.name ?? "").filter((name) => name !== "");
+  const names = listing.ports.map((port) => port.name ?? "").filter((name) => name !== "");
   if (named.length > 1)
     throw new Failure(
       "bad-usage",

@@ -23,7 +23,7 @@ const ARCH_OLD = "beta.kubernetes.io/arch";
 const HOSTNAME = "kubernetes.io/hostname";
 const WINDOWS_BUILD = "node.kubernetes.io/windows-build";
 
-function first(...texts: readonly (string | undefined)[]): string | undefined {
+function firstOf(...texts: readonly (string | undefined)[]): string | undefined {
   return texts.find((text) => text !== undefined && text !== "");
 }
 
@@ -36,8 +36,8 @@ function windowsBuild(kernelVersion: string | undefined): string | undefined {
 function withKubeletLabels(node: Node): Node {
   const labels = node.metadata.labels ?? {};
   const information = node.status?.nodeInfo;
-  const os = first(labels[OS], labels[OS_OLD], information?.operatingSystem);
-  const arch = first(labels[ARCH], labels[ARCH_OLD], information?.architecture);
+  const os = firstOf(labels[OS], labels[OS_OLD], information?.operatingSystem);
+  const arch = firstOf(labels[ARCH], labels[ARCH_OLD], information?.architecture);
   const build = os === "windows" ? windowsBuild(information?.kernelVersion) : undefined;
   const added: Record<string, string> = {};
   const add = (label: string, value: string | undefined): void => {

@@ -48,16 +48,18 @@ export function completeServiceSpec(spec: ServiceSpec): ServiceSpec {
     sessionAffinity,
     ...(sessionAffinity === "ClientIP" ? { sessionAffinityConfig: { clientIP: { timeoutSeconds } } } : {}),
     ...(isExternallyReachable(spec)
-      ? { externalTrafficPolicy: given(spec.externalTrafficPolicy) ?? "Cluster" }
+      ? { externalTrafficPolicy: unlessEmpty(spec.externalTrafficPolicy) ?? "Cluster" }
       : {}),
-    ...(isExternalName ? {} : { internalTrafficPolicy: given(spec.internalTrafficPolicy) ?? "Cluster" }),
+    ...(isExternalName
+      ? {}
+      : { internalTrafficPolicy: unlessEmpty(spec.internalTrafficPolicy) ?? "Cluster" }),
     ...(type === "LoadBalancer"
       ? { allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts ?? true }
       : {}),
   };
 }
 
-function given(text: string | undefined): string | undefined {
+function unlessEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 

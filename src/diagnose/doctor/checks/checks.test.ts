@@ -540,7 +540,8 @@ describe.each(CASES)("$check ($seen)", ({ check, code, says, file, change }) => 
     expect(found?.evidence[0]?.file).toBe(file);
     expect(found?.evidence.every(({ line }) => line > 0)).toBe(true);
     if (found?.proof.isProved === true) proved.add(check);
-    told.check(`${check}: ${says.source}`, toldText(report));
+    const text = toldText(report);
+    expect(text).toBe(told.held(`${check}: ${says.source}`, text));
   });
 });
 

@@ -43,7 +43,8 @@ const SOUND: readonly (readonly [title: string, change: (documents: NodeDocument
   [
     "addresses that a user, a cloud or an administrator gave to a Service",
     (documents) => {
-      const { spec, status } = Object.assign(objectOf(documents, "Service", "web"), { status: {} as Json });
+      const status: Json = {};
+      const { spec } = Object.assign(objectOf(documents, "Service", "web"), { status });
       Object.assign(spec!, {
         type: "LoadBalancer",
         externalIPs: ["192.0.2.7"],

@@ -126,7 +126,8 @@ describe.each(CODES)("%s", (code) => {
       const own = each.code === code ? "" : `${each.code}, `;
       return `${own}${severity} ${file}:${line}:${column}: ${message}\n${fix === "" ? "" : `  ${fix}\n`}`;
     });
-    told.check(code, lines.join(""));
+    const text = lines.join("");
+    expect(text).toBe(told.held(code, text));
     for (const { message, fix } of findings) {
       expect(message).toMatch(/^[^\n]{10,220}[^.\n]$/);
       expect(fix === "" || /[.:]$|\S$/.test(fix)).toBe(true);
