@@ -1,7 +1,7 @@
 /**
  * All that something says, held whole: a file of texts by titles. Single facts are held beside their sources by other tests; these
  * texts keep the rest from changing unseen. After a change on purpose `WRITE_TOLD=1 npx vitest run --project unit FILE` writes them
- * again; read the difference.
+ * again, of a whole FILE: titles that no test asks for go. Read the difference.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll } from "vitest";
@@ -28,14 +28,19 @@ export function toldTexts(path: string): ToldTexts {
       return [part.slice(0, end), part.slice(end + 1, -1)];
     }),
   );
+  const asked = new Set<string>();
   afterAll(() => {
-    if (writes)
-      writeFileSync(path, [...texts].map(([title, text]) => `${TITLE}${title}\n${text}\n`).join(""));
+    const kept = [...texts].filter(([title]) => asked.has(title));
+    if (writes) writeFileSync(path, kept.map(([title, text]) => `${TITLE}${title}\n${text}\n`).join(""));
   });
   return {
-    of: (title) => texts.get(title) ?? "",
+    of(title) {
+      asked.add(title);
+      return texts.get(title) ?? "";
+    },
     titles: [...texts.keys()],
     held(title, text) {
+      asked.add(title);
       if (writes) texts.set(title, text);
       return texts.get(title);
     },

@@ -1,4 +1,5 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
+import { plural } from "#core/base/text-layout.ts";
 import { errorCode, messageOf } from "#core/base/thrown.ts";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
@@ -56,7 +57,7 @@ export function reportProblems(
 ): void {
   for (const problem of problems.slice(0, SHOWN_MAX)) terminal.stderr(formatProblem(problem));
   const hidden = problems.length - SHOWN_MAX;
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const count = plural(problems.length, "problem");
   const more = hidden > 0 ? `, ${hidden} of them not shown` : "";
   terminal.stderr(`\n${count}${more}. ${outcome}\n`);
 }

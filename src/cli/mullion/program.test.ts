@@ -9,8 +9,8 @@ import { allVerbs } from "#test/support/cli/all-verbs.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
-import { readCluster } from "./cluster/read-cluster.ts";
 import type { ExitCode } from "./terminal.ts";
+import { verify } from "./verify.ts";
 import type { Verbs } from "./verbs.ts";
 
 interface Outcome {
@@ -454,26 +454,22 @@ describe("explain --log", () => {
 });
 
 describe("a cluster file", () => {
-  const demo: Verbs["demo"] = async ({ file }, terminal) => {
-    terminal.stdout(`${(await readCluster(file, terminal)).name}\n`);
-    return 0;
-  };
   const HEAD = "apiVersion: mullion/v1alpha1\nkind: Cluster\nmetadata: {name: test}\n";
 
   it("that is good is read", async () => {
     const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: windows, address: 10.0.0.11}]\n` };
-    expect(await run(["demo", "-f", "c.yaml"], { verbs: { demo }, files })).toMatchObject({
-      exitCode: 0,
-      stdout: "test\n",
+    expect(await run(["verify", "-f", "c.yaml"], { verbs: { verify }, files })).toMatchObject({
+      stdout: expect.stringMatching(/^Cluster test, /) as unknown,
+      stderr: "",
     });
   });
 
   it("that does not exist ends with 2", async () => {
-    expect(await run(["demo", "-f", "none.yaml"], { verbs: { demo } })).toMatchObject({
+    expect(await run(["verify", "-f", "none.yaml"], { verbs: { verify } })).toMatchObject({
       exitCode: 2,
       stdout: "",
       stderr:
-        'mullion: cannot read the cluster file "none.yaml": there is no such file [cluster-file-unreadable]\n' +
+        'mullion: cannot read "none.yaml": there is no such file [cluster-file-unreadable]\n' +
         "    The path is relative to the folder you are in. An example: examples/two-windows-nodes/cluster.yaml\n" +
         "    More: mullion explain cluster-file-unreadable\n",
     });
@@ -481,7 +477,7 @@ describe("a cluster file", () => {
 
   it("with problems shows each, and how many there are", async () => {
     const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: beos, address: 10.0.0.300}]\n` };
-    expect(await run(["demo", "-f", "c.yaml"], { verbs: { demo }, files })).toMatchObject({
+    expect(await run(["verify", "-f", "c.yaml"], { verbs: { verify }, files })).toMatchObject({
       exitCode: 2,
       stdout: "",
       stderr:
@@ -489,18 +485,16 @@ describe("a cluster file", () => {
         "    Write one of: windows, linux. [cluster-file-invalid-value]\n" +
         'c.yaml:4:42: nodes[0].address: "10.0.0.300" is not an IPv4 address\n' +
         "    Write four numbers from 0 to 255 with dots between them, such as 10.0.0.11. [cluster-file-invalid-value]\n" +
-        "\n2 problems in the cluster file. Nothing was started.\n",
+        "\n2 problems. Nothing was started.\n",
     });
   });
 
   it("with many problems shows the first twenty", async () => {
     const fields = Array.from({ length: 30 }, (_, index) => `x${index}: 1\n`).join("");
     const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: windows, address: 10.0.0.11}]\n${fields}` };
-    const { stderr } = await run(["demo", "-f", "c.yaml"], { verbs: { demo }, files });
+    const { stderr } = await run(["verify", "-f", "c.yaml"], { verbs: { verify }, files });
     expect(stderr.match(/unknown-field/g)).toHaveLength(20);
-    expect(stderr).toMatch(
-      /\n30 problems in the cluster file, 10 of them not shown\. Nothing was started\.\n$/,
-    );
+    expect(stderr).toMatch(/\n30 problems, 10 of them not shown\. Nothing was started\.\n$/);
   });
 });
 

@@ -592,7 +592,7 @@ export const FURTHER_CASES: readonly Case[] = [
     check: "direct-server-return-is-programmed",
     code: "kube-proxy-dsr-without-support",
     seen: `${NETWORK_HEALTH}: ClusterIPServiceDSR`,
-    says: /kube-proxy is to use Direct Server Return, and 1 load balancers have none/u,
+    says: /kube-proxy is to use Direct Server Return, and it is missing from 1 load balancer/u,
     file: "node/kube-proxy.conf",
     change: ({ loadBalancers }) => {
       (loadBalancers[2]!["Policies"] as Json[])[0]!["IsDSR"] = false;

@@ -1,4 +1,5 @@
 /** `mullion capture`: the frames of a running cluster as they pass, for Wireshark and tshark. */
+import { plural } from "#core/base/text-layout.ts";
 import { readU16, readU32 } from "#core/base/bytes.ts";
 import { ApiError } from "#cluster/api/error-details.ts";
 import { capturePath } from "#cluster/api/client.ts";
@@ -118,6 +119,6 @@ export async function capture(request: CaptureRequest, terminal: Terminal): Prom
   }
   const lost = blocks.lost === 0 ? "" : `; ${blocks.lost} more came too fast and are missing`;
   const file = path === "-" ? "" : ` in ${path}`;
-  terminal.stderr(`${blocks.frames === 1 ? "1 frame" : `${blocks.frames} frames`}${file}${lost}\n`);
+  terminal.stderr(`${plural(blocks.frames, "frame")}${file}${lost}\n`);
   return 0;
 }

@@ -1,4 +1,5 @@
 /** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
+import { plural } from "#core/base/text-layout.ts";
 import type { LivePlace } from "#cluster/live/live-places.ts";
 import { alreadyRunning } from "#cluster/api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
@@ -24,10 +25,6 @@ export function progressLines(terminal: Terminal): ReportProgress {
     const every = Math.max(1, Math.floor(total / SHOWN_STEPS));
     if (done % every === 0 || done === total) terminal.stderr(`  ${text} (${done} of ${total})\n`);
   };
-}
-
-function plural(count: number, word: string): string {
-  return count === 1 ? `1 ${word}` : `${count} ${word}s`;
 }
 
 /** The words that name this cluster at other verbs; empty for the default one. */

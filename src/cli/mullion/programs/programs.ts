@@ -1,4 +1,5 @@
 /** `mullion programs` and `mullion run` on this machine. */
+import { plural } from "#core/base/text-layout.ts";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -95,7 +96,7 @@ function checkWindowsLaunchers(names: readonly string[], { root, platform }: Ins
 }
 
 function count(names: readonly string[]): string {
-  return names.length === 1 ? "1 program" : `${names.length} programs`;
+  return plural(names.length, "program");
 }
 
 function tellForeign(folder: string, names: readonly string[], platform: string, terminal: Terminal): void {

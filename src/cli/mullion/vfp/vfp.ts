@@ -1,4 +1,5 @@
 /** `mullion vfp`: ports, their rules, and how they differ. */
+import { plural } from "#core/base/text-layout.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import type { NodePort } from "#cluster/views/vfp-ports.ts";
 import { compareListings, describeDifference } from "#diagnose/vfp-text/compare-listings.ts";
@@ -215,7 +216,7 @@ export async function diff(request: VfpDiffRequest, terminal: Terminal): Promise
     terminal.stdout(formatDocument(document, request.output));
   } else {
     for (const each of differences) terminal.stdout(`${describeDifference(each, names)}\n`);
-    const count = differences.length === 1 ? "1 difference" : `${differences.length} differences`;
+    const count = plural(differences.length, "difference");
     terminal.stderr(differences.length === 0 ? "No difference.\n" : `${count}.\n`);
   }
   return differences.length === 0 ? 0 : 1;

@@ -1,4 +1,5 @@
 /** The findings of a log as text for a terminal. */
+import { plural } from "#core/base/text-layout.ts";
 import { type Emphasis, formatCertainty, formatExplanation, nameOf } from "../errors/format-error.ts";
 import { decodeHresult, formatNumber } from "../errors/windows/hresult.ts";
 import type { Standing } from "../errors/known-error.ts";
@@ -61,8 +62,8 @@ function formatUnknown(numbers: readonly UnknownNumber[], bold: Emphasis): strin
 }
 
 function formatSummary(file: string, log: ReadLog, findings: readonly LogFinding[]): string {
-  const lines = log.lines === 1 ? "1 line" : `${log.lines} lines`;
-  const errors = findings.length === 1 ? "1 known error" : `${findings.length} known errors`;
+  const lines = plural(log.lines, "line");
+  const errors = plural(findings.length, "known error");
   return `${file}: ${lines}, ${findings.length === 0 ? "no known error" : errors}\n`;
 }
 
@@ -92,7 +93,7 @@ export function formatFolder(
 ): string {
   const telling = logs.filter(({ log }) => log.errors.length + log.unknown.size > 0);
   const silent = logs.length - telling.length;
-  const files = logs.length === 1 ? "1 file" : `${logs.length} files`;
+  const files = plural(logs.length, "file");
   const summary = [
     `${files} read, ${telling.length} with a known error, ${silent} without`,
     ...skipped.map(({ file, reason }) => `skipped: ${file}: ${reason}`),

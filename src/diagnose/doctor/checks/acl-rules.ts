@@ -2,6 +2,7 @@
  * ACLs of endpoints beside the rules of ACL_ENDPOINT_LAYER on their ports: a policy without its rule, a rule without its
  * policy, and a rule that is wider than its policy.
  */
+import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, formatPrefix, parsePrefix } from "#core/net/ip.ts";
 import { parseIpRange, prefixesOfRange } from "#core/net/ip-range.ts";
 import type { Fields } from "#core/base/json.ts";
@@ -238,7 +239,7 @@ const MISSING: NodeCheck = {
               message: WORDS.aclNotProgrammed({ address: text, acl: said }),
               evidence: [
                 shows(acl.owner.place, `${acl.owner.name || acl.owner.id} has the ACL ${said}`),
-                shows(listing.place, WORDS.aclRulesWithout({ count: rules.length })),
+                shows(listing.place, WORDS.aclRulesWithout({ rules: plural(rules.length, "rule") })),
               ],
               breaks:
                 acl.action === "Block"
@@ -355,7 +356,7 @@ const STALE: NodeCheck = {
               message: WORDS.aclRuleStale({ address: text, rule: said }),
               evidence: [
                 { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
-                shows(endpoint.place, WORDS.aclsWithout({ count: stated.length, side })),
+                shows(endpoint.place, WORDS.aclsWithout({ acls: plural(stated.length, "ACL"), side })),
               ],
               breaks:
                 rule.type === "block"

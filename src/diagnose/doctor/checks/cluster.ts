@@ -1,4 +1,5 @@
 /** What the objects of Kubernetes say of a node by themselves. */
+import { plural } from "#core/base/text-layout.ts";
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
@@ -358,7 +359,7 @@ const DNS_PODS: NodeCheck = {
         message: `no back end of Service kube-system/${dns.object.metadata.name} is ready`,
         evidence: [
           shows(dns.place, `Service kube-system/${dns.object.metadata.name}`),
-          shows(slice.place, `${own.length} slices of it, and no endpoint that is ready`),
+          shows(slice.place, `${plural(own.length, "slice")} of it, and no endpoint that is ready`),
         ],
         breaks: "names, on all nodes",
       },

@@ -182,7 +182,10 @@ const POD_WITHOUT: NodeCheck = {
               { ...pod.place, says: `pod ${nameOfPod(pod)} runs with ${address}` },
               ...node.endpoints.slice(0, 1).map(({ place }) => ({
                 ...place,
-                says: WORDS.endpointsWithout({ count: node.endpoints.length, address }),
+                says: WORDS.endpointsWithout({
+                  endpoints: plural(node.endpoints.length, "endpoint"),
+                  address,
+                }),
               })),
             ],
             breaks: `all traffic of pod ${nameOfPod(pod)}`,

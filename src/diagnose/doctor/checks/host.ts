@@ -1,4 +1,5 @@
 /** The node below HNS: its addresses, adapters and routes. */
+import { plural } from "#core/base/text-layout.ts";
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
@@ -140,7 +141,7 @@ const NO_DEFAULT_ROUTE: NodeCheck = {
             finding: {
               certainty: "likely",
               message: "the node has no default route",
-              evidence: [shows(first.place, `${routes.length} routes, none to 0.0.0.0/0`)],
+              evidence: [shows(first.place, `${plural(routes.length, "route")}, none to 0.0.0.0/0`)],
               breaks: "connections to outside of the node's own networks",
             },
           },
@@ -202,7 +203,7 @@ const ROUTES_TO_NODES: NodeCheck = {
               evidence: [
                 shows(
                   (route ?? first).place,
-                  route === undefined ? `${table.length} routes, and not this one` : hop,
+                  route === undefined ? `${plural(table.length, "route")}, and not this one` : hop,
                 ),
                 shows(
                   peer.place,
@@ -240,7 +241,7 @@ const ROUTE6: NodeCheck = {
         certainty: "likely",
         message: WORDS.routeMissing6,
         evidence: [
-          shows(first.place, `${six.length} routes of IPv6, and not this one`),
+          shows(first.place, `${plural(six.length, "route")} of IPv6, and not this one`),
           shows(pod.place, `endpoint ${pod.name} has ${pod.addresses.map(formatIp).join(", ")}`),
         ],
         breaks: "IPv6 of pods to outside of the node",

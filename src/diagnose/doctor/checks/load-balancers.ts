@@ -39,7 +39,7 @@ const DNS: NodeCheck = {
         evidence: [
           {
             ...list.place,
-            says: `${shown.length} load balancers, none for port 53 by ${missing.join(" and ")}`,
+            says: `${plural(shown.length, "load balancer")}, none for port 53 by ${missing.join(" and ")}`,
           },
         ],
         breaks: WORDS.breaksNames,

@@ -124,7 +124,7 @@ const DSR: NodeCheck = {
             name: one.id,
             finding: {
               certainty: "likely",
-              message: WORDS.dsrMissing({ count: without.length }),
+              message: WORDS.dsrMissing({ loadBalancers: plural(without.length, "load balancer") }),
               evidence: [
                 shows(each.place, "Direct Server Return is on"),
                 shows(one.place, `load balancer ${one.id} without DSR`),

@@ -1,4 +1,5 @@
 /** Rules of VFP on the ports of pods, beside what HNS says that it has programmed. */
+import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import {
   type CheckFinding,
@@ -41,7 +42,10 @@ const OUTBOUND_NAT: NodeCheck = {
               message: WORDS.outboundNatNotProgrammed({ address }),
               evidence: [
                 { ...each.place, says: `endpoint ${each.name} has the policy OutBoundNAT` },
-                { ...listing.place, says: `${rules.length} rules on its port, none of OutBoundNAT` },
+                {
+                  ...listing.place,
+                  says: `${plural(rules.length, "rule")} on its port, none of OutBoundNAT`,
+                },
               ],
               breaks: `connections of ${address} to outside of the cluster`,
               ...twinOf(each.addresses, (own) => ({ change: "remove-outbound-nat", address: own })),
@@ -163,7 +167,7 @@ const STALE_RULES: NodeCheck = {
                   { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
                   ...node.loadBalancers.slice(0, 1).map(({ place }) => ({
                     ...place,
-                    says: `${node.loadBalancers.length} load balancers, none with ${at}`,
+                    says: `${plural(node.loadBalancers.length, "load balancer")}, none with ${at}`,
                   })),
                 ],
                 breaks: `connections of that pod to ${at}`,
@@ -260,7 +264,10 @@ const DNS_RULES: NodeCheck = {
               certainty: "certain",
               message: WORDS.dsrRuleMissing({ at, address }),
               evidence: [
-                shows(listing.place, WORDS.frontEndsWithout({ count: has.size, address })),
+                shows(
+                  listing.place,
+                  WORDS.frontEndsWithout({ frontEnds: plural(has.size, "front end"), address }),
+                ),
                 shows(
                   other.listing.place,
                   `the port of ${other.endpoint.addresses.map(formatIp).join(", ")} has it`,

@@ -1,4 +1,5 @@
 /** Services and EndpointSlices beside the load balancers of HNS. */
+import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
 import {
@@ -75,7 +76,15 @@ const MISSING: NodeCheck = {
                 : [{ ...backEnd.place, says: `its back end ${formatIp(backEnd.address)} is ready` }]),
               ...(place === undefined
                 ? []
-                : [{ ...place, says: WORDS.loadBalancersWithout({ count: loadBalancers.length, at }) }]),
+                : [
+                    {
+                      ...place,
+                      says: WORDS.loadBalancersWithout({
+                        loadBalancers: plural(loadBalancers.length, "load balancer"),
+                        at,
+                      }),
+                    },
+                  ]),
             ],
             breaks: `pods of this node that ask ${at}`,
             // Whether HNS lost it, refused it or was never asked is in logs alone.
@@ -224,7 +233,13 @@ function withoutLoadBalancer(
           message: `HNS has no load balancer for ${what} of Service ${nameOf(service.object)}`,
           evidence: [
             shows(service.place, `Service ${nameOf(service.object)} has ${what}`),
-            shows(place, WORDS.loadBalancersWithout({ count: loadBalancers.length, at: what })),
+            shows(
+              place,
+              WORDS.loadBalancersWithout({
+                loadBalancers: plural(loadBalancers.length, "load balancer"),
+                at: what,
+              }),
+            ),
           ],
           breaks: `connections to ${what} by way of this node`,
         },

@@ -1,4 +1,5 @@
 /** The address that kube-proxy of an overlay network hides clients behind. */
+import { plural } from "#core/base/text-layout.ts";
 import {
   type Ip,
   formatIp,
@@ -127,7 +128,10 @@ const SOURCE_ENDPOINT: NodeCheck = {
               shows(place, says),
               shows(
                 endpoint.place,
-                WORDS.endpointsWithout({ count: node.endpoints.length, address: formatIp(address) }),
+                WORDS.endpointsWithout({
+                  endpoints: plural(node.endpoints.length, "endpoint"),
+                  address: formatIp(address),
+                }),
               ),
             ],
             breaks: WORDS.breaksSources,

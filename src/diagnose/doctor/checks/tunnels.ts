@@ -1,4 +1,5 @@
 /** Networks of flannel beside what Nodes publish: a tunnel to each node, with its address, MAC, and identifier. */
+import { plural } from "#core/base/text-layout.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
 import { formatIp, parseIp, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
@@ -370,7 +371,10 @@ const PROGRAMMED: NodeCheck = {
                 message: WORDS.tunnelNotProgrammed({ address, range }),
                 evidence: [
                   { ...network.place, says: `network ${network.name}: RemoteSubnetRoute to ${range}` },
-                  { ...listing.place, says: `${has.size} rules of type routeencap in ${ENCAP_LAYER}` },
+                  {
+                    ...listing.place,
+                    says: `${plural(has.size, "rule")} of type routeencap in ${ENCAP_LAYER}`,
+                  },
                 ],
                 breaks: WORDS.breaksTunnels({ address, range }),
                 twin: { change: "remove-remote-subnet-route", range },

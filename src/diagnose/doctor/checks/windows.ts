@@ -1,4 +1,5 @@
 /** Windows itself: its services, and the ports that it keeps. */
+import { plural } from "#core/base/text-layout.ts";
 import { type NodeCheck, together } from "../check.ts";
 import type { ClusterEvidence, NodeEvidence } from "../evidence.ts";
 import type { ExcludedPorts } from "../host-ports.ts";
@@ -137,7 +138,7 @@ const BLOCKS: NodeCheck = {
               message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
               evidence: [
                 { ...place, says: `${protocol} ports from ${first}, ${count} of them` },
-                { ...one.place, says: `${excluded.length} ranges of ${protocol} ports are excluded` },
+                { ...one.place, says: `excluded: ${plural(excluded.length, "range")} of ${protocol} ports` },
               ],
               breaks: "Services that kube-proxy programs from now on, without DSR",
             },

@@ -1,4 +1,5 @@
 /** What else would break packets between this node and another, or all that the node's network does. */
+import { plural } from "#core/base/text-layout.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { ownInterfaces, overAdapters } from "../checks/host.ts";
@@ -164,7 +165,7 @@ const HANGS: CompetingCause = {
   excludes: ({ node: { host } }) =>
     showsIf(
       host["node health"].find(({ hnsThreads }) => hnsThreads > 0 && hnsThreads <= THREADS_MAX),
-      ({ hnsThreads }) => `HNS has ${hnsThreads} threads, ${THREADS_MAX} are many`,
+      ({ hnsThreads }) => `HNS has ${plural(hnsThreads, "thread")}, ${THREADS_MAX} are many`,
     ),
 };
 
