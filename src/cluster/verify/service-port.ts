@@ -36,8 +36,11 @@ export function isCutOff({ pod }: VerifyBackEnd): boolean {
 /** From here on kube-proxy on Windows takes the port of an endpoint where the Service has a number (kube-proxy.md §7 (21)). */
 const SLICE_PORT_MINOR = 34;
 
-/** What explains a flow that fails: a load balancer of HNS on `chooser` has one port for all back ends. */
-export function whyPortsDiffer(
+/**
+ * What explains a flow that fails: a load balancer of HNS on `chooser` has one port for all back ends, and none that is a pod
+ * in the network of that node itself, which has no endpoint (kube-proxy.md §8, case C6).
+ */
+export function whyItFails(
   { service, port }: AskedPort,
   chooser: VerifyNode | undefined,
   { kubernetesMinor }: VerifyModel,
@@ -46,7 +49,11 @@ export function whyPortsDiffer(
   const [first, ...others] = new Set(port.backEnds.map((each) => each.port));
   if (others.length > 0) return { because: "service-target-ports-differ" };
   const isOther = first !== undefined && port.targetPort !== undefined && first !== port.targetPort;
-  return isOther && kubernetesMinor < SLICE_PORT_MINOR ? { because: "slice-port-not-used" } : {};
+  if (isOther && kubernetesMinor < SLICE_PORT_MINOR) return { because: "slice-port-not-used" };
+  const hasOwn = port.backEnds.some(
+    ({ pod }) => pod?.isHostNetwork === true && pod.node.index === chooser.index,
+  );
+  return hasOwn ? { because: "service-local-endpoint-missing" } : {};
 }
 
 /** Clients of one class are alike to Services. */

@@ -10,7 +10,7 @@ import {
   backEndsFor,
   classOfClient,
   clientAmong,
-  whyPortsDiffer,
+  whyItFails,
 } from "../service-port.ts";
 
 /** The host outside to which an ExternalName leads; undefined for an unknown one. */
@@ -79,7 +79,7 @@ function nameCell(model: VerifyModel, flow: FlowName, asked: AskedPort, request:
       answerers: answerersByName(model, asked, source),
     },
     standsFor,
-    ...whyPortsDiffer(asked, source.node, model),
+    ...whyItFails(asked, source.node, model),
   });
 }
 

@@ -12,7 +12,7 @@ import {
   isServed,
   listPorts,
   isLeftOut,
-  whyPortsDiffer,
+  whyItFails,
 } from "../service-port.ts";
 import { isOrdinary, serviceFacts, countLocal } from "../facts.ts";
 import { nameCells } from "./name-cells.ts";
@@ -60,7 +60,7 @@ function clusterIpCell(
     // A client that sticks to one back end cannot see the others.
     probe: isSwept && !service.hasAffinity ? balancedProbe(model, client) : "once",
     standsFor,
-    ...whyPortsDiffer(asked, client.node, model),
+    ...whyItFails(asked, client.node, model),
   });
 }
 
@@ -157,7 +157,7 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
           probe: "own",
           among: port.backEnds.length,
           standsFor: members.length,
-          ...whyPortsDiffer(asked, source.node, model),
+          ...whyItFails(asked, source.node, model),
         });
       },
     );
@@ -179,7 +179,7 @@ function fromNodes(model: VerifyModel): readonly Cell[] {
         source,
         target: addressTarget(asked, answerersOf(backEndsFor(asked, source, model))),
         standsFor: nodes.length * ports.length,
-        ...whyPortsDiffer(asked, source, model),
+        ...whyItFails(asked, source, model),
       });
     }),
   );
@@ -207,7 +207,7 @@ function affinity(model: VerifyModel): readonly Cell[] {
         target,
         probe: "same",
         standsFor: clients.length,
-        ...whyPortsDiffer(asked, source.node, model),
+        ...whyItFails(asked, source.node, model),
       });
       const waitS = service.affinityTimeoutS;
       if (waitS === undefined) return [cell];
@@ -285,7 +285,7 @@ export function nodePortCells(model: VerifyModel): readonly Cell[] {
               source,
               target: nodePortTarget(node, asked, nodePort, source === node),
               standsFor,
-              ...whyPortsDiffer(asked, node, model),
+              ...whyItFails(asked, node, model),
             }),
           ];
     return nodesToAsk(model, port).flatMap((nodes) => {
@@ -323,7 +323,7 @@ export function ingressCells(
         }),
         source,
         target: { ...target, reference: formatIp(address), address },
-        ...whyPortsDiffer(asked, node, model),
+        ...whyItFails(asked, node, model),
       });
     }),
   );
