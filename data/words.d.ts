@@ -1587,7 +1587,6 @@ export interface LogAndErrors {
   readonly errorNumberUnknown: string;
   readonly causeOnSameLine: string;
   readonly causeNeedsCall: string;
-  readonly yamlContinuationUnindented: string;
   readonly describedPodOfNode: string;
   readonly kubectlDescribeSkipped: string;
   readonly adviceSuppressionFields: string;

@@ -375,6 +375,11 @@ describe("lists without a kind", () => {
     expect(await linted(text)).toContain("info: manifest-list-without-kind");
   });
 
+  it("lists one behind the other are told of once", async () => {
+    const found = await linted(JSON.stringify({ items: objects }).repeat(3));
+    expect(found.filter((each) => each === "info: manifest-list-without-kind")).toHaveLength(1);
+  });
+
   it("jq '.items[]': one object behind the other is as good as a list", async () => {
     const text = objects.map((each) => JSON.stringify(each, undefined, 2)).join("\n");
     expect((await verified(text)).cells).toContainEqual(expect.stringMatching(/service\/shop\/web/));
@@ -485,5 +490,38 @@ spec:
       code: 0,
       notes: [],
     });
+  });
+});
+
+// kube-proxy.md §8, case C6: a pod in the network of kube-proxy's own node has no endpoint in HNS.
+describe("an agent in the node's own network behind a Service", () => {
+  const agent = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: exporter }
+spec:
+  selector: { matchLabels: { app: exporter } }
+  template:
+    metadata: { labels: { app: exporter } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      hostNetwork: true
+      securityContext: { windowsOptions: { hostProcess: true, runAsUserName: "NT AUTHORITY\\\\SYSTEM" } }
+      containers: [{ name: c, image: "registry.example/exporter:1", ports: [{ containerPort: 9182, hostPort: 9182 }] }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: exporter }
+spec: { selector: { app: exporter }, ports: [{ port: 9182 }] }
+`;
+  const client = `---
+apiVersion: v1
+kind: Pod
+metadata: { name: client }
+spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: "registry.example/client:1" }] }
+`;
+
+  it("is not among those that pods of its node are led to, and the finding says why", async () => {
+    const { code, codes } = await verified(agent + client);
+    expect([code, codes]).toEqual([1, ["service-local-endpoint-missing"]]);
   });
 });

@@ -156,7 +156,7 @@ export function readYamlText(text: string): YamlReading {
   const lines = new LineCounter();
   const sizeFault = checkSize(text);
   if (sizeFault !== undefined) return { faults: [sizeFault], lines: linesUntil(text, sizeFault.offset) };
-  const tokens = tokensOf(text, lines.addNewLine);
+  const tokens = tokensOf(text, { onNewLine: lines.addNewLine });
   const deep = findDeepToken(tokens);
   if (deep !== undefined) {
     const fault = tooLarge(deep.offset, deep.message, "A cluster file needs fewer than ten levels.");

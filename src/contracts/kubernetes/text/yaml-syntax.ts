@@ -30,13 +30,59 @@ export function findExcessToken(text: string, max: number): number | undefined {
 /** A text with more faults than this is read no further. */
 const FAULTS_MAX = 200;
 
-/** The tokens of a text up to its first faults; `onNewLine` hears the offsets at which lines begin. */
-export function tokensOf(text: string, onNewLine?: (offset: number) => void): CST.Token[] {
+type Lexemes = Generator<string, unknown>;
+
+/** Steps of the library's lexer that its types keep to themselves. */
+interface LexerSteps {
+  /** How far the lines that go on have to be indented. */
+  indentNext: number;
+  lex(text: string): Generator<string, void>;
+  parseQuotedScalar(): Lexemes;
+  parseFlowCollection(): Lexemes;
+}
+
+/**
+ * Inside quotes and brackets Kubernetes' reader asks for no indentation (goyaml.v2 of sigs.k8s.io/yaml, scannerc.go:
+ * yaml_parser_scan_flow_scalar, yaml_parser_unroll_indent), where the YAML specification does.
+ */
+class UnindentedLexer extends (Lexer as unknown as new () => LexerSteps) {
+  override *parseQuotedScalar(): Lexemes {
+    return yield* this.unindented(super.parseQuotedScalar());
+  }
+
+  override *parseFlowCollection(): Lexemes {
+    return yield* this.unindented(super.parseFlowCollection());
+  }
+
+  private *unindented(step: Lexemes): Lexemes {
+    const { indentNext } = this;
+    this.indentNext = 0;
+    const next = yield* step;
+    this.indentNext = indentNext;
+    return next;
+  }
+}
+
+/** What the library says of a bracket that closes at the left, which Kubernetes' reader takes. */
+export function isOfIndentationAlone({ code, message }: YAMLError): boolean {
+  return code === "BAD_INDENT" && message.startsWith("Flow end indicator");
+}
+
+export interface TokenOptions {
+  /** Hears the offsets at which lines begin. */
+  readonly onNewLine?: (offset: number) => void;
+  /** Lines inside quotes and brackets begin where they like. A bracket that is missing is noticed at the end of the text then. */
+  readonly isUnindented?: boolean;
+}
+
+/** The tokens of a text up to its first faults. */
+export function tokensOf(text: string, { onNewLine, isUnindented = false }: TokenOptions = {}): CST.Token[] {
   const parser = new Parser(onNewLine);
   const tokens: CST.Token[] = [];
   let faults = 0;
   onNewLine?.(0);
-  for (const lexeme of new Lexer().lex(text)) {
+  const lexer = isUnindented ? new UnindentedLexer() : new Lexer();
+  for (const lexeme of lexer.lex(text)) {
     for (const token of parser.next(lexeme)) {
       tokens.push(token);
       if (token.type === "error") faults++;

@@ -30,6 +30,7 @@ import {
   faultOf,
   findDeepToken,
   findExcessToken,
+  isOfIndentationAlone,
   tokensOf,
 } from "./yaml-syntax.ts";
 import { contracts } from "#data/words.js";
@@ -97,11 +98,25 @@ function invalid(offset: number, message: string, advice: string): TextFault {
 /** YAML 1.1 with the numbers of Kubernetes' reader, or YAML 1.2 as the library has it. */
 type Language = "kubernetes" | "1.2";
 
-/** The documents of a text, or its first faults. */
-function compose(
-  text: string,
-  language: Language = "kubernetes",
-): readonly Document.Parsed[] | { readonly faults: readonly TextFault[] } {
+/** Longer texts with a fault are not read a second time. */
+const UNINDENTED_CHARACTERS_MAX = 262_144;
+
+type Composed = readonly Document.Parsed[] | { readonly faults: readonly TextFault[] };
+
+/**
+ * The documents of a text, or its first faults. What Kubernetes' reader takes and the YAML specification does not is looked
+ * for in a second reading, since the first one finds a missing bracket where it is missing.
+ */
+function compose(text: string, language: Language = "kubernetes"): Composed {
+  const read = composeOnce(text, language, false);
+  if (!("faults" in read) || language !== "kubernetes" || text.length > UNINDENTED_CHARACTERS_MAX)
+    return read;
+  if (read.faults.some(({ code }) => code !== "manifest-invalid-yaml")) return read;
+  const unindented = composeOnce(text, language, true);
+  return "faults" in unindented ? read : unindented;
+}
+
+function composeOnce(text: string, language: Language, isUnindented: boolean): Composed {
   if (text.length > LIMITS.manifestDocumentCharactersMax) {
     const mebi = LIMITS.manifestDocumentCharactersMax / 1_048_576;
     return { faults: [tooLarge(0, `a document has more than ${mebi} Mi characters`)] };
@@ -111,7 +126,7 @@ function compose(
     const message = `a document has more than ${LIMITS.manifestDocumentTokensMax} lines and values`;
     return { faults: [tooLarge(excess, message)] };
   }
-  const tokens = tokensOf(text);
+  const tokens = tokensOf(text, { isUnindented });
   const deep = findDeepToken(tokens);
   if (deep !== undefined) return { faults: [tooLarge(deep.offset, deep.message)] };
   const composer = new Composer({
@@ -123,7 +138,9 @@ function compose(
   const documents = composed<Document>(() =>
     composer.compose(tokens, false, text.length),
   ) as Document.Parsed[];
-  const errors = documents.flatMap((document) => document.errors);
+  const errors = documents
+    .flatMap((document) => document.errors)
+    .filter((error) => !(isUnindented && isOfIndentationAlone(error)));
   if (errors.length === 0) return documents;
   return { faults: errors.map((error) => ({ code: "manifest-invalid-yaml", ...faultOf(error) })) };
 }

@@ -56,36 +56,7 @@ function reasonToPassBy(
     const end = text.indexOf("\n", offset);
     return PLACEHOLDER.test(text.slice(start, end < 0 ? text.length : end));
   });
-  if (isTemplate) return "a template whose placeholders are not filled in";
-  // Go's reader takes these, and the YAML specification does not.
-  return isReadWhenIndented(text, faults[0]) ? WORDS.yamlContinuationUnindented : undefined;
-}
-
-const UNINDENTED = /sufficiently indented|missing closing ['"]quote/;
-/** Lines at the left edge that are looked at, and the longest document for it: each is one more reading. */
-const UNINDENTED_LINES_MAX = 50;
-const UNINDENTED_CHARACTERS_MAX = 262_144;
-
-/** True where nothing is wrong but lines inside brackets or quotes that begin too far to the left. */
-function isReadWhenIndented(given: string, fault: { offset: number; message: string } | undefined): boolean {
-  if (given.length > UNINDENTED_CHARACTERS_MAX) return fault !== undefined && UNINDENTED.test(fault.message);
-  let text = given;
-  let found = fault;
-  for (let lines = 0; lines < UNINDENTED_LINES_MAX; lines++) {
-    if (found === undefined) return true;
-    if (!UNINDENTED.test(found.message)) return false;
-    const { offset, message } = found;
-    // A quote is missed at the end of the line before.
-    const start = message.includes("quote")
-      ? text.indexOf("\n", offset) + 1
-      : text.lastIndexOf("\n", offset - 1) + 1;
-    text = `${text.slice(0, start)}${" ".repeat(64)}${text.slice(start)}`;
-    const read = readYaml(text);
-    found = "faults" in read ? read.faults[0] : undefined;
-    // The line is where it may be, and its fault is still there: a bracket is missing.
-    if (found !== undefined && found.offset <= offset + 64) return false;
-  }
-  return false;
+  return isTemplate ? "a template whose placeholders are not filled in" : undefined;
 }
 
 /** Files that are no YAML, whatever stands at the beginning of their lines. */
@@ -176,6 +147,7 @@ function headerOf(value: unknown): ListHeader | undefined {
 class FileReader {
   readonly found: Recognition = { documents: [], passedBy: [], faults: [] };
   private readonly source: SourceText;
+  private hasToldBareList = false;
 
   constructor(source: SourceText) {
     this.source = source;
@@ -273,7 +245,10 @@ class FileReader {
     }
   }
 
+  /** The first one of a file stands for all. */
   private tellBareList(piece: Piece): void {
+    if (this.hasToldBareList) return;
+    this.hasToldBareList = true;
     const { source } = this;
     const code = "manifest-list-without-kind";
     const message = DOCUMENT_WORDS.listWithoutKind;
