@@ -2,7 +2,7 @@
 import { type Fields, isFields } from "#core/base/json.ts";
 import { cloudOfAnnotations } from "#control-plane/load/cluster-definitions.ts";
 import { type Evidence, textAt } from "./evidence.ts";
-import type { Sign } from "./network-signs.ts";
+import { NETWORK_OF_CLOUD, type Sign } from "./network-signs.ts";
 
 type Asked = Pick<Sign, "network" | "mode" | "title" | "isHint">;
 
@@ -39,8 +39,7 @@ function ofK0s({ spec }: Fields): Asked | undefined {
   return provider === "custom" ? undefined : chosen("linux-only", undefined, "kube-router");
 }
 
-const EKS: Asked = ofCloud("vpc-bridge");
-const OF_CLOUDS: Readonly<Record<"eks" | "gke", Asked>> = { eks: EKS, gke: ofCloud("gke") };
+const EKS: Asked = ofCloud(NETWORK_OF_CLOUD.eks);
 
 /** By group and kind, from the fields of the document. */
 const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> = {
@@ -61,8 +60,8 @@ const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> =
       textAt(spec, "networkProfile", "networkPlugin"),
       textAt(spec, "networkProfile", "networkPluginMode"),
     ),
-  "infrastructure.cluster.x-k8s.io/GCPManagedControlPlane": () => ofCloud("gke"),
-  "container.cnrm.cloud.google.com/ContainerCluster": () => ofCloud("gke"),
+  "infrastructure.cluster.x-k8s.io/GCPManagedControlPlane": () => ofCloud(NETWORK_OF_CLOUD.gke),
+  "container.cnrm.cloud.google.com/ContainerCluster": () => ofCloud(NETWORK_OF_CLOUD.gke),
   "k0s.k0sproject.io/ClusterConfig": ofK0s,
   "k0sctl.k0sproject.io/Cluster": ({ spec }) => {
     const config = isFields(spec) && isFields(spec["k0s"]) ? spec["k0s"]["config"] : undefined;
@@ -73,18 +72,16 @@ const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> =
 /** What shows by itself where a cluster runs, though it asks for nothing. */
 function ofPlatform(fields: Fields): Asked {
   const cloud = cloudOfAnnotations(fields);
-  if (cloud !== undefined) return OF_CLOUDS[cloud];
+  if (cloud !== undefined) return ofCloud(NETWORK_OF_CLOUD[cloud]);
   // Windows nodes of OpenShift have the hybrid overlay (https://docs.openshift.com/container-platform/latest/windows_containers/).
   return ofCloud("ovn-hybrid-overlay");
 }
 
 /** What the definitions of an input ask for, and where it runs as kinds and annotations show. Nodes show that better. */
 export function signsOfDefinitions({ definitions, nodes }: Evidence): readonly Sign[] {
-  return definitions.flatMap(({ source, where, group, kind, fields }) => {
-    const id = `${group}/${kind}`;
-    const isAsking = Object.hasOwn(READERS, id);
-    if (!isAsking && nodes.length > 0) return [];
-    const asked = isAsking ? READERS[id]?.(fields) : ofPlatform(fields);
+  return definitions.flatMap(({ source, where, group, kind, fields, isSign }) => {
+    if (isSign) return nodes.length > 0 ? [] : [{ ...ofPlatform(fields), source, where }];
+    const asked = READERS[`${group}/${kind}`]?.(fields);
     return asked === undefined ? [] : [{ ...asked, source, where }];
   });
 }

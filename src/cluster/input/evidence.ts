@@ -64,6 +64,8 @@ export interface DefinitionEvidence extends EvidencePlace {
   readonly fields: Fields;
   /** Of Kubernetes, as it is written; empty: not said. */
   readonly version: string;
+  /** It asks for nothing, and only shows where the cluster runs. */
+  readonly isSign: boolean;
 }
 
 /** What pods ask of their nodes, or a RuntimeClass for them; or an object that is written for one cloud. */
@@ -215,12 +217,12 @@ function ofConfigurations(
   const installations: InstallationEvidence[] = [];
   const nodeNetworks: NodeNetworkEvidence[] = [];
   const definitions: DefinitionEvidence[] = [];
-  for (const { file, line, column, apiVersion, kind, fields } of configurations) {
+  for (const { file, line, column, apiVersion, kind, fields, isSign } of configurations) {
     const place = { source: file, where: { file, line, column, field: "" } };
     if (KEYS[kind] === undefined && !isConfiguration(apiVersion, kind)) {
       const [group = ""] = apiVersion.split("/");
       const version = definedVersion(apiVersion, kind, fields);
-      definitions.push({ ...place, group, kind, fields, version });
+      definitions.push({ ...place, group, kind, fields, version, isSign });
       continue;
     }
     if (kind === "NodeNetworkConfig") {

@@ -201,6 +201,9 @@ const AZURE: SignReader = (evidence) => {
   return [...files, ...nodes, ...ofDaemons(evidence, "azure-vnet", /^azure-cns/, true)];
 };
 
+/** What pods have in a cloud that annotations show. */
+export const NETWORK_OF_CLOUD: Readonly<Record<"eks" | "gke", NetworkId>> = { eks: "vpc-bridge", gke: "gke" };
+
 /** What a cloud's pods have, by the labels that it gives its nodes and by what is written for it alone. */
 const OF_CLOUDS: readonly {
   readonly network: NetworkId;
@@ -211,9 +214,8 @@ const OF_CLOUDS: readonly {
   {
     network: "vpc-bridge",
     labels: /^(?:eks\.amazonaws\.com|alpha\.eksctl\.io|karpenter\.k8s\.aws)\//,
-    cloud: "eks",
   },
-  { network: "gke", labels: /^cloud\.google\.com\/gke-/, cloud: "gke" },
+  { network: "gke", labels: /^cloud\.google\.com\/gke-/ },
   {
     network: "ovn-hybrid-overlay",
     labels: /^(?:node|machineconfiguration|windowsmachineconfig)\.openshift\.io\//,
@@ -222,10 +224,11 @@ const OF_CLOUDS: readonly {
 
 /** Whoever selects nodes by such a label has such nodes. */
 const PLACEMENTS: SignReader = ({ placements }) =>
-  OF_CLOUDS.flatMap(({ network, labels: pattern, cloud: own }) => {
+  OF_CLOUDS.flatMap(({ network, labels: pattern }) => {
     const found = placements.find(
       ({ labels, cloud }) =>
-        (cloud !== undefined && cloud === own) || labels.some((label) => pattern.test(label)),
+        (cloud !== undefined && NETWORK_OF_CLOUD[cloud] === network) ||
+        labels.some((label) => pattern.test(label)),
     );
     return found === undefined ? [] : [sign(network, found, undefined, true)];
   });
