@@ -353,7 +353,7 @@ const ROWS: readonly Row[] = [
   {
     code: "hns-service-hangs",
     base: "missing",
-    says: [/nodedata\.json:\d+: HNS has 1 threads, 200 are many/u],
+    says: [/nodedata\.json:\d+: HNS has 1 thread, 200 are many/u],
     without: withoutText("nodedata.json"),
   },
 ];
