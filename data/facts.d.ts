@@ -12,3 +12,5 @@ export function knownFaults(): Table;
 export function apiFields(): Table;
 export function kubeProxyGates(): Table;
 export function kubeProtobuf(): Table;
+export function ovnNorthbound(): Table;
+export function ovnSouthbound(): Table;

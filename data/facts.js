@@ -15,3 +15,5 @@ export const knownFaults = table("known-faults");
 export const apiFields = table("api-fields");
 export const kubeProxyGates = table("kube-proxy-gates");
 export const kubeProtobuf = table("kube-protobuf");
+export const ovnNorthbound = table("ovn-northbound");
+export const ovnSouthbound = table("ovn-southbound");

@@ -7,7 +7,7 @@ import { parseMac } from "#core/net/mac.ts";
 import { buildIpFrame } from "#core/wire/build-frame.ts";
 import { type OvsdbOperation, type OvsdbRow, errorOf, mapOf, textsOf } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { tracePacket } from "#cluster/trace/trace.ts";
 import { EXAMPLE, OBJECTS } from "#test/support/cluster/ovn-world.ts";
 import { type SessionWorld, openSessionWorld, remove } from "#test/support/cluster/session-world.ts";

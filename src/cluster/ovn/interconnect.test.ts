@@ -3,8 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { OvsdbOperation, OvsdbRow } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { VirtualClock } from "#core/base/clock.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { toOvnGeneveOption } from "#core/wire/tunnels/ovn-metadata.ts";

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { OvsdbOperation, OvsdbRow } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { rowsOfTables } from "#dataplane/ovs/ovsdb-tables.ts";
 import { toSouthbound } from "#dataplane/ovs/southbound.ts";
 import { type ChassisSettings, OvnController } from "#programs/ovn/controller.ts";

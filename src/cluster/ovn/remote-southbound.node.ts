@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import type { OvsdbClient } from "#contracts/ovsdb/client.ts";
 import { OvsdbConnectionError, type OvsdbTls, splitRemotes } from "#contracts/ovsdb/remotes.node.ts";
 import { OvsdbSocketClient } from "#contracts/ovsdb/socket-client.node.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import type { Log } from "#core/base/log.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { ApiError } from "../api/error-details.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RemoteSouthbound } from "./remote-southbound.node.ts";
 import { type OvsdbOperation, errorOf } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { defined } from "#core/base/assert.ts";
 import { heldSession } from "#test/support/cluster/held-session.ts";
 import { EXAMPLE } from "#test/support/cluster/ovn-world.ts";

@@ -1,8 +1,11 @@
 /** The databases of OVN in a cluster, as documents. */
 import type { ValueOf } from "#core/base/shape.ts";
-import type { OvsdbColumn, OvsdbSchema } from "#contracts/ovsdb/schema.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import {
+  type OvsdbColumn,
+  type OvsdbSchema,
+  OVN_NORTHBOUND,
+  OVN_SOUTHBOUND,
+} from "#contracts/ovsdb/schema.ts";
 import type { OvsdbTables, Row } from "#dataplane/ovs/ovsdb-tables.ts";
 import type { Cluster } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";

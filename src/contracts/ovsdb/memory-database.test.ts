@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type OvsdbOperation, type OvsdbUpdates, errorOf, mapOf } from "./client.ts";
 import { MemoryDatabase } from "./memory-database.ts";
-import { OVN_NORTHBOUND } from "./northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "./southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "./schema.ts";
 
 function northbound(): MemoryDatabase {
   return new MemoryDatabase(OVN_NORTHBOUND, "test");

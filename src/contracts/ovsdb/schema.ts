@@ -1,8 +1,12 @@
 /** What a database holds: tables, their columns, and what refers to what (RFC 7047, 3.2). */
+import { type Table, ovnNorthbound, ovnSouthbound } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+
+const KINDS = ["string", "integer", "boolean", "uuid", "map"] as const;
 
 /** A column whose values are atoms, sets of them, or maps of texts. */
 export interface OvsdbColumn {
-  readonly kind: "string" | "integer" | "boolean" | "uuid" | "map";
+  readonly kind: (typeof KINDS)[number];
   /** Of a set: how many members it has. Both are 1 for a plain value. */
   readonly min: number;
   readonly max: number;
@@ -28,38 +32,62 @@ export interface OvsdbSchema {
   readonly tables: Readonly<Record<string, OvsdbTable>>;
 }
 
-export const STRING: OvsdbColumn = Object.freeze({ kind: "string", min: 1, max: 1 });
-export const INTEGER: OvsdbColumn = Object.freeze({ kind: "integer", min: 1, max: 1 });
-export const BOOLEAN: OvsdbColumn = Object.freeze({ kind: "boolean", min: 1, max: 1 });
-/** Any number of texts. */
-export const TEXTS: OvsdbColumn = Object.freeze({ kind: "string", min: 0, max: Infinity });
-export const MAP: OvsdbColumn = Object.freeze({ kind: "map", min: 0, max: Infinity });
+/** Columns that a table of facts names by one word; the other kinds hold one value then. */
+const TEXTS: OvsdbColumn = Object.freeze({ kind: "string", min: 0, max: Infinity });
+const MAP: OvsdbColumn = Object.freeze({ kind: "map", min: 0, max: Infinity });
 
-export function integer(least: number, most: number): OvsdbColumn {
-  return Object.freeze({ ...INTEGER, least, most });
+function columnOfWord(table: CheckedFields, name: string, word: string): OvsdbColumn {
+  if (word === "texts") return TEXTS;
+  if (word === "map") return MAP;
+  return Object.freeze({ kind: table.toWord(name, word, KINDS), min: 1, max: 1 });
 }
 
-export function oneOf(...allowed: readonly string[]): OvsdbColumn {
-  return Object.freeze({ ...STRING, allowed });
+function readColumn(fields: CheckedFields): OvsdbColumn {
+  const [strong, weak] = [fields.optionalText("strong"), fields.optionalText("weak")];
+  const refersTo = strong ?? weak;
+  const max = fields.take("max") === "unlimited" ? Infinity : (fields.optionalNumber("max") ?? 1);
+  const allowed = fields.texts("allowed");
+  const [least, most] = [fields.optionalNumber("least"), fields.optionalNumber("most")];
+  const column: OvsdbColumn = {
+    kind: refersTo === undefined ? fields.word("kind", KINDS) : "uuid",
+    min: fields.optionalNumber("min") ?? 1,
+    max,
+    ...(refersTo !== undefined && { refersTo, isWeak: strong === undefined }),
+    ...(allowed.length > 0 && { allowed }),
+    ...(least !== undefined && { least }),
+    ...(most !== undefined && { most }),
+  };
+  fields.end();
+  return Object.freeze(column);
 }
 
-export function optional(column: OvsdbColumn, max = 1): OvsdbColumn {
-  return Object.freeze({ ...column, min: 0, max });
+function readTable(fields: CheckedFields): OvsdbTable {
+  const columns = fields.within("columns");
+  const read = columns.names().map((name) => {
+    const given = columns.take(name);
+    const column =
+      typeof given === "string" ? columnOfWord(columns, name, given) : readColumn(columns.within(name));
+    return [name, column] as const;
+  });
+  const table: OvsdbTable = {
+    isRoot: fields.isSet("isRoot"),
+    indexes: fields.lists("indexes"),
+    columns: Object.freeze(Object.fromEntries(read)),
+  };
+  fields.end();
+  return Object.freeze(table);
 }
 
-/** References that keep what they refer to. */
-export function strong(refersTo: string, min: number, max: number): OvsdbColumn {
-  return Object.freeze({ kind: "uuid", min, max, refersTo, isWeak: false });
+function readSchema(facts: Table): OvsdbSchema {
+  const fields = CheckedFields.ofTable(facts);
+  const tables = fields
+    .within("tables")
+    .rows()
+    .map(([name, row]) => [name, readTable(row)] as const);
+  const schema = { name: fields.text("name"), version: fields.text("version") };
+  return Object.freeze({ ...schema, tables: Object.freeze(Object.fromEntries(tables)) });
 }
 
-/** References that go with what they refer to. */
-export function weak(refersTo: string, min: number, max: number): OvsdbColumn {
-  return Object.freeze({ kind: "uuid", min, max, refersTo, isWeak: true });
-}
-
-export function table(
-  { isRoot, indexes }: Pick<OvsdbTable, "isRoot" | "indexes">,
-  columns: OvsdbTable["columns"],
-): OvsdbTable {
-  return Object.freeze({ isRoot, indexes, columns: Object.freeze(columns) });
-}
+/** The databases of OVN 23.03: `data/facts/ovn-northbound.yaml`, `ovn-southbound.yaml`. */
+export const OVN_NORTHBOUND: OvsdbSchema = readSchema(ovnNorthbound());
+export const OVN_SOUTHBOUND: OvsdbSchema = readSchema(ovnSouthbound());

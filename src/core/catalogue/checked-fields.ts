@@ -37,6 +37,14 @@ export class CheckedFields {
     return this.fail(`${field} is not a list of texts`, field);
   }
 
+  /** Lists of texts in a list; empty where there is none. */
+  lists(field: string): readonly (readonly string[])[] {
+    return this.list(field).map((each) => {
+      if (Array.isArray(each) && each.every((text) => typeof text === "string")) return Object.freeze(each);
+      return this.fail(`${field} is not a list of lists of texts`, field);
+    });
+  }
+
   /** One of some words. */
   optionalWord<Word extends string>(field: string, words: readonly Word[]): Word | undefined {
     const value = this.optionalText(field);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { OvsdbOperation, OvsdbRow } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { ChassisReporter, type MetPackets } from "./chassis-reports.ts";
 
 const NOTHING: MetPackets = { virtualPorts: new Map(), events: [], groups: [] };

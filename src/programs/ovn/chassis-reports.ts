@@ -12,7 +12,7 @@ import {
   setOf,
   textsOf,
 } from "#contracts/ovsdb/client.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { textOf } from "./northd/objects.ts";
 import { Replica } from "./replica.ts";
 import { reference } from "./wanted-rows.ts";

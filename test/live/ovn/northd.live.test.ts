@@ -2,8 +2,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { type OvsdbOperation, type OvsdbRow, type OvsdbValue, errorOf } from "#contracts/ovsdb/client.ts";
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { Northd } from "#programs/ovn/northd/northd.ts";
 import { OvnCentral } from "./ovn-central.ts";
 import { KUBERNETES } from "./kubernetes-topology.ts";

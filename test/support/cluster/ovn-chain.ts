@@ -1,7 +1,6 @@
 /** All that stands between Kubernetes' objects and the logical network of a switch, without the switch. */
 import { MemoryDatabase } from "#contracts/ovsdb/memory-database.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { FollowedDatabase } from "#cluster/ovn/followed-database.ts";
 import { FollowedNetwork } from "#dataplane/ovs/followed-network.ts";
 import type { LogicalNetwork } from "#dataplane/ovs/logical-network.ts";

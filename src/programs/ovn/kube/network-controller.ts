@@ -1,6 +1,6 @@
 /** ovn-kubernetes' controller: northbound objects computed from Kubernetes' objects, written over OVSDB calls. */
 import type { OvsdbClient } from "#contracts/ovsdb/client.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
+import { OVN_NORTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { Replica } from "../replica.ts";
 import { WantedParts, WantedRows } from "../wanted-rows.ts";
 import type { OvnInput } from "./input.ts";

@@ -13,8 +13,7 @@ import {
   setOf,
   textsOf,
 } from "#contracts/ovsdb/client.ts";
-import { OVN_NORTHBOUND } from "#contracts/ovsdb/northbound-schema.ts";
-import { OVN_SOUTHBOUND } from "#contracts/ovsdb/southbound-schema.ts";
+import { OVN_NORTHBOUND, OVN_SOUTHBOUND } from "#contracts/ovsdb/schema.ts";
 import { Replica, TouchedRows } from "../replica.ts";
 import { WantedParts, WantedRows, reference } from "../wanted-rows.ts";
 import { type AclSummary, aclFlows } from "./acl-flows.ts";
