@@ -146,6 +146,8 @@ export type Subject =
 
 /** What a check says; the engine adds node, remedy and proof. */
 export interface CheckFinding {
+  /** The object that it is of. What one check finds of several such objects is one finding. */
+  readonly name?: string;
   readonly certainty: Certainty;
   readonly message: string;
   readonly evidence: readonly EvidenceLine[];
@@ -175,19 +177,6 @@ export interface NodeCheck {
   /** Where this is there another check asks the same of it, and nobody has to collect what is needed here. */
   readonly insteadOf?: KindOfEvidence;
   find(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding>;
-}
-
-/** A finding with the name of the object that it is of. */
-export interface Found {
-  readonly name: string;
-  readonly finding: CheckFinding;
-}
-
-/** The findings of one kind as one: the first, with the others by name. */
-export function together(found: readonly Found[]): readonly CheckFinding[] {
-  const [first, ...others] = found;
-  if (first === undefined) return [];
-  return [others.length === 0 ? first.finding : { ...first.finding, others: others.map(({ name }) => name) }];
 }
 
 /** A line of evidence. */

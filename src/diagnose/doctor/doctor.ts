@@ -337,6 +337,13 @@ function lessSure(found: CheckFinding): CheckFinding {
   return { ...found, certainty: found.certainty === "certain" ? "likely" : "possible" };
 }
 
+/** What a check finds of named objects is one finding: of the first, with the others by name. */
+function together(found: readonly CheckFinding[]): readonly CheckFinding[] {
+  const [first, ...others] = found;
+  if (first?.name === undefined || others.length === 0) return found;
+  return [{ ...first, others: others.flatMap(({ name }) => name ?? []) }];
+}
+
 function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
   const notMade: NotMade[] = [];
   const claims: Claim[] = [];
@@ -353,7 +360,7 @@ function examineNode(node: NodeEvidence, evidence: Evidence): Examination {
     }
     made++;
     const isLessSure = apart !== undefined && comparesBoth(check);
-    for (const found of check.find(node, evidence.cluster))
+    for (const found of together([...check.find(node, evidence.cluster)]))
       claims.push({ node: node.name, check, found: isLessSure ? lessSure(found) : found });
   }
   const logged = LOG_QUESTIONS.flatMap(({ origins }) => [...findingsOfLogs(node, origins)]);

@@ -1,6 +1,6 @@
 /** What the scripts that bring a node up have done: the network that they make first, and the kubelet's address. */
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type NodeEvidence,
   addressesOfNode,
@@ -19,31 +19,27 @@ const REQUESTS: NodeCheck = {
   needs: ["network requests"],
   find({ host, networks }) {
     const requests = host["network requests"];
-    return together(
-      requests.flatMap(({ name, refusal, place }, index): readonly Found[] => {
-        const isMadeLater = requests
-          .slice(index + 1)
-          .some((each) => each.name === name && each.refusal === undefined);
-        const isThere = networks.some((network) => network.name.toLowerCase() === name.toLowerCase());
-        if (refusal === undefined || isMadeLater || isThere || !EXTERNAL.test(name)) return [];
-        const [first] = networks;
-        const others = networks.map((network) => network.name).join(", ");
-        return [
-          {
-            name,
-            finding: {
-              certainty: "likely",
-              message: `HNS refused the network ${name}: ${refusal.replace(/\.$/u, "")}`,
-              evidence: [
-                shows(place, `a script asked HNS for the network ${name}, and got: ${refusal}`),
-                ...(first === undefined ? [] : [shows(first.place, `networks: ${others}`)]),
-              ],
-              breaks: WORDS.breaksExternal,
-            },
-          },
-        ];
-      }),
-    );
+    return requests.flatMap(({ name, refusal, place }, index): readonly CheckFinding[] => {
+      const isMadeLater = requests
+        .slice(index + 1)
+        .some((each) => each.name === name && each.refusal === undefined);
+      const isThere = networks.some((network) => network.name.toLowerCase() === name.toLowerCase());
+      if (refusal === undefined || isMadeLater || isThere || !EXTERNAL.test(name)) return [];
+      const [first] = networks;
+      const others = networks.map((network) => network.name).join(", ");
+      return [
+        {
+          name,
+          certainty: "likely",
+          message: `HNS refused the network ${name}: ${refusal.replace(/\.$/u, "")}`,
+          evidence: [
+            shows(place, `a script asked HNS for the network ${name}, and got: ${refusal}`),
+            ...(first === undefined ? [] : [shows(first.place, `networks: ${others}`)]),
+          ],
+          breaks: WORDS.breaksExternal,
+        },
+      ];
+    });
   },
 };
 

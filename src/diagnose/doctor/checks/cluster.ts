@@ -2,7 +2,7 @@
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import { type KubeRecord, type NodeEvidence, addressesOfNode, networksOfType } from "../evidence.ts";
 import type { ListedPod } from "../listed-objects.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
@@ -31,26 +31,22 @@ function flannelPeers({ node }: NodeEvidence, nodes: readonly NodeRecord[]): rea
 }
 
 /** Findings of conditions that say something bad. */
-function badConditions(
+function* badConditions(
   { node }: NodeEvidence,
   bad: Readonly<Record<string, string>>,
   breaks: string,
-): readonly CheckFinding[] {
+): Iterable<CheckFinding> {
   const found = (node?.object.status?.conditions ?? []).filter(
     ({ type, status }) => bad[type] !== undefined && (bad[type] === "True") === (status === "True"),
   );
-  return found.slice(0, 1).flatMap(({ type, status, reason = "", message = "" }): readonly CheckFinding[] =>
-    node === undefined
-      ? []
-      : [
-          {
-            certainty: "certain",
-            message: `node ${nameOf(node)} has the condition ${type} ${status}: ${reason || "no reason is given"}`,
-            evidence: [shows(node.place, `${type} ${status}: ${message || reason || "no message"}`)],
-            breaks,
-          },
-        ],
-  );
+  for (const { type, status, reason = "", message = "" } of found.slice(0, 1))
+    if (node !== undefined)
+      yield {
+        certainty: "certain",
+        message: `node ${nameOf(node)} has the condition ${type} ${status}: ${reason || "no reason is given"}`,
+        evidence: [shows(node.place, `${type} ${status}: ${message || reason || "no message"}`)],
+        breaks,
+      };
 }
 
 const READY: NodeCheck = {
@@ -79,7 +75,7 @@ const POD_WAITS: NodeCheck = {
   code: "pod-sandbox-failed",
   asks: "pods of this node have addresses once younger ones do",
   needs: ["nodes", "pods"],
-  find({ node }, { pods }) {
+  *find({ node }, { pods }) {
     const own = pods.filter(
       ({ object: { spec } }) =>
         node !== undefined && spec?.nodeName === nameOf(node) && spec.hostNetwork !== true,
@@ -89,28 +85,22 @@ const POD_WAITS: NodeCheck = {
       .filter(({ object: { status } }) => status?.podIP !== undefined)
       .toSorted((a, b) => (createdAt(a) < createdAt(b) ? 1 : -1))
       .at(0);
-    return together(
-      own.flatMap((pod): readonly Found[] => {
-        const { status } = pod.object;
-        const isWaiting = status?.phase === "Pending" && status.podIP === undefined;
-        const isOlder = served !== undefined && createdAt(pod) !== "" && createdAt(pod) < createdAt(served);
-        if (!isWaiting || !isOlder) return [];
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: "likely",
-              message: WORDS.podWaitsForAddress({ pod: nameOfPod(pod) }),
-              evidence: [
-                shows(pod.place, `pod ${nameOfPod(pod)} of ${createdAt(pod)} is Pending`),
-                shows(served.place, `pod ${nameOfPod(served)} of ${createdAt(served)} has an address`),
-              ],
-              breaks: `pod ${nameOfPod(pod)}, which does not start`,
-            },
-          },
-        ];
-      }),
-    );
+    for (const pod of own) {
+      const { status } = pod.object;
+      const isWaiting = status?.phase === "Pending" && status.podIP === undefined;
+      const isOlder = served !== undefined && createdAt(pod) !== "" && createdAt(pod) < createdAt(served);
+      if (!isWaiting || !isOlder) continue;
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: WORDS.podWaitsForAddress({ pod: nameOfPod(pod) }),
+        evidence: [
+          shows(pod.place, `pod ${nameOfPod(pod)} of ${createdAt(pod)} is Pending`),
+          shows(served.place, `pod ${nameOfPod(served)} of ${createdAt(served)} has an address`),
+        ],
+        breaks: `pod ${nameOfPod(pod)}, which does not start`,
+      };
+    }
   },
 };
 
@@ -122,31 +112,25 @@ const PROGRAMS: NodeCheck = {
   code: "network-program-restarts",
   asks: WORDS.asksPrograms,
   needs: ["nodes", "pods"],
-  find({ node }, { pods }) {
+  *find({ node }, { pods }) {
     const own = pods.filter(
       ({ object: { spec } }) =>
         node !== undefined && spec?.nodeName === nameOf(node) && spec.hostNetwork === true,
     );
-    return together(
-      own.flatMap((pod): readonly Found[] => {
-        const statuses = pod.object.status?.containerStatuses ?? [];
-        const waits = statuses.find(({ state }) => state?.waiting?.reason === "CrashLoopBackOff");
-        const worst = waits ?? statuses.find(({ restartCount }) => restartCount >= RESTARTS_MIN);
-        if (worst === undefined) return [];
-        const says = `container ${worst.name} was restarted ${worst.restartCount} times`;
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: waits === undefined ? "possible" : "certain",
-              message: `${nameOfPod(pod)} restarts again and again on this node`,
-              evidence: [shows(pod.place, waits === undefined ? says : `${says}: CrashLoopBackOff`)],
-              breaks: "what this program keeps up to date on the node",
-            },
-          },
-        ];
-      }),
-    );
+    for (const pod of own) {
+      const statuses = pod.object.status?.containerStatuses ?? [];
+      const waits = statuses.find(({ state }) => state?.waiting?.reason === "CrashLoopBackOff");
+      const worst = waits ?? statuses.find(({ restartCount }) => restartCount >= RESTARTS_MIN);
+      if (worst === undefined) continue;
+      const says = `container ${worst.name} was restarted ${worst.restartCount} times`;
+      yield {
+        name: nameOfPod(pod),
+        certainty: waits === undefined ? "possible" : "certain",
+        message: `${nameOfPod(pod)} restarts again and again on this node`,
+        evidence: [shows(pod.place, waits === undefined ? says : `${says}: CrashLoopBackOff`)],
+        breaks: "what this program keeps up to date on the node",
+      };
+    }
   },
 };
 
@@ -232,19 +216,15 @@ const BACKENDS: NodeCheck = {
     const others = flannelPeers(node, nodes).filter((each) => annotationOf(each, "backend-type") !== own);
     const { node: self } = node;
     if (own === undefined || self === undefined) return [];
-    return together(
-      others.map((other) => ({
-        name: nameOf(other),
-        finding: {
-          certainty: "certain",
-          message: `this node uses the backend ${own}, and ${nameOf(other)} ${annotationOf(other, "backend-type") ?? ""}`,
-          evidence: [self, other].map((each) =>
-            shows(each.place, `Node ${nameOf(each)}: ${annotationOf(each, "backend-type") ?? ""}`),
-          ),
-          breaks: `packets between pods of this node and pods of ${nameOf(other)}`,
-        },
-      })),
-    );
+    return others.map((other) => ({
+      name: nameOf(other),
+      certainty: "certain",
+      message: `this node uses the backend ${own}, and ${nameOf(other)} ${annotationOf(other, "backend-type") ?? ""}`,
+      evidence: [self, other].map((each) =>
+        shows(each.place, `Node ${nameOf(each)}: ${annotationOf(each, "backend-type") ?? ""}`),
+      ),
+      breaks: `packets between pods of this node and pods of ${nameOf(other)}`,
+    }));
   },
 };
 
@@ -258,10 +238,10 @@ const POD_ADDRESSES: NodeCheck = {
   code: "pod-addresses-equal",
   asks: WORDS.asksPodAddresses,
   needs: ["nodes", "pods"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const isolated = networksOfType(node, "overlay");
     // Virtual networks beside each other may have the same addresses.
-    if (isolated.filter(({ name }) => !/^ext/iu.test(name)).length > 1) return [];
+    if (isolated.filter(({ name }) => !/^ext/iu.test(name)).length > 1) return;
     const own = podsOn(node, cluster);
     const all = Map.groupBy(
       cluster.pods
@@ -269,27 +249,21 @@ const POD_ADDRESSES: NodeCheck = {
         .flatMap((pod) => addressesOfPod(pod).map((address) => ({ address, pod }))),
       ({ address }) => address,
     );
-    return together(
-      own.flatMap((pod) =>
-        addressesOfPod(pod).flatMap((address): readonly Found[] => {
-          const other = all.get(address)?.find((each) => each.pod.object !== pod.object)?.pod;
-          if (other === undefined) return [];
-          return [
-            {
-              name: formatIp(address),
-              finding: {
-                certainty: "certain",
-                message: `pods ${nameOfPod(pod)} and ${nameOfPod(other)} have the address ${formatIp(address)}`,
-                evidence: [pod, other].map((each) =>
-                  shows(each.place, `pod ${nameOfPod(each)} runs with ${formatIp(address)}`),
-                ),
-                breaks: `packets to ${formatIp(address)}: either of the two may get them`,
-              },
-            },
-          ];
-        }),
-      ),
-    );
+    for (const pod of own) {
+      for (const address of addressesOfPod(pod)) {
+        const other = all.get(address)?.find((each) => each.pod.object !== pod.object)?.pod;
+        if (other === undefined) continue;
+        yield {
+          name: formatIp(address),
+          certainty: "certain",
+          message: `pods ${nameOfPod(pod)} and ${nameOfPod(other)} have the address ${formatIp(address)}`,
+          evidence: [pod, other].map((each) =>
+            shows(each.place, `pod ${nameOfPod(each)} runs with ${formatIp(address)}`),
+          ),
+          breaks: `packets to ${formatIp(address)}: either of the two may get them`,
+        };
+      }
+    }
   },
 };
 
@@ -298,40 +272,34 @@ const POD_RANGE: NodeCheck = {
   code: "pod-address-outside-range",
   asks: "where flannel runs, pods have addresses of the node's range",
   needs: ["nodes", "pods"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const self = node.node;
     const ranges = self?.object.spec?.podCIDRs ?? [self?.object.spec?.podCIDR ?? ""];
     const prefixes = ranges.flatMap((text) => parsePrefix(text) ?? []);
     if (self === undefined || annotationOf(self, "backend-type") === undefined || prefixes.length === 0)
-      return [];
-    return together(
-      podsOn(node, cluster).flatMap((pod): readonly Found[] => {
-        const outside = addressesOfPod(pod).find(
-          (address) =>
-            prefixes.some((prefix) => typeof prefix.address === typeof address) &&
-            !prefixes.some((prefix) => prefixContains(prefix, address)),
-        );
-        if (outside === undefined) return [];
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: "likely",
-              message: WORDS.podOutsideRange({
-                pod: nameOfPod(pod),
-                address: formatIp(outside),
-                range: ranges.join(", "),
-              }),
-              evidence: [
-                shows(pod.place, `pod ${nameOfPod(pod)} runs with ${formatIp(outside)}`),
-                shows(self.place, `Node ${nameOf(self)} has the range ${ranges.join(", ")}`),
-              ],
-              breaks: `packets of other nodes to pod ${nameOfPod(pod)}`,
-            },
-          },
-        ];
-      }),
-    );
+      return;
+    for (const pod of podsOn(node, cluster)) {
+      const outside = addressesOfPod(pod).find(
+        (address) =>
+          prefixes.some((prefix) => typeof prefix.address === typeof address) &&
+          !prefixes.some((prefix) => prefixContains(prefix, address)),
+      );
+      if (outside === undefined) continue;
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: WORDS.podOutsideRange({
+          pod: nameOfPod(pod),
+          address: formatIp(outside),
+          range: ranges.join(", "),
+        }),
+        evidence: [
+          shows(pod.place, `pod ${nameOfPod(pod)} runs with ${formatIp(outside)}`),
+          shows(self.place, `Node ${nameOf(self)} has the range ${ranges.join(", ")}`),
+        ],
+        breaks: `packets of other nodes to pod ${nameOfPod(pod)}`,
+      };
+    }
   },
 };
 
@@ -441,23 +409,19 @@ const LISTED_PROGRAMS: NodeCheck = {
     const own = listed.pods.filter((pod) => pod.node === row.name && pod.address === address);
     const crashing = own.filter(isCrashing);
     const often = own.filter((pod) => !isCrashing(pod) && pod.restarts >= RESTARTS_MIN);
-    return together(
-      [...crashing, ...often].map((pod): Found => {
-        const { name, status, restarts, place } = pod;
-        return {
-          name,
-          finding: {
-            certainty: isCrashing(pod) ? "certain" : "possible",
-            message: `${name} restarts again and again on this node`,
-            evidence: [
-              shows(place, `${name} of ${formatIp(address)}: ${status}, ${restarts} restarts`),
-              shows(row.place, `${row.name} has the address ${formatIp(address)}`),
-            ],
-            breaks: "what this program keeps up to date on the node",
-          },
-        };
-      }),
-    );
+    return [...crashing, ...often].map((pod): CheckFinding => {
+      const { name, status, restarts, place } = pod;
+      return {
+        name,
+        certainty: isCrashing(pod) ? "certain" : "possible",
+        message: `${name} restarts again and again on this node`,
+        evidence: [
+          shows(place, `${name} of ${formatIp(address)}: ${status}, ${restarts} restarts`),
+          shows(row.place, `${row.name} has the address ${formatIp(address)}`),
+        ],
+        breaks: "what this program keeps up to date on the node",
+      };
+    });
   },
 };
 

@@ -1,7 +1,7 @@
 /** Endpoints of HNS beside each other, beside their networks and beside pods. */
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { type CheckFinding, type NodeCheck, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type EndpointRecord,
@@ -86,21 +86,17 @@ function doubled(endpoints: readonly EndpointRecord[], areLocal: number): readon
   const found = [...pairs(endpoints)].filter(
     ({ pair }) => pair.filter((each) => !each.isRemote).length === areLocal,
   );
-  return together(
-    found.map(({ address, pair }) => ({
-      name: formatIp(address),
-      finding: {
-        certainty: "certain",
-        message:
-          areLocal === 2
-            ? `two local endpoints have the address ${formatIp(address)}`
-            : WORDS.remoteShadowsLocal({ address: formatIp(address) }),
-        evidence: pair.map((each) => ({ ...each.place, says: describe(each) })),
-        breaks: `packets to ${formatIp(address)}`,
-        ...(areLocal === 1 ? { twin: { change: "remote-endpoint", address } as const } : aboutPod([address])),
-      },
-    })),
-  );
+  return found.map(({ address, pair }) => ({
+    name: formatIp(address),
+    certainty: "certain",
+    message:
+      areLocal === 2
+        ? `two local endpoints have the address ${formatIp(address)}`
+        : WORDS.remoteShadowsLocal({ address: formatIp(address) }),
+    evidence: pair.map((each) => shows(each.place, describe(each))),
+    breaks: `packets to ${formatIp(address)}`,
+    ...(areLocal === 1 ? { twin: { change: "remote-endpoint", address } as const } : aboutPod([address])),
+  }));
 }
 
 const SHADOWED: NodeCheck = {
@@ -108,37 +104,29 @@ const SHADOWED: NodeCheck = {
   code: "hns-remote-endpoint-left",
   asks: "no remote endpoint has the address of a local pod",
   needs: ["endpoints"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const found = doubled(node.endpoints, 1);
-    if (found.length > 0) return found;
+    yield* found;
+    if (found.length > 0) return;
     const own = new Map(
       podsOn(node, cluster).flatMap((pod) => addressesOfPod(pod).map((address) => [address, pod])),
     );
-    return together(
-      node.endpoints.flatMap((each) =>
-        each.isRemote
-          ? each.addresses.flatMap((address) => {
-              const pod = own.get(address);
-              if (pod === undefined) return [];
-              return [
-                {
-                  name: formatIp(address),
-                  finding: {
-                    certainty: "certain",
-                    message: WORDS.remoteShadowsPod({ address: formatIp(address), pod: nameOfPod(pod) }),
-                    evidence: [
-                      { ...each.place, says: describe(each) },
-                      { ...pod.place, says: `pod ${nameOfPod(pod)} runs on this node` },
-                    ],
-                    breaks: `all traffic of pod ${nameOfPod(pod)}`,
-                    ...aboutPod([address]),
-                  },
-                } as const,
-              ];
-            })
-          : [],
-      ),
-    );
+    for (const each of node.endpoints.filter(({ isRemote }) => isRemote))
+      for (const address of each.addresses) {
+        const pod = own.get(address);
+        if (pod === undefined) continue;
+        yield {
+          name: formatIp(address),
+          certainty: "certain",
+          message: WORDS.remoteShadowsPod({ address: formatIp(address), pod: nameOfPod(pod) }),
+          evidence: [
+            shows(each.place, describe(each)),
+            shows(pod.place, `pod ${nameOfPod(pod)} runs on this node`),
+          ],
+          breaks: `all traffic of pod ${nameOfPod(pod)}`,
+          ...aboutPod([address]),
+        };
+      }
   },
 };
 
@@ -161,39 +149,37 @@ const POD_WITHOUT: NodeCheck = {
   asks: "each running pod of this node has an endpoint",
   needs: ["nodes", "pods", "endpoints"],
   wholly: ["endpoints"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const local = node.endpoints.filter(({ isRemote }) => !isRemote);
     // HNS does not know which address an endpoint got from DHCP: any of them may be the pod's.
-    if (local.some(({ addresses }) => addresses.length === 0)) return [];
+    if (local.some(({ addresses }) => addresses.length === 0)) return;
     const known = new Set(local.flatMap((each) => each.addresses));
     const without = podsOn(node, cluster).filter((pod) => {
       const addresses = addressesOfPod(pod);
       return addresses.length > 0 && !addresses.some((address) => known.has(address));
     });
-    return together(
-      without.map((pod) => {
-        const address = addressesOfPod(pod).map(formatIp).join(", ");
-        return {
-          name: nameOfPod(pod),
-          finding: {
-            certainty: "likely",
-            message: `pod ${nameOfPod(pod)} has ${address}, and no endpoint of HNS does`,
-            evidence: [
-              { ...pod.place, says: `pod ${nameOfPod(pod)} runs with ${address}` },
-              ...node.endpoints.slice(0, 1).map(({ place }) => ({
-                ...place,
-                says: WORDS.endpointsWithout({
-                  endpoints: plural(node.endpoints.length, "endpoint"),
-                  address,
-                }),
-              })),
-            ],
-            breaks: `all traffic of pod ${nameOfPod(pod)}`,
-            ...withoutEndpoint(addressesOfPod(pod)),
-          },
-        };
-      }),
-    );
+    for (const pod of without) {
+      const address = addressesOfPod(pod).map(formatIp).join(", ");
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: `pod ${nameOfPod(pod)} has ${address}, and no endpoint of HNS does`,
+        evidence: [
+          shows(pod.place, `pod ${nameOfPod(pod)} runs with ${address}`),
+          ...node.endpoints.slice(0, 1).map(({ place }) =>
+            shows(
+              place,
+              WORDS.endpointsWithout({
+                endpoints: plural(node.endpoints.length, "endpoint"),
+                address,
+              }),
+            ),
+          ),
+        ],
+        breaks: `all traffic of pod ${nameOfPod(pod)}`,
+        ...withoutEndpoint(addressesOfPod(pod)),
+      };
+    }
   },
 };
 
@@ -225,17 +211,13 @@ const WITHOUT_POD: NodeCheck = {
           (address) => known.has(address) || own.has(address) || sources.has(formatIp(address)),
         ),
     );
-    return together(
-      left.map((each) => ({
-        name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
-        finding: {
-          certainty: "possible",
-          message: `no pod has the address of the ${describe(each)}`,
-          evidence: [{ ...each.place, says: describe(each) }],
-          breaks: WORDS.breaksLeftEndpoint,
-        },
-      })),
-    );
+    return left.map((each) => ({
+      name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
+      certainty: "possible",
+      message: `no pod has the address of the ${describe(each)}`,
+      evidence: [shows(each.place, describe(each))],
+      breaks: WORDS.breaksLeftEndpoint,
+    }));
   },
 };
 
@@ -244,7 +226,7 @@ const NOT_ATTACHED: NodeCheck = {
   code: "endpoint-not-attached",
   asks: "endpoints of running pods are attached",
   needs: ["endpoints"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const running = new Map(
       podsOn(node, cluster).flatMap((pod) => addressesOfPod(pod).map((address) => [address, pod])),
     );
@@ -253,29 +235,21 @@ const NOT_ATTACHED: NodeCheck = {
       (each) =>
         !each.isRemote && stateOf(each) === CREATED && textOf(each.document["HostComputeNamespace"]) !== "",
     );
-    return together(
-      loose.map((each) => {
-        const pod = each.addresses.flatMap((address) => running.get(address) ?? []).at(0);
-        return {
-          name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
-          finding: {
-            certainty: pod === undefined ? "possible" : "certain",
-            message: `the ${describe(each)} is attached to no compartment`,
-            evidence: [
-              { ...each.place, says: "State 1: created, not attached" },
-              ...(pod === undefined
-                ? []
-                : [{ ...pod.place, says: `pod ${nameOfPod(pod)} runs with this address` }]),
-            ],
-            breaks:
-              pod === undefined
-                ? "the container that it was made for"
-                : `all traffic of pod ${nameOfPod(pod)}`,
-            ...(pod === undefined ? {} : withoutEndpoint(each.addresses)),
-          },
-        };
-      }),
-    );
+    for (const each of loose) {
+      const pod = each.addresses.flatMap((address) => running.get(address) ?? []).at(0);
+      yield {
+        name: `${each.name} ${each.addresses.map(formatIp).join(", ")}`.trim(),
+        certainty: pod === undefined ? "possible" : "certain",
+        message: `the ${describe(each)} is attached to no compartment`,
+        evidence: [
+          shows(each.place, "State 1: created, not attached"),
+          ...(pod === undefined ? [] : [shows(pod.place, `pod ${nameOfPod(pod)} runs with this address`)]),
+        ],
+        breaks:
+          pod === undefined ? "the container that it was made for" : `all traffic of pod ${nameOfPod(pod)}`,
+        ...(pod === undefined ? {} : withoutEndpoint(each.addresses)),
+      };
+    }
   },
 };
 
@@ -285,20 +259,16 @@ const DEGRADED_ENDPOINT: NodeCheck = {
   asks: "no endpoint is degraded",
   needs: ["endpoints"],
   find: ({ endpoints }) =>
-    together(
-      endpoints
-        .filter((each) => stateOf(each) === DEGRADED)
-        .map((each) => ({
-          name: each.id,
-          finding: {
-            certainty: "certain",
-            message: `the ${describe(each)} is degraded`,
-            evidence: [{ ...each.place, says: "State 5: degraded" }],
-            breaks: `packets to and from ${each.addresses.map(formatIp).join(", ")}`,
-            ...aboutPod(each.addresses),
-          },
-        })),
-    ),
+    endpoints
+      .filter((each) => stateOf(each) === DEGRADED)
+      .map((each) => ({
+        name: each.id,
+        certainty: "certain",
+        message: `the ${describe(each)} is degraded`,
+        evidence: [shows(each.place, "State 5: degraded")],
+        breaks: `packets to and from ${each.addresses.map(formatIp).join(", ")}`,
+        ...aboutPod(each.addresses),
+      })),
 };
 
 const OUTSIDE: NodeCheck = {
@@ -306,36 +276,30 @@ const OUTSIDE: NodeCheck = {
   code: "endpoint-outside-subnet",
   asks: "local endpoints have addresses of their networks",
   needs: ["networks", "endpoints"],
-  find({ networks, endpoints }) {
+  *find({ networks, endpoints }) {
     const byNetwork = new Map(networks.map((each) => [each.id.toLowerCase(), each]));
-    return together(
-      endpoints.flatMap((each) => {
-        const network = byNetwork.get(each.network.toLowerCase());
-        const prefixes =
-          network === undefined ? [] : subnetsOf(network).flatMap((text) => parsePrefix(text) ?? []);
-        const [outside] = each.addresses.filter(
-          (address) =>
-            prefixes.some((prefix) => typeof prefix.address === typeof address) &&
-            !prefixes.some((prefix) => prefixContains(prefix, address)),
-        );
-        if (network === undefined || each.isRemote || outside === undefined) return [];
-        return [
-          {
-            name: formatIp(outside),
-            finding: {
-              certainty: "likely",
-              message: `the ${describe(each)} is in no subnet of network ${network.name}`,
-              evidence: [
-                { ...each.place, says: describe(each) },
-                { ...network.place, says: `network ${network.name} has ${subnetsOf(network).join(", ")}` },
-              ],
-              breaks: `packets to ${formatIp(outside)} from other nodes`,
-              ...aboutPod([outside]),
-            },
-          } as const,
-        ];
-      }),
-    );
+    for (const each of endpoints) {
+      const network = byNetwork.get(each.network.toLowerCase());
+      const prefixes =
+        network === undefined ? [] : subnetsOf(network).flatMap((text) => parsePrefix(text) ?? []);
+      const [outside] = each.addresses.filter(
+        (address) =>
+          prefixes.some((prefix) => typeof prefix.address === typeof address) &&
+          !prefixes.some((prefix) => prefixContains(prefix, address)),
+      );
+      if (network === undefined || each.isRemote || outside === undefined) continue;
+      yield {
+        name: formatIp(outside),
+        certainty: "likely",
+        message: `the ${describe(each)} is in no subnet of network ${network.name}`,
+        evidence: [
+          shows(each.place, describe(each)),
+          shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
+        ],
+        breaks: `packets to ${formatIp(outside)} from other nodes`,
+        ...aboutPod([outside]),
+      };
+    }
   },
 };
 
@@ -345,35 +309,28 @@ const NAMESPACES: NodeCheck = {
   asks: "namespaces refer to endpoints that exist",
   needs: ["namespaces", "endpoints"],
   wholly: ["endpoints"],
-  find({ namespaces, endpoints }) {
+  *find({ namespaces, endpoints }) {
     const known = new Set(endpoints.map(({ id }) => id.toLowerCase()));
-    return together(
-      namespaces.flatMap((each) => {
-        const ids = listOf(each.document["Resources"])
-          .map(fieldsOf)
-          .filter((one) => textOf(one["Type"]) === "Endpoint")
-          .map((one) => textOf(fieldsOf(one["Data"])["Id"]).toLowerCase());
-        const [gone] = ids.filter((id) => id !== "" && !known.has(id));
-        if (gone === undefined) return [];
-        return [
-          {
-            name: each.id,
-            finding: {
-              certainty: "likely",
-              message: `namespace ${each.id} refers to endpoint ${gone}, which HNS does not list`,
-              evidence: [
-                { ...each.place, says: `namespace ${each.id} holds endpoint ${gone}` },
-                ...endpoints.slice(0, 1).map(({ place }) => ({
-                  ...place,
-                  says: `${plural(endpoints.length, "endpoint")}, and not this one`,
-                })),
-              ],
-              breaks: "all traffic of the pod in that namespace",
-            },
-          } as const,
-        ];
-      }),
-    );
+    for (const each of namespaces) {
+      const ids = listOf(each.document["Resources"])
+        .map(fieldsOf)
+        .filter((one) => textOf(one["Type"]) === "Endpoint")
+        .map((one) => textOf(fieldsOf(one["Data"])["Id"]).toLowerCase());
+      const [gone] = ids.filter((id) => id !== "" && !known.has(id));
+      if (gone === undefined) continue;
+      yield {
+        name: each.id,
+        certainty: "likely",
+        message: `namespace ${each.id} refers to endpoint ${gone}, which HNS does not list`,
+        evidence: [
+          shows(each.place, `namespace ${each.id} holds endpoint ${gone}`),
+          ...endpoints
+            .slice(0, 1)
+            .map(({ place }) => shows(place, `${plural(endpoints.length, "endpoint")}, and not this one`)),
+        ],
+        breaks: "all traffic of the pod in that namespace",
+      };
+    }
   },
 };
 

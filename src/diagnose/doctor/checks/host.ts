@@ -1,7 +1,7 @@
 /** The node below HNS: its addresses, adapters and routes. */
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type HnsRecord,
@@ -92,35 +92,30 @@ const DEFAULT_ROUTES: NodeCheck = {
   code: "default-routes-doubled",
   asks: "no two default routes of different adapters are equally good",
   needs: ["routes"],
-  find: (node) =>
-    together(
-      tablesOf(node).flatMap((routes): readonly Found[] => {
-        const defaults = routes.filter(isDefault).toSorted((a, b) => a.metric - b.metric);
-        const [one, other] = defaults;
-        if (one === undefined || other === undefined || one.adapter === other.adapter) return [];
-        if (one.metric !== other.metric) return [];
-        return [
-          {
-            name: one.place.file,
-            finding: {
-              certainty: "likely",
-              message: `two default routes have the metric ${one.metric}`,
-              evidence: [one, other].map((route) =>
-                shows(
-                  route.place,
-                  WORDS.defaultRoute({
-                    hop: route.nextHop === undefined ? "the link" : formatIp(route.nextHop),
-                    adapter: route.adapter === undefined ? "" : formatIp(route.adapter),
-                    metric: route.metric,
-                  }),
-                ),
-              ),
-              breaks: "connections to outside, of which each may take either way",
-            },
-          },
-        ];
-      }),
-    ),
+  *find(node) {
+    for (const routes of tablesOf(node)) {
+      const defaults = routes.filter(isDefault).toSorted((a, b) => a.metric - b.metric);
+      const [one, other] = defaults;
+      if (one === undefined || other === undefined || one.adapter === other.adapter) continue;
+      if (one.metric !== other.metric) continue;
+      yield {
+        name: one.place.file,
+        certainty: "likely",
+        message: `two default routes have the metric ${one.metric}`,
+        evidence: [one, other].map((route) =>
+          shows(
+            route.place,
+            WORDS.defaultRoute({
+              hop: route.nextHop === undefined ? "the link" : formatIp(route.nextHop),
+              adapter: route.adapter === undefined ? "" : formatIp(route.adapter),
+              metric: route.metric,
+            }),
+          ),
+        ),
+        breaks: "connections to outside, of which each may take either way",
+      };
+    }
+  },
 };
 
 const NO_DEFAULT_ROUTE: NodeCheck = {
@@ -128,26 +123,20 @@ const NO_DEFAULT_ROUTE: NodeCheck = {
   code: "no-route",
   asks: "the node has a default route",
   needs: ["nodes", "routes"],
-  find(node) {
+  *find(node) {
     const own = node.node === undefined ? [] : addressesOfNode(node.node);
-    return together(
-      tablesOf(node).flatMap((routes): readonly Found[] => {
-        const [first] = routes;
-        const isOwn = routes.some(({ adapter }) => adapter !== undefined && own.includes(adapter));
-        if (first === undefined || !isOwn || routes.some(isDefault)) return [];
-        return [
-          {
-            name: first.place.file,
-            finding: {
-              certainty: "likely",
-              message: "the node has no default route",
-              evidence: [shows(first.place, `${plural(routes.length, "route")}, none to 0.0.0.0/0`)],
-              breaks: "connections to outside of the node's own networks",
-            },
-          },
-        ];
-      }),
-    );
+    for (const routes of tablesOf(node)) {
+      const [first] = routes;
+      const isOwn = routes.some(({ adapter }) => adapter !== undefined && own.includes(adapter));
+      if (first === undefined || !isOwn || routes.some(isDefault)) continue;
+      yield {
+        name: first.place.file,
+        certainty: "likely",
+        message: "the node has no default route",
+        evidence: [shows(first.place, `${plural(routes.length, "route")}, none to 0.0.0.0/0`)],
+        breaks: "connections to outside of the node's own networks",
+      };
+    }
   },
 };
 
@@ -173,49 +162,43 @@ const ROUTES_TO_NODES: NodeCheck = {
   code: "flannel-route-not-programmed",
   asks: WORDS.asksRoutesToNodes,
   needs: ["nodes", "routes"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const self = node.node === undefined ? [] : addressesOfNode(node.node);
     const table = tablesOf(node).find((routes) =>
       routes.some(({ adapter }) => adapter !== undefined && self.includes(adapter)),
     );
     const [first] = table ?? [];
-    if (table === undefined || first === undefined) return [];
-    return together(
-      routedPeers(node, cluster).flatMap((peer): readonly Found[] => {
-        const { name } = peer.object.metadata;
-        const range = parsePrefix(peer.object.spec?.podCIDR ?? "");
-        const wanted = addressesOfNode(peer);
-        const route = table.find(
-          ({ prefix }) => range !== undefined && formatPrefix(prefix) === formatPrefix(range),
-        );
-        const isRight = route?.nextHop !== undefined && wanted.includes(route.nextHop);
-        if (range === undefined || wanted.length === 0 || isRight) return [];
-        const hop = route?.nextHop === undefined ? "nowhere" : formatIp(route.nextHop);
-        return [
-          {
-            name: `${name} ${formatPrefix(range)}`,
-            finding: {
-              certainty: "certain",
-              message:
-                route === undefined
-                  ? `no route leads to ${formatPrefix(range)} of node ${name}`
-                  : `the route to ${formatPrefix(range)} of node ${name} leads to ${hop}`,
-              evidence: [
-                shows(
-                  (route ?? first).place,
-                  route === undefined ? `${plural(table.length, "route")}, and not this one` : hop,
-                ),
-                shows(
-                  peer.place,
-                  `Node ${name} has ${formatPrefix(range)} behind ${wanted.map(formatIp).join(", ")}`,
-                ),
-              ],
-              breaks: `packets of this node to pods of ${name}`,
-            },
-          },
-        ];
-      }),
-    );
+    if (table === undefined || first === undefined) return;
+    for (const peer of routedPeers(node, cluster)) {
+      const { name } = peer.object.metadata;
+      const range = parsePrefix(peer.object.spec?.podCIDR ?? "");
+      const wanted = addressesOfNode(peer);
+      const route = table.find(
+        ({ prefix }) => range !== undefined && formatPrefix(prefix) === formatPrefix(range),
+      );
+      const isRight = route?.nextHop !== undefined && wanted.includes(route.nextHop);
+      if (range === undefined || wanted.length === 0 || isRight) continue;
+      const hop = route?.nextHop === undefined ? "nowhere" : formatIp(route.nextHop);
+      yield {
+        name: `${name} ${formatPrefix(range)}`,
+        certainty: "certain",
+        message:
+          route === undefined
+            ? `no route leads to ${formatPrefix(range)} of node ${name}`
+            : `the route to ${formatPrefix(range)} of node ${name} leads to ${hop}`,
+        evidence: [
+          shows(
+            (route ?? first).place,
+            route === undefined ? `${plural(table.length, "route")}, and not this one` : hop,
+          ),
+          shows(
+            peer.place,
+            `Node ${name} has ${formatPrefix(range)} behind ${wanted.map(formatIp).join(", ")}`,
+          ),
+        ],
+        breaks: `packets of this node to pods of ${name}`,
+      };
+    }
   },
 };
 
@@ -272,33 +255,23 @@ const ADAPTER_GONE: NodeCheck = {
   code: "network-adapter-renamed",
   asks: "the adapters that networks were made on exist",
   needs: ["networks", "adapters"],
-  find(node) {
+  *find(node) {
     const { adapters } = node.host;
     // A list without any card is one of virtual adapters alone (`Get-NetAdapter -Name vEthernet*`): no card is missed in it.
     const first = adapters.find(({ name }) => !/^vEthernet\b/iu.test(name));
     const known = new Set(adapters.map(({ name }) => name.toLowerCase()));
-    return together(
-      overAdapters(node)
-        .filter(({ name }) => !known.has(name.toLowerCase()))
-        .flatMap(({ network, name }): readonly Found[] =>
-          first === undefined
-            ? []
-            : [
-                {
-                  name: network.name,
-                  finding: {
-                    certainty: "likely",
-                    message: WORDS.adapterGone({ network: network.name, name }),
-                    evidence: [
-                      shows(network.place, `network ${network.name}: adapter ${name}`),
-                      shows(first.place, `adapters: ${adapters.map((each) => each.name).join(", ")}`),
-                    ],
-                    breaks: WORDS.breaksAdapterGone,
-                  },
-                },
-              ],
-        ),
-    );
+    for (const { network, name } of overAdapters(node))
+      if (first !== undefined && !known.has(name.toLowerCase()))
+        yield {
+          name: network.name,
+          certainty: "likely",
+          message: WORDS.adapterGone({ network: network.name, name }),
+          evidence: [
+            shows(network.place, `network ${network.name}: adapter ${name}`),
+            shows(first.place, `adapters: ${adapters.map((each) => each.name).join(", ")}`),
+          ],
+          breaks: WORDS.breaksAdapterGone,
+        };
   },
 };
 
@@ -307,27 +280,22 @@ const ADAPTER_DOWN: NodeCheck = {
   code: "interface-down",
   asks: "the adapters that networks were made on are up",
   needs: ["networks", "adapters"],
-  find: (node) =>
-    together(
-      overAdapters(node).flatMap(({ network, name }): readonly Found[] => {
-        const adapter = node.host.adapters.find((each) => each.name.toLowerCase() === name.toLowerCase());
-        if (adapter === undefined || adapter.status === "Up") return [];
-        return [
-          {
-            name: network.name,
-            finding: {
-              certainty: "certain",
-              message: `adapter ${name} of network ${network.name} is ${adapter.status}`,
-              evidence: [
-                shows(adapter.place, `${name}: ${adapter.status}`),
-                shows(network.place, `network ${network.name} was made on it`),
-              ],
-              breaks: "all traffic of the node's pods to other machines",
-            },
-          },
-        ];
-      }),
-    ),
+  *find(node) {
+    for (const { network, name } of overAdapters(node)) {
+      const adapter = node.host.adapters.find((each) => each.name.toLowerCase() === name.toLowerCase());
+      if (adapter === undefined || adapter.status === "Up") continue;
+      yield {
+        name: network.name,
+        certainty: "certain",
+        message: `adapter ${name} of network ${network.name} is ${adapter.status}`,
+        evidence: [
+          shows(adapter.place, `${name}: ${adapter.status}`),
+          shows(network.place, `network ${network.name} was made on it`),
+        ],
+        breaks: "all traffic of the node's pods to other machines",
+      };
+    }
+  },
 };
 
 export const HOST_CHECKS: readonly NodeCheck[] = [

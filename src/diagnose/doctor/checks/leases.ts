@@ -1,6 +1,6 @@
 /** Books of addresses beside the pods of the node. */
 import { type Ip, formatIp, formatPrefix, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type NodeCheck, shows } from "../check.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
 import { doctor } from "#data/words.js";
 
@@ -12,23 +12,20 @@ const LEASES_USED: NodeCheck = {
   asks: "addresses that IPAM holds are those of pods or endpoints",
   needs: ["nodes", "pods", "endpoints", "leases"],
   wholly: ["pods", "endpoints"],
-  find({ host: { leases }, endpoints }, { pods }) {
+  *find({ host: { leases }, endpoints }, { pods }) {
     const used = new Set<Ip>([
       ...pods.flatMap(addressesOfPod),
       ...endpoints.flatMap(({ addresses }) => addresses),
     ]);
     const left = leases.filter(({ address }) => !used.has(address));
-    return together(
-      left.map(({ address, owner, place }) => ({
+    for (const { address, owner, place } of left)
+      yield {
         name: formatIp(address),
-        finding: {
-          certainty: left.length > 1 ? "likely" : "possible",
-          message: `IPAM holds ${formatIp(address)}, which no pod and no endpoint has`,
-          evidence: [shows(place, `${formatIp(address)} is held for ${owner === "" ? "nobody" : owner}`)],
-          breaks: WORDS.breaksLeases,
-        },
-      })),
-    );
+        certainty: left.length > 1 ? "likely" : "possible",
+        message: `IPAM holds ${formatIp(address)}, which no pod and no endpoint has`,
+        evidence: [shows(place, `${formatIp(address)} is held for ${owner === "" ? "nobody" : owner}`)],
+        breaks: WORDS.breaksLeases,
+      };
   },
 };
 
@@ -38,32 +35,26 @@ const PODS_LEASED: NodeCheck = {
   asks: "addresses of pods are held in IPAM's books",
   needs: ["nodes", "pods", "leases"],
   wholly: ["leases"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const held = new Set(node.host.leases.map(({ address }) => address));
     const [first] = node.host.leases;
     const own = podsOn(node, cluster);
     // Books in which no pod stands are those of another plugin.
     const isTheirs = own.some((pod) => addressesOfPod(pod).some((address) => held.has(address)));
-    return together(
-      own.flatMap((pod): readonly Found[] => {
-        const address = addressesOfPod(pod).find((each) => typeof each === "number");
-        if (!isTheirs || first === undefined || address === undefined || held.has(address)) return [];
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: "likely",
-              message: `pod ${nameOfPod(pod)} has ${formatIp(address)}, which IPAM takes for free`,
-              evidence: [
-                shows(pod.place, `pod ${nameOfPod(pod)} runs with ${formatIp(address)}`),
-                shows(first.place, `${node.host.leases.length} addresses are held, and not this one`),
-              ],
-              breaks: `both pods, when the next one gets ${formatIp(address)}`,
-            },
-          },
-        ];
-      }),
-    );
+    for (const pod of own) {
+      const address = addressesOfPod(pod).find((each) => typeof each === "number");
+      if (!isTheirs || first === undefined || address === undefined || held.has(address)) continue;
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: `pod ${nameOfPod(pod)} has ${formatIp(address)}, which IPAM takes for free`,
+        evidence: [
+          shows(pod.place, `pod ${nameOfPod(pod)} runs with ${formatIp(address)}`),
+          shows(first.place, `${node.host.leases.length} addresses are held, and not this one`),
+        ],
+        breaks: `both pods, when the next one gets ${formatIp(address)}`,
+      };
+    }
   },
 };
 

@@ -1,7 +1,7 @@
 /** What load balancers of HNS say of themselves, without a Service beside them. */
 import { formatIp } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import { type EndpointRecord, type LoadBalancerRecord, isCut } from "../evidence.ts";
 import { DNS_PORT, PROTOCOLS, placeText } from "./front-ends.ts";
 import { doctor } from "#data/words.js";
@@ -37,10 +37,10 @@ const DNS: NodeCheck = {
         certainty: "likely",
         message: `no load balancer of this node has the port 53 by ${missing.join(" and ")}`,
         evidence: [
-          {
-            ...list.place,
-            says: `${plural(shown.length, "load balancer")}, none for port 53 by ${missing.join(" and ")}`,
-          },
+          shows(
+            list.place,
+            `${plural(shown.length, "load balancer")}, none for port 53 by ${missing.join(" and ")}`,
+          ),
         ],
         breaks: WORDS.breaksNames,
       },
@@ -64,7 +64,7 @@ const UNKNOWN: NodeCheck = {
   asks: "load balancers refer to endpoints that exist",
   needs: ["load balancers", "endpoints"],
   wholly: ["endpoints"],
-  find({ loadBalancers, endpoints }) {
+  *find({ loadBalancers, endpoints }) {
     const known = byId(endpoints);
     const broken = loadBalancers.flatMap((one) => {
       const gone = one.backEnds.find((id) => !known.has(id));
@@ -72,27 +72,23 @@ const UNKNOWN: NodeCheck = {
     });
     // A list that lacks most of them is another one: endpoints of some networks only.
     const isPartial = broken.length > 1 && broken.length > loadBalancers.length / 2;
-    return together(
-      broken.map(({ one, gone }) => ({
+    for (const { one, gone } of broken)
+      yield {
         name: one.id,
-        finding: {
-          certainty: isPartial ? "possible" : "likely",
-          message: WORDS.refersToUnknown({ id: one.id, endpoint: gone }),
-          evidence: [
-            {
-              ...one.place,
-              says: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
-            },
-            ...endpoints.slice(0, 1).map(({ place }) => ({
-              ...place,
-              says: `${plural(endpoints.length, "endpoint")}, and not this one`,
-            })),
-          ],
-          breaks: "connections that the load balancer sends there",
-          ...aboutFrontEnd(one),
-        },
-      })),
-    );
+        certainty: isPartial ? "possible" : "likely",
+        message: WORDS.refersToUnknown({ id: one.id, endpoint: gone }),
+        evidence: [
+          shows(
+            one.place,
+            `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
+          ),
+          ...endpoints
+            .slice(0, 1)
+            .map(({ place }) => shows(place, `${plural(endpoints.length, "endpoint")}, and not this one`)),
+        ],
+        breaks: "connections that the load balancer sends there",
+        ...aboutFrontEnd(one),
+      };
   },
 };
 
@@ -101,9 +97,8 @@ const DOUBLED: NodeCheck = {
   code: "load-balancer-doubled",
   asks: "no two load balancers serve the same address and port",
   needs: ["load balancers"],
-  find({ loadBalancers }) {
+  *find({ loadBalancers }) {
     const first = new Map<string, LoadBalancerRecord>();
-    const found: Found[] = [];
     for (const one of loadBalancers)
       for (const vip of one.vips)
         for (const { external, protocol } of one.ports ?? []) {
@@ -111,21 +106,15 @@ const DOUBLED: NodeCheck = {
           const known = first.get(at);
           if (known === undefined) first.set(at, one);
           else if (known !== one)
-            found.push({
+            yield {
               name: at,
-              finding: {
-                certainty: "certain",
-                message: `two load balancers serve ${at}`,
-                evidence: [known, one].map(({ place, id }) => ({
-                  ...place,
-                  says: `load balancer ${id} has ${at}`,
-                })),
-                breaks: WORDS.breaksDoubled({ at }),
-                about: { of: "front-end", vip, port: external, protocol },
-              },
-            });
+              certainty: "certain",
+              message: `two load balancers serve ${at}`,
+              evidence: [known, one].map(({ place, id }) => shows(place, `load balancer ${id} has ${at}`)),
+              breaks: WORDS.breaksDoubled({ at }),
+              about: { of: "front-end", vip, port: external, protocol },
+            };
         }
-    return together(found);
   },
 };
 
@@ -135,20 +124,16 @@ const WITHOUT_BACK_ENDS: NodeCheck = {
   asks: "each load balancer has a back end",
   needs: ["load balancers"],
   find: ({ loadBalancers }) =>
-    together(
-      loadBalancers
-        .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
-        .map((one) => ({
-          name: one.id,
-          finding: {
-            certainty: "likely",
-            message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
-            evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
-            breaks: "connections to its addresses",
-            ...aboutFrontEnd(one),
-          },
-        })),
-    ),
+    loadBalancers
+      .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
+      .map((one) => ({
+        name: one.id,
+        certainty: "likely",
+        message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
+        evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
+        breaks: "connections to its addresses",
+        ...aboutFrontEnd(one),
+      })),
 };
 
 /** v1 and v2 (hcn.md §2.10). */
@@ -160,20 +145,16 @@ const DEGRADED: NodeCheck = {
   asks: "no load balancer is degraded",
   needs: ["load balancers"],
   find: ({ loadBalancers }) =>
-    together(
-      loadBalancers
-        .filter(({ document, v1 }) => [document["State"], v1["State"]].includes(DEGRADED_LOAD_BALANCER))
-        .map((one) => ({
-          name: one.id,
-          finding: {
-            certainty: "certain",
-            message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
-            evidence: [{ ...one.place, says: `load balancer ${one.id} has State 4` }],
-            breaks: "connections to its addresses",
-            ...aboutFrontEnd(one),
-          },
-        })),
-    ),
+    loadBalancers
+      .filter(({ document, v1 }) => [document["State"], v1["State"]].includes(DEGRADED_LOAD_BALANCER))
+      .map((one) => ({
+        name: one.id,
+        certainty: "certain",
+        message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
+        evidence: [shows(one.place, `load balancer ${one.id} has State 4`)],
+        breaks: "connections to its addresses",
+        ...aboutFrontEnd(one),
+      })),
 };
 
 export const LOAD_BALANCER_CHECKS: readonly NodeCheck[] = [

@@ -1,6 +1,6 @@
 /** Networks of HNS: addresses, the switch extension, identifiers, health. */
 import { formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type NodeCheck, shows } from "../check.ts";
 import {
   type HnsRecord,
   addressesOfNode,
@@ -33,26 +33,19 @@ const LINK_LOCAL_ADDRESS: NodeCheck = {
   code: "node-address-link-local",
   asks: "no network was made on a link-local address",
   needs: ["networks"],
-  find: ({ networks }) =>
-    together(
-      networks.flatMap((each) => {
-        const address = managementAddressOf(each);
-        if (address === undefined || !LINK_LOCAL.test(formatIp(address))) return [];
-        return [
-          {
-            name: each.name,
-            finding: {
-              certainty: "certain",
-              message: `network ${each.name} was made while the adapter had ${formatIp(address)}`,
-              evidence: [
-                { ...each.place, says: `ManagementIP ${formatIp(address)} of network ${each.name}` },
-              ],
-              breaks: "routes, tunnels and load balancers of the network",
-            },
-          } as const,
-        ];
-      }),
-    ),
+  *find({ networks }) {
+    for (const each of networks) {
+      const address = managementAddressOf(each);
+      if (address === undefined || !LINK_LOCAL.test(formatIp(address))) continue;
+      yield {
+        name: each.name,
+        certainty: "certain",
+        message: `network ${each.name} was made while the adapter had ${formatIp(address)}`,
+        evidence: [shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`)],
+        breaks: "routes, tunnels and load balancers of the network",
+      };
+    }
+  },
 };
 
 const MANAGEMENT_ADDRESS: NodeCheck = {
@@ -60,38 +53,32 @@ const MANAGEMENT_ADDRESS: NodeCheck = {
   code: "management-address-differs",
   asks: "networks were made on the node's address",
   needs: ["nodes", "networks"],
-  find({ node, networks }) {
-    if (node === undefined) return [];
+  *find({ node, networks }) {
+    if (node === undefined) return;
     const own = addressesOfNode(node);
     const texts = own.map(formatIp).join(", ");
     // Where another network has it, this one is on a second adapter, or its file is another node's.
     const flannels = flannelAddressBeside(node);
     const isElsewhere = networks.some((each) => own.some((address) => address === managementAddressOf(each)));
-    return together(
-      networks.flatMap((each) => {
-        const address = managementAddressOf(each);
-        const type = typeOfNetwork(each).toLowerCase();
-        // Where pods have a network on the node's address, a transparent one on a second adapter is a person's own.
-        const isForPods = (isElsewhere ? NEEDS_VFP : OVER_ADAPTER).has(type) && !EXTERNAL.test(each.name);
-        if (address === undefined || own.length === 0 || own.includes(address) || !isForPods) return [];
-        // Then flannel was told another address than the kubelet: kubelet-tells-the-nodes-address.
-        if (formatIp(address) === flannels || LINK_LOCAL.test(formatIp(address))) return [];
-        return [
-          {
-            name: each.name,
-            finding: {
-              certainty: isElsewhere ? "possible" : "likely",
-              message: `network ${each.name} has the management address ${formatIp(address)}, and the node ${texts}`,
-              evidence: [
-                { ...each.place, says: `ManagementIP ${formatIp(address)} of network ${each.name}` },
-                { ...node.place, says: `Node ${node.object.metadata.name} has the InternalIP ${texts}` },
-              ],
-              breaks: "tunnels and node ports, which go by the node's address",
-            },
-          } as const,
-        ];
-      }),
-    );
+    for (const each of networks) {
+      const address = managementAddressOf(each);
+      const type = typeOfNetwork(each).toLowerCase();
+      // Where pods have a network on the node's address, a transparent one on a second adapter is a person's own.
+      const isForPods = (isElsewhere ? NEEDS_VFP : OVER_ADAPTER).has(type) && !EXTERNAL.test(each.name);
+      if (address === undefined || own.length === 0 || own.includes(address) || !isForPods) continue;
+      // Then flannel was told another address than the kubelet: kubelet-tells-the-nodes-address.
+      if (formatIp(address) === flannels || LINK_LOCAL.test(formatIp(address))) continue;
+      yield {
+        name: each.name,
+        certainty: isElsewhere ? "possible" : "likely",
+        message: `network ${each.name} has the management address ${formatIp(address)}, and the node ${texts}`,
+        evidence: [
+          shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`),
+          shows(node.place, `Node ${node.object.metadata.name} has the InternalIP ${texts}`),
+        ],
+        breaks: "tunnels and node ports, which go by the node's address",
+      };
+    }
   },
 };
 
@@ -119,8 +106,8 @@ const REGISTERED: NodeCheck = {
         certainty: "likely",
         message: WORDS.networkWithoutNode({ network: network.name, address }),
         evidence: [
-          { ...network.place, says: `ManagementIP ${address} of network ${network.name}` },
-          { ...first.place, says: `Nodes: ${names}` },
+          shows(network.place, `ManagementIP ${address} of network ${network.name}`),
+          shows(first.place, `Nodes: ${names}`),
         ],
         breaks: WORDS.breaksUnregistered,
       },
@@ -144,28 +131,22 @@ const EXTENSION: NodeCheck = {
   code: "vfp-extension-disabled",
   asks: "the VFP extension is enabled on the switches of pods",
   needs: ["networks"],
-  find: ({ networks }) =>
-    together(
-      networks
-        .filter((each) => NEEDS_VFP.has(typeOfNetwork(each).toLowerCase()))
-        .flatMap((each) => {
-          const off = extensionsOf(each).find(
-            ({ name, isEnabled }) => VFP_EXTENSION.test(name) && isEnabled === false,
-          );
-          if (off === undefined) return [];
-          return [
-            {
-              name: each.name,
-              finding: {
-                certainty: "certain",
-                message: `${off.name} is disabled on the switch of network ${each.name}`,
-                evidence: [{ ...each.place, says: `${off.name}: IsEnabled False` }],
-                breaks: WORDS.breaksWithoutVfp,
-              },
-            } as const,
-          ];
-        }),
-    ),
+  *find({ networks }) {
+    for (const each of networks) {
+      if (!NEEDS_VFP.has(typeOfNetwork(each).toLowerCase())) continue;
+      const off = extensionsOf(each).find(
+        ({ name, isEnabled }) => VFP_EXTENSION.test(name) && isEnabled === false,
+      );
+      if (off === undefined) continue;
+      yield {
+        name: each.name,
+        certainty: "certain",
+        message: `${off.name} is disabled on the switch of network ${each.name}`,
+        evidence: [shows(each.place, `${off.name}: IsEnabled False`)],
+        breaks: WORDS.breaksWithoutVfp,
+      };
+    }
+  },
 };
 
 const IDENTIFIER_TOO_LOW: NodeCheck = {
@@ -173,8 +154,7 @@ const IDENTIFIER_TOO_LOW: NodeCheck = {
   code: "hns-vsid-invalid",
   asks: "overlay networks have identifiers of 4096 and more",
   needs: ["networks"],
-  find(node) {
-    const found: Found[] = [];
+  *find(node) {
     for (const network of networksOfType(node, "overlay"))
       for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
         for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
@@ -182,17 +162,14 @@ const IDENTIFIER_TOO_LOW: NodeCheck = {
             const id = fieldsOf(policy["Settings"])["IsolationId"];
             if (textOf(policy["Type"]) !== "VSID" || typeof id !== "number" || id >= WINDOWS_VNI_MIN)
               continue;
-            found.push({
+            yield {
               name: network.name,
-              finding: {
-                certainty: "certain",
-                message: WORDS.identifierTooLow({ network: network.name, id, min: WINDOWS_VNI_MIN }),
-                evidence: [{ ...network.place, says: `IsolationId ${id} of a subnet of ${network.name}` }],
-                breaks: "all traffic between nodes",
-              },
-            });
+              certainty: "certain",
+              message: WORDS.identifierTooLow({ network: network.name, id, min: WINDOWS_VNI_MIN }),
+              evidence: [shows(network.place, `IsolationId ${id} of a subnet of ${network.name}`)],
+              breaks: "all traffic between nodes",
+            };
           }
-    return together(found);
   },
 };
 
@@ -235,26 +212,21 @@ const HEALTH: NodeCheck = {
   code: "hns-object-degraded",
   asks: "no network has an error in its health",
   needs: ["networks"],
-  find: ({ networks }) =>
-    together(
-      networks.flatMap((network): readonly Found[] => {
-        const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
-        const code = health["LastErrorCode"];
-        if (typeof code !== "number" || code === 0) return [];
-        const text = `0x${(code >>> 0).toString(16)}`;
-        return [
-          {
-            name: network.name,
-            finding: {
-              certainty: "possible",
-              message: `the last error of network ${network.name} is ${text}`,
-              evidence: [shows(network.place, `Health: LastErrorCode ${code}`)],
-              breaks: WORDS.breaksHealth,
-            },
-          },
-        ];
-      }),
-    ),
+  *find({ networks }) {
+    for (const network of networks) {
+      const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
+      const code = health["LastErrorCode"];
+      if (typeof code !== "number" || code === 0) continue;
+      const text = `0x${(code >>> 0).toString(16)}`;
+      yield {
+        name: network.name,
+        certainty: "possible",
+        message: `the last error of network ${network.name} is ${text}`,
+        evidence: [shows(network.place, `Health: LastErrorCode ${code}`)],
+        breaks: WORDS.breaksHealth,
+      };
+    }
+  },
 };
 
 export const NETWORK_CHECKS: readonly NodeCheck[] = [

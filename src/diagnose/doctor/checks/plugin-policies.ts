@@ -8,7 +8,7 @@ import {
   prefixContains,
   prefixesOverlap,
 } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import { addressesOfNode, fieldsOf, listOf, textOf } from "../evidence.ts";
 import { doctor } from "#data/words.js";
 
@@ -55,34 +55,30 @@ const SERVICE_RANGES: NodeCheck = {
       const ip = parseIp(each.object.spec?.clusterIP ?? "");
       return typeof ip === "number" ? [{ each, ip }] : [];
     });
-    return together(
-      cni.flatMap(({ value, place }): readonly Found[] => {
-        const { exceptions, routes } = rangesIn(value);
-        const prefixes = [...prefixesOf(exceptions), ...prefixesOf(routes)];
-        // Who writes no routes does not tell ranges of Services, and one list alone may leave them out.
-        if (prefixesOf(exceptions).length === 0 || prefixesOf(routes).length === 0) return [];
-        const [missed] = own;
-        const isKnown = own.some(({ ip }) => prefixes.some((prefix) => prefixContains(prefix, ip)));
-        if (missed === undefined || isKnown) return [];
-        const { metadata } = missed.each.object;
-        const name = `${metadata.namespace}/${metadata.name}`;
-        const address = formatIp(missed.ip);
-        return [
-          {
-            name: place.file,
-            finding: {
-              certainty: "likely",
-              message: WORDS.pluginWithoutServices({ name, address }),
-              evidence: [
-                shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
-                shows(missed.each.place, `Service ${name} has ${address}`),
-              ],
-              breaks: WORDS.breaksPluginWithoutServices,
-            },
-          },
-        ];
-      }),
-    );
+    return cni.flatMap(({ value, place }): readonly CheckFinding[] => {
+      const { exceptions, routes } = rangesIn(value);
+      const prefixes = [...prefixesOf(exceptions), ...prefixesOf(routes)];
+      // Who writes no routes does not tell ranges of Services, and one list alone may leave them out.
+      if (prefixesOf(exceptions).length === 0 || prefixesOf(routes).length === 0) return [];
+      const [missed] = own;
+      const isKnown = own.some(({ ip }) => prefixes.some((prefix) => prefixContains(prefix, ip)));
+      if (missed === undefined || isKnown) return [];
+      const { metadata } = missed.each.object;
+      const name = `${metadata.namespace}/${metadata.name}`;
+      const address = formatIp(missed.ip);
+      return [
+        {
+          name: place.file,
+          certainty: "likely",
+          message: WORDS.pluginWithoutServices({ name, address }),
+          evidence: [
+            shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
+            shows(missed.each.place, `Service ${name} has ${address}`),
+          ],
+          breaks: WORDS.breaksPluginWithoutServices,
+        },
+      ];
+    });
   },
 };
 
@@ -106,46 +102,42 @@ const OWN_CONFIGURATION: NodeCheck = {
     ]);
     const range = parsePrefix(node.object.spec?.podCIDR ?? "");
     const vips = services.flatMap(({ object: { spec } }) => parseIp(spec?.clusterIP ?? "") ?? []);
-    return together(
-      cni.flatMap(({ value, place }): readonly Found[] => {
-        const { exceptions, routes } = rangesIn(value);
-        const toHosts = hostRoutesOf(routes);
-        const prefixes = prefixesOf([...exceptions, ...routes]);
-        const isHostOther = toHosts.length > 0 && own.size > 0 && !toHosts.some((each) => own.has(each));
-        const isClusterOther =
-          prefixesOf(exceptions).length > 0 &&
-          prefixesOf(routes).length > 0 &&
-          range !== undefined &&
-          vips.length > 0 &&
-          !prefixes.some((prefix) => prefixesOverlap(prefix, range)) &&
-          !vips.some((ip) => prefixes.some((prefix) => prefixContains(prefix, ip)));
-        if (!isHostOther && !isClusterOther) return [];
-        const route = toHosts.map(formatIp).join(", ");
-        return [
-          {
-            name: place.file,
-            finding: {
-              certainty: "likely",
-              message: isHostOther
-                ? WORDS.cniOfOtherNode({ route })
-                : WORDS.cniOfOtherCluster({ range: node.object.spec?.podCIDR ?? "" }),
-              evidence: [
-                shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
-                shows(
-                  node.place,
-                  WORDS.nodeWithRange({
-                    name: node.object.metadata.name,
-                    address: addressesOfNode(node).map(formatIp).join(", "),
-                    range: node.object.spec?.podCIDR ?? "none",
-                  }),
-                ),
-              ],
-              breaks: WORDS.breaksCniOfOther,
-            },
-          },
-        ];
-      }),
-    );
+    return cni.flatMap(({ value, place }): readonly CheckFinding[] => {
+      const { exceptions, routes } = rangesIn(value);
+      const toHosts = hostRoutesOf(routes);
+      const prefixes = prefixesOf([...exceptions, ...routes]);
+      const isHostOther = toHosts.length > 0 && own.size > 0 && !toHosts.some((each) => own.has(each));
+      const isClusterOther =
+        prefixesOf(exceptions).length > 0 &&
+        prefixesOf(routes).length > 0 &&
+        range !== undefined &&
+        vips.length > 0 &&
+        !prefixes.some((prefix) => prefixesOverlap(prefix, range)) &&
+        !vips.some((ip) => prefixes.some((prefix) => prefixContains(prefix, ip)));
+      if (!isHostOther && !isClusterOther) return [];
+      const route = toHosts.map(formatIp).join(", ");
+      return [
+        {
+          name: place.file,
+          certainty: "likely",
+          message: isHostOther
+            ? WORDS.cniOfOtherNode({ route })
+            : WORDS.cniOfOtherCluster({ range: node.object.spec?.podCIDR ?? "" }),
+          evidence: [
+            shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
+            shows(
+              node.place,
+              WORDS.nodeWithRange({
+                name: node.object.metadata.name,
+                address: addressesOfNode(node).map(formatIp).join(", "),
+                range: node.object.spec?.podCIDR ?? "none",
+              }),
+            ),
+          ],
+          breaks: WORDS.breaksCniOfOther,
+        },
+      ];
+    });
   },
 };
 

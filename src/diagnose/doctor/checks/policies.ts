@@ -1,7 +1,7 @@
 /** What endpoints are told: exceptions, DNS, compartments, and which objects they name. */
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains, familyOf } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type CheckFinding, type Found, type NodeCheck, type TwinChange, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, type TwinChange, shows } from "../check.ts";
 import {
   type EndpointRecord,
   type HnsRecord,
@@ -28,47 +28,41 @@ const EXCEPTIONS: NodeCheck = {
   code: "cni-exception-list-without-pods",
   asks: "OutBoundNAT leaves packets between pods alone",
   needs: ["nodes", "pods", "endpoints"],
-  find(node, { pods }) {
+  *find(node, { pods }) {
     const others = pods.filter(
       ({ object: { spec, status } }) =>
         spec?.nodeName !== node.node?.object.metadata.name &&
         spec?.hostNetwork !== true &&
         status?.phase === "Running",
     );
-    return together(
-      node.endpoints.flatMap((each): readonly Found[] => {
-        const texts = exceptionsOf(each);
-        const prefixes = texts.flatMap((text) => parsePrefix(text) ?? []);
-        if (each.isRemote || prefixes.length === 0 || node.node === undefined) return [];
-        const isMissed = (address: Ip): boolean =>
-          familyOf(address) === 4 && !prefixes.some((prefix) => prefixContains(prefix, address));
-        const peer = others.find((pod) => addressesOfPod(pod).some(isMissed));
-        if (peer === undefined) return [];
-        const [from, to] = [each.addresses.at(0), addressesOfPod(peer).find(isMissed)];
-        const address = addressesOfPod(peer).map(formatIp).join(", ");
-        return [
-          {
-            name: each.addresses.map(formatIp).join(", "),
-            finding: {
-              certainty: "likely",
-              message: WORDS.exceptionsWithoutPod({
-                address: each.addresses.map(formatIp).join(", "),
-                peer: address,
-              }),
-              evidence: [
-                shows(each.place, `OutBoundNAT of endpoint ${each.name}, but for ${texts.join(", ")}`),
-                shows(peer.place, `pod ${nameOfPod(peer)} has ${address}`),
-              ],
-              breaks: WORDS.breaksExceptions,
-              ...(from !== undefined &&
-                to !== undefined && {
-                  twin: { change: "wrong-exceptions", address: from, peer: to, exceptions: texts },
-                }),
-            },
-          },
-        ];
-      }),
-    );
+    for (const each of node.endpoints) {
+      const texts = exceptionsOf(each);
+      const prefixes = texts.flatMap((text) => parsePrefix(text) ?? []);
+      if (each.isRemote || prefixes.length === 0 || node.node === undefined) continue;
+      const isMissed = (address: Ip): boolean =>
+        familyOf(address) === 4 && !prefixes.some((prefix) => prefixContains(prefix, address));
+      const peer = others.find((pod) => addressesOfPod(pod).some(isMissed));
+      if (peer === undefined) continue;
+      const [from, to] = [each.addresses.at(0), addressesOfPod(peer).find(isMissed)];
+      const address = addressesOfPod(peer).map(formatIp).join(", ");
+      yield {
+        name: each.addresses.map(formatIp).join(", "),
+        certainty: "likely",
+        message: WORDS.exceptionsWithoutPod({
+          address: each.addresses.map(formatIp).join(", "),
+          peer: address,
+        }),
+        evidence: [
+          shows(each.place, `OutBoundNAT of endpoint ${each.name}, but for ${texts.join(", ")}`),
+          shows(peer.place, `pod ${nameOfPod(peer)} has ${address}`),
+        ],
+        breaks: WORDS.breaksExceptions,
+        ...(from !== undefined &&
+          to !== undefined && {
+            twin: { change: "wrong-exceptions", address: from, peer: to, exceptions: texts },
+          }),
+      };
+    }
   },
 };
 
@@ -116,35 +110,29 @@ const DNS_SERVERS: NodeCheck = {
   code: "endpoint-dns-differs",
   asks: "endpoints of pods have the address of the cluster's DNS",
   needs: ["nodes", "pods", "services", "endpoints"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const dns = cluster.services.find(
       ({ object: { metadata } }) => metadata.labels?.["k8s-app"] === "kube-dns",
     );
     const own = dns?.object.spec?.clusterIPs ?? [dns?.object.spec?.clusterIP ?? ""];
     const known = new Set([...own.map(parseIp), NODE_LOCAL_DNS]);
-    if (dns === undefined) return [];
-    return together(
-      askingPods(node, cluster).flatMap(({ pod, endpoint }): readonly Found[] => {
-        const servers = dnsOf(endpoint).servers.flatMap((text) => parseIp(text.trim()) ?? []);
-        if (servers.length === 0 || servers.some((server) => known.has(server))) return [];
-        const texts = servers.map(formatIp).join(", ");
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: "likely",
-              message: WORDS.dnsServers({ pod: nameOfPod(pod), texts, own: own.join(", ") }),
-              evidence: [
-                shows(endpoint.place, `endpoint ${endpoint.name} has the DNS servers ${texts}`),
-                shows(dns.place, `Service ${dns.object.metadata.name} has ${own.join(", ")}`),
-              ],
-              breaks: `names of Services in pod ${nameOfPod(pod)}`,
-              ...namesInTwin(endpoint, { servers }),
-            },
-          },
-        ];
-      }),
-    );
+    if (dns === undefined) return;
+    for (const { pod, endpoint } of askingPods(node, cluster)) {
+      const servers = dnsOf(endpoint).servers.flatMap((text) => parseIp(text.trim()) ?? []);
+      if (servers.length === 0 || servers.some((server) => known.has(server))) continue;
+      const texts = servers.map(formatIp).join(", ");
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: WORDS.dnsServers({ pod: nameOfPod(pod), texts, own: own.join(", ") }),
+        evidence: [
+          shows(endpoint.place, `endpoint ${endpoint.name} has the DNS servers ${texts}`),
+          shows(dns.place, `Service ${dns.object.metadata.name} has ${own.join(", ")}`),
+        ],
+        breaks: `names of Services in pod ${nameOfPod(pod)}`,
+        ...namesInTwin(endpoint, { servers }),
+      };
+    }
   },
 };
 
@@ -153,29 +141,24 @@ const DNS_SUFFIX: NodeCheck = {
   code: "endpoint-dns-differs",
   asks: "endpoints of pods complete names with the pod's namespace",
   needs: ["nodes", "pods", "endpoints"],
-  find: (node, cluster) =>
-    together(
-      askingPods(node, cluster).flatMap(({ pod, endpoint }): readonly Found[] => {
-        const { search } = dnsOf(endpoint);
-        const wanted = `${pod.object.metadata.namespace}.svc.`;
-        if (search.replaceAll(",", "") === "" || search.includes(wanted)) return [];
-        return [
-          {
-            name: nameOfPod(pod),
-            finding: {
-              certainty: "likely",
-              message: WORDS.dnsSuffix({ pod: nameOfPod(pod) }),
-              evidence: [
-                shows(endpoint.place, `endpoint ${endpoint.name} has the suffixes ${search}`),
-                shows(pod.place, `pod ${nameOfPod(pod)} wants ${wanted}…`),
-              ],
-              breaks: `short names of Services in pod ${nameOfPod(pod)}`,
-              ...namesInTwin(endpoint, { search: search.split(",").filter((each) => each !== "") }),
-            },
-          },
-        ];
-      }),
-    ),
+  *find(node, cluster) {
+    for (const { pod, endpoint } of askingPods(node, cluster)) {
+      const { search } = dnsOf(endpoint);
+      const wanted = `${pod.object.metadata.namespace}.svc.`;
+      if (search.replaceAll(",", "") === "" || search.includes(wanted)) continue;
+      yield {
+        name: nameOfPod(pod),
+        certainty: "likely",
+        message: WORDS.dnsSuffix({ pod: nameOfPod(pod) }),
+        evidence: [
+          shows(endpoint.place, `endpoint ${endpoint.name} has the suffixes ${search}`),
+          shows(pod.place, `pod ${nameOfPod(pod)} wants ${wanted}…`),
+        ],
+        breaks: `short names of Services in pod ${nameOfPod(pod)}`,
+        ...namesInTwin(endpoint, { search: search.split(",").filter((each) => each !== "") }),
+      };
+    }
+  },
 };
 
 const MACS: NodeCheck = {
@@ -183,67 +166,55 @@ const MACS: NodeCheck = {
   code: "endpoint-mac-doubled",
   asks: "no two local endpoints of a network have one MAC address",
   needs: ["endpoints"],
-  find({ endpoints }) {
+  *find({ endpoints }) {
     const known = new Map<string, EndpointRecord>();
-    return together(
-      endpoints.flatMap((each): readonly Found[] => {
-        const mac = parseMac(textOf(each.document["MacAddress"]));
-        if (each.isRemote || mac === undefined || each.addresses.length === 0) return [];
-        const key = `${each.network} ${mac}`;
-        const other = known.get(key);
-        if (other === undefined) known.set(key, each);
-        if (other === undefined || other.id === each.id) return [];
-        const text = textOf(each.document["MacAddress"]);
-        return [
-          {
-            name: text,
-            finding: {
-              certainty: "likely",
-              message: `two local endpoints of a network have the MAC address ${text}`,
-              evidence: [other, each].map((one) =>
-                shows(
-                  one.place,
-                  `endpoint ${one.name || one.id} (${one.addresses.map(formatIp).join(", ")}): ${text}`,
-                ),
-              ),
-              breaks: WORDS.breaksMacs,
-            },
-          },
-        ];
-      }),
-    );
+    for (const each of endpoints) {
+      const mac = parseMac(textOf(each.document["MacAddress"]));
+      if (each.isRemote || mac === undefined || each.addresses.length === 0) continue;
+      const key = `${each.network} ${mac}`;
+      const other = known.get(key);
+      if (other === undefined) known.set(key, each);
+      if (other === undefined || other.id === each.id) continue;
+      const text = textOf(each.document["MacAddress"]);
+      yield {
+        name: text,
+        certainty: "likely",
+        message: `two local endpoints of a network have the MAC address ${text}`,
+        evidence: [other, each].map((one) =>
+          shows(
+            one.place,
+            `endpoint ${one.name || one.id} (${one.addresses.map(formatIp).join(", ")}): ${text}`,
+          ),
+        ),
+        breaks: WORDS.breaksMacs,
+      };
+    }
   },
 };
 
 /** References from endpoints to objects that a list does not have. */
-function withoutTarget(
+function* withoutTarget(
   endpoints: readonly EndpointRecord[],
   targets: readonly HnsRecord[],
   what: "network" | "namespace",
-): readonly CheckFinding[] {
+): Iterable<CheckFinding> {
   const known = new Set(targets.map(({ id }) => id.toLowerCase()));
   const [target] = targets;
-  return together(
-    endpoints.flatMap((each): readonly Found[] => {
-      const id = what === "network" ? each.network : textOf(each.document["HostComputeNamespace"]);
-      const isNone = id === "" || /^[0-]+$/u.test(id);
-      if (each.isRemote || isNone || known.has(id.toLowerCase()) || target === undefined) return [];
-      return [
-        {
-          name: each.name || each.id,
-          finding: {
-            certainty: "likely",
-            message: `endpoint ${each.name || each.id} is of ${what} ${id}, which HNS does not list`,
-            evidence: [
-              shows(each.place, `endpoint of ${each.addresses.map(formatIp).join(", ")}: ${what} ${id}`),
-              shows(target.place, `${targets.length} of kind ${what}, and not this one`),
-            ],
-            breaks: `all traffic of ${each.addresses.map(formatIp).join(", ")}`,
-          },
-        },
-      ];
-    }),
-  );
+  for (const each of endpoints) {
+    const id = what === "network" ? each.network : textOf(each.document["HostComputeNamespace"]);
+    const isNone = id === "" || /^[0-]+$/u.test(id);
+    if (each.isRemote || isNone || known.has(id.toLowerCase()) || target === undefined) continue;
+    yield {
+      name: each.name || each.id,
+      certainty: "likely",
+      message: `endpoint ${each.name || each.id} is of ${what} ${id}, which HNS does not list`,
+      evidence: [
+        shows(each.place, `endpoint of ${each.addresses.map(formatIp).join(", ")}: ${what} ${id}`),
+        shows(target.place, `${targets.length} of kind ${what}, and not this one`),
+      ],
+      breaks: `all traffic of ${each.addresses.map(formatIp).join(", ")}`,
+    };
+  }
 }
 
 const NETWORKS_EXIST: NodeCheck = {
@@ -282,30 +253,25 @@ const COMPARTMENTS: NodeCheck = {
   code: "endpoint-compartment-differs",
   asks: "endpoints are in the compartments of their namespaces",
   needs: ["namespaces", "endpoints"],
-  find: ({ endpoints, namespaces }) =>
-    together(
-      endpoints.flatMap((each): readonly Found[] => {
-        const id = textOf(each.document["HostComputeNamespace"]).toLowerCase();
-        const namespace = namespaces.find((one) => one.id.toLowerCase() === id);
-        const [own, wanted] = [compartmentOfEndpoint(each), namespace && compartmentOf(namespace)];
-        if (namespace === undefined || own === undefined || wanted === undefined || own === wanted) return [];
-        const address = each.addresses.map(formatIp).join(", ");
-        return [
-          {
-            name: address,
-            finding: {
-              certainty: "certain",
-              message: WORDS.compartmentsDiffer({ address, own, wanted }),
-              evidence: [
-                shows(each.place, `endpoint ${each.name}: compartment ${own}`),
-                shows(namespace.place, `namespace ${namespace.id}: compartment ${wanted}`),
-              ],
-              breaks: `all traffic of ${address}`,
-            },
-          },
-        ];
-      }),
-    ),
+  *find({ endpoints, namespaces }) {
+    for (const each of endpoints) {
+      const id = textOf(each.document["HostComputeNamespace"]).toLowerCase();
+      const namespace = namespaces.find((one) => one.id.toLowerCase() === id);
+      const [own, wanted] = [compartmentOfEndpoint(each), namespace && compartmentOf(namespace)];
+      if (namespace === undefined || own === undefined || wanted === undefined || own === wanted) continue;
+      const address = each.addresses.map(formatIp).join(", ");
+      yield {
+        name: address,
+        certainty: "certain",
+        message: WORDS.compartmentsDiffer({ address, own, wanted }),
+        evidence: [
+          shows(each.place, `endpoint ${each.name}: compartment ${own}`),
+          shows(namespace.place, `namespace ${namespace.id}: compartment ${wanted}`),
+        ],
+        breaks: `all traffic of ${address}`,
+      };
+    }
+  },
 };
 
 const COMPARTMENTS_EXIST: NodeCheck = {
@@ -313,29 +279,23 @@ const COMPARTMENTS_EXIST: NodeCheck = {
   code: "endpoint-compartment-differs",
   asks: "compartments of namespaces exist in Windows",
   needs: ["namespaces", "compartments"],
-  find({ namespaces, host: { compartments } }) {
+  *find({ namespaces, host: { compartments } }) {
     const known = new Set(compartments.map(({ id }) => id));
     const [first] = compartments;
-    return together(
-      namespaces.flatMap((each): readonly Found[] => {
-        const id = compartmentOf(each);
-        if (id === undefined || id === 0 || known.has(id) || first === undefined) return [];
-        return [
-          {
-            name: each.id,
-            finding: {
-              certainty: "likely",
-              message: `namespace ${each.id} is compartment ${id}, which Windows does not have`,
-              evidence: [
-                shows(each.place, `namespace ${each.id}: compartment ${id}`),
-                shows(first.place, `compartments ${compartments.map((one) => one.id).join(", ")}`),
-              ],
-              breaks: "all traffic of the pod in that namespace",
-            },
-          },
-        ];
-      }),
-    );
+    for (const each of namespaces) {
+      const id = compartmentOf(each);
+      if (id === undefined || id === 0 || known.has(id) || first === undefined) continue;
+      yield {
+        name: each.id,
+        certainty: "likely",
+        message: `namespace ${each.id} is compartment ${id}, which Windows does not have`,
+        evidence: [
+          shows(each.place, `namespace ${each.id}: compartment ${id}`),
+          shows(first.place, `compartments ${compartments.map((one) => one.id).join(", ")}`),
+        ],
+        breaks: "all traffic of the pod in that namespace",
+      };
+    }
   },
 };
 

@@ -1,15 +1,7 @@
 /** Rules of VFP on the ports of pods, beside what HNS says that it has programmed. */
 import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import {
-  type CheckFinding,
-  type Found,
-  type NodeCheck,
-  type TwinChange,
-  type TwinFrontEnd,
-  shows,
-  together,
-} from "../check.ts";
+import { type CheckFinding, type NodeCheck, type TwinChange, type TwinFrontEnd, shows } from "../check.ts";
 import { type LoadBalancerRecord, type RuleListing, policiesOf } from "../evidence.ts";
 import type { ReadRule } from "../../vfp-text/parse-rules.ts";
 import { doctor } from "#data/words.js";
@@ -26,34 +18,25 @@ const OUTBOUND_NAT: NodeCheck = {
   asks: "endpoints with OutBoundNAT have its rules on their ports",
   needs: ["endpoints", "rules"],
   wholly: ["rules"],
-  find: ({ listed }) =>
-    together(
-      listed.flatMap(({ endpoint: each, listing }) => {
-        if (policiesOf(each, "OutBoundNAT").length === 0) return [];
-        const rules = rulesOf(listing);
-        if (rules.length === 0 || rules.some(({ id, name }) => /OUTBOUNDNAT/iu.test(`${id} ${name}`)))
-          return [];
-        const address = each.addresses.map(formatIp).join(", ");
-        return [
-          {
-            name: address,
-            finding: {
-              certainty: "certain",
-              message: WORDS.outboundNatNotProgrammed({ address }),
-              evidence: [
-                { ...each.place, says: `endpoint ${each.name} has the policy OutBoundNAT` },
-                {
-                  ...listing.place,
-                  says: `${plural(rules.length, "rule")} on its port, none of OutBoundNAT`,
-                },
-              ],
-              breaks: `connections of ${address} to outside of the cluster`,
-              ...twinOf(each.addresses, (own) => ({ change: "remove-outbound-nat", address: own })),
-            },
-          } as const,
-        ];
-      }),
-    ),
+  *find({ listed }) {
+    for (const { endpoint: each, listing } of listed) {
+      if (policiesOf(each, "OutBoundNAT").length === 0) continue;
+      const rules = rulesOf(listing);
+      if (rules.length === 0 || rules.some(({ id, name }) => /OUTBOUNDNAT/iu.test(`${id} ${name}`))) continue;
+      const address = each.addresses.map(formatIp).join(", ");
+      yield {
+        name: address,
+        certainty: "certain",
+        message: WORDS.outboundNatNotProgrammed({ address }),
+        evidence: [
+          shows(each.place, `endpoint ${each.name} has the policy OutBoundNAT`),
+          shows(listing.place, `${plural(rules.length, "rule")} on its port, none of OutBoundNAT`),
+        ],
+        breaks: `connections of ${address} to outside of the cluster`,
+        ...twinOf(each.addresses, (own) => ({ change: "remove-outbound-nat", address: own })),
+      };
+    }
+  },
 };
 
 /**
@@ -114,8 +97,7 @@ const DSR_RULES: NodeCheck = {
   asks: "load balancers with DSR have rules on the ports of pods",
   needs: ["endpoints", "load balancers", "rules"],
   wholly: ["rules"],
-  find(node) {
-    const found: Found[] = [];
+  *find(node) {
     for (const { endpoint, listing } of node.listed) {
       const has = new Set(rulesOf(listing).map(frontEndOfRule));
       // A port without any is one that the listing does not show these layers of.
@@ -123,22 +105,19 @@ const DSR_RULES: NodeCheck = {
       for (const one of node.loadBalancers.filter(({ isDsr }) => isDsr))
         for (const frontEnd of frontEndsOf(one).filter((each) => !has.has(each))) {
           const at = frontEnd.split(" ").slice(0, 2).join(":");
-          found.push({
+          yield {
             name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
-            finding: {
-              certainty: "certain",
-              message: WORDS.dsrRuleMissing({ at, address: endpoint.addresses.map(formatIp).join(", ") }),
-              evidence: [
-                { ...one.place, says: `load balancer ${one.id} serves ${at} with DSR` },
-                { ...listing.place, says: `${has.size} front ends on the pod's port, and not this one` },
-              ],
-              breaks: `connections of that pod to ${at}`,
-              ...twinOf(endpoint.addresses, (own) => withoutRules(frontEnd, own)),
-            },
-          });
+            certainty: "certain",
+            message: WORDS.dsrRuleMissing({ at, address: endpoint.addresses.map(formatIp).join(", ") }),
+            evidence: [
+              shows(one.place, `load balancer ${one.id} serves ${at} with DSR`),
+              shows(listing.place, `${has.size} front ends on the pod's port, and not this one`),
+            ],
+            breaks: `connections of that pod to ${at}`,
+            ...twinOf(endpoint.addresses, (own) => withoutRules(frontEnd, own)),
+          };
         }
     }
-    return together(found);
   },
 };
 
@@ -148,36 +127,31 @@ const STALE_RULES: NodeCheck = {
   asks: "rules of load balancers belong to those of HNS",
   needs: ["endpoints", "load balancers", "rules"],
   wholly: ["load balancers"],
-  find(node) {
+  *find(node) {
     const known = new Set(node.loadBalancers.flatMap(frontEndsOf));
-    if (known.size === 0) return [];
-    return together(
-      node.listed.flatMap(({ endpoint, listing }) =>
-        rulesOf(listing).flatMap((rule) => {
-          const frontEnd = frontEndOfRule(rule);
-          if (frontEnd === undefined || known.has(frontEnd)) return [];
-          const at = frontEnd.split(" ").slice(0, 2).join(":");
-          return [
-            {
-              name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
-              finding: {
-                certainty: "likely",
-                message: WORDS.ruleWithoutLoadBalancer({ at, rule: nameOfRule(rule) }),
-                evidence: [
-                  { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
-                  ...node.loadBalancers.slice(0, 1).map(({ place }) => ({
-                    ...place,
-                    says: `${plural(node.loadBalancers.length, "load balancer")}, none with ${at}`,
-                  })),
-                ],
-                breaks: `connections of that pod to ${at}`,
-                ...aboutFrontEnd(frontEnd),
-              },
-            } as const,
-          ];
-        }),
-      ),
-    );
+    if (known.size === 0) return;
+    for (const { endpoint, listing } of node.listed) {
+      for (const rule of rulesOf(listing)) {
+        const frontEnd = frontEndOfRule(rule);
+        if (frontEnd === undefined || known.has(frontEnd)) continue;
+        const at = frontEnd.split(" ").slice(0, 2).join(":");
+        yield {
+          name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
+          certainty: "likely",
+          message: WORDS.ruleWithoutLoadBalancer({ at, rule: nameOfRule(rule) }),
+          evidence: [
+            { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
+            ...node.loadBalancers
+              .slice(0, 1)
+              .map(({ place }) =>
+                shows(place, `${plural(node.loadBalancers.length, "load balancer")}, none with ${at}`),
+              ),
+          ],
+          breaks: `connections of that pod to ${at}`,
+          ...aboutFrontEnd(frontEnd),
+        };
+      }
+    }
   },
 };
 
@@ -205,36 +179,31 @@ const DOUBLED_RULES: NodeCheck = {
   code: "hns-rules-differ",
   asks: "no port has a rule twice that balances or rewrites",
   needs: ["endpoints", "rules"],
-  find: (node) =>
-    together(
-      node.listed.flatMap(({ endpoint, listing }) =>
-        listing.port.layers.flatMap(({ name: layer, groups }) =>
-          groups.flatMap(({ rules }) => {
-            const twice = doubledIn(layer, rules);
-            const [rule] = twice;
-            if (rule === undefined) return [];
-            const frontEnd = frontEndOfRule(rule);
-            const at = frontEnd?.split(" ").slice(0, 2).join(":") ?? nameOfRule(rule);
-            return [
-              {
-                name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
-                finding: {
-                  certainty: "certain",
-                  message: WORDS.rulesTwice({ at, count: twice.length }),
-                  evidence: twice.slice(0, 2).map((each) => ({
-                    file: listing.place.file,
-                    line: each.line,
-                    says: nameOfRule(each),
-                  })),
-                  breaks: WORDS.breaksDoubled({ at }),
-                  ...(frontEnd !== undefined && aboutFrontEnd(frontEnd)),
-                },
-              } as const,
-            ];
-          }),
-        ),
-      ),
-    ),
+  *find(node) {
+    for (const { endpoint, listing } of node.listed) {
+      for (const { name: layer, groups } of listing.port.layers) {
+        for (const { rules } of groups) {
+          const twice = doubledIn(layer, rules);
+          const [rule] = twice;
+          if (rule === undefined) continue;
+          const frontEnd = frontEndOfRule(rule);
+          const at = frontEnd?.split(" ").slice(0, 2).join(":") ?? nameOfRule(rule);
+          yield {
+            name: `${at} at ${endpoint.addresses.map(formatIp).join(", ")}`,
+            certainty: "certain",
+            message: WORDS.rulesTwice({ at, count: twice.length }),
+            evidence: twice.slice(0, 2).map((each) => ({
+              file: listing.place.file,
+              line: each.line,
+              says: nameOfRule(each),
+            })),
+            breaks: WORDS.breaksDoubled({ at }),
+            ...(frontEnd !== undefined && aboutFrontEnd(frontEnd)),
+          };
+        }
+      }
+    }
+  },
 };
 
 const DNS_RULES: NodeCheck = {
@@ -243,43 +212,34 @@ const DNS_RULES: NodeCheck = {
   asks: WORDS.asksDnsRules,
   needs: ["endpoints", "rules"],
   wholly: ["rules"],
-  find({ listed }) {
+  *find({ listed }) {
     const ports = listed
       .map((each) => ({ ...each, has: new Set(rulesOf(each.listing).map(frontEndOfRule)) }))
       .filter(({ has }) => [...has].some((each) => each !== undefined));
     const dns = new Set(
       ports.flatMap(({ has }) => [...has].filter((each) => / 53 (?:6|17)$/u.test(each ?? ""))),
     );
-    return together(
-      ports.flatMap(({ endpoint, listing, has }): readonly Found[] => {
-        const missing = [...dns].find((each) => !has.has(each));
-        const other = ports.find((each) => each.has.has(missing));
-        if (missing === undefined || other === undefined) return [];
-        const at = missing.split(" ").slice(0, 2).join(":");
-        const address = endpoint.addresses.map(formatIp).join(", ");
-        return [
-          {
-            name: address,
-            finding: {
-              certainty: "certain",
-              message: WORDS.dsrRuleMissing({ at, address }),
-              evidence: [
-                shows(
-                  listing.place,
-                  WORDS.frontEndsWithout({ frontEnds: plural(has.size, "front end"), address }),
-                ),
-                shows(
-                  other.listing.place,
-                  `the port of ${other.endpoint.addresses.map(formatIp).join(", ")} has it`,
-                ),
-              ],
-              breaks: `names in the pod of ${address}`,
-              ...twinOf(endpoint.addresses, (own) => withoutRules(missing, own)),
-            },
-          },
-        ];
-      }),
-    );
+    for (const { endpoint, listing, has } of ports) {
+      const missing = [...dns].find((each) => !has.has(each));
+      const other = ports.find((each) => each.has.has(missing));
+      if (missing === undefined || other === undefined) continue;
+      const at = missing.split(" ").slice(0, 2).join(":");
+      const address = endpoint.addresses.map(formatIp).join(", ");
+      yield {
+        name: address,
+        certainty: "certain",
+        message: WORDS.dsrRuleMissing({ at, address }),
+        evidence: [
+          shows(listing.place, WORDS.frontEndsWithout({ frontEnds: plural(has.size, "front end"), address })),
+          shows(
+            other.listing.place,
+            `the port of ${other.endpoint.addresses.map(formatIp).join(", ")} has it`,
+          ),
+        ],
+        breaks: `names in the pod of ${address}`,
+        ...twinOf(endpoint.addresses, (own) => withoutRules(missing, own)),
+      };
+    }
   },
 };
 

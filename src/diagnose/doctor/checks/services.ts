@@ -1,7 +1,7 @@
 /** Services and EndpointSlices beside the load balancers of HNS. */
 import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type EndpointRecord,
@@ -58,42 +58,38 @@ const MISSING: NodeCheck = {
       .filter(Number.isFinite)
       .reduce((latest, time) => Math.max(latest, time), Number.NEGATIVE_INFINITY);
     const place = loadBalancers[0]?.place ?? none.get("load balancers");
-    return together(
-      missing.toSorted(byHarm).map((each) => {
-        const at = placeText(each);
-        const [backEnd] = each.ready;
-        // A younger Service is programmed: the dump was made after kube-proxy had seen this one.
-        const isOlder = createdAt(each.service) < youngest;
-        return {
-          name: `${each.name} ${at}`,
-          finding: {
-            certainty: isOlder ? "certain" : "likely",
-            message: `HNS has no load balancer for ${at} of Service ${each.name}`,
-            evidence: [
-              { ...each.service.place, says: `Service ${each.name} has the address ${at}` },
-              ...(backEnd === undefined
-                ? []
-                : [{ ...backEnd.place, says: `its back end ${formatIp(backEnd.address)} is ready` }]),
-              ...(place === undefined
-                ? []
-                : [
-                    {
-                      ...place,
-                      says: WORDS.loadBalancersWithout({
-                        loadBalancers: plural(loadBalancers.length, "load balancer"),
-                        at,
-                      }),
-                    },
-                  ]),
-            ],
-            breaks: `pods of this node that ask ${at}`,
-            // Whether HNS lost it, refused it or was never asked is in logs alone.
-            ...(logs.length > 0 ? {} : { next: WORDS.whyIsInLogs }),
-            twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
-          },
-        } as const;
-      }),
-    );
+    return missing.toSorted(byHarm).map((each) => {
+      const at = placeText(each);
+      const [backEnd] = each.ready;
+      // A younger Service is programmed: the dump was made after kube-proxy had seen this one.
+      const isOlder = createdAt(each.service) < youngest;
+      return {
+        name: `${each.name} ${at}`,
+        certainty: isOlder ? "certain" : "likely",
+        message: `HNS has no load balancer for ${at} of Service ${each.name}`,
+        evidence: [
+          shows(each.service.place, `Service ${each.name} has the address ${at}`),
+          ...(backEnd === undefined
+            ? []
+            : [shows(backEnd.place, `its back end ${formatIp(backEnd.address)} is ready`)]),
+          ...(place === undefined
+            ? []
+            : [
+                shows(
+                  place,
+                  WORDS.loadBalancersWithout({
+                    loadBalancers: plural(loadBalancers.length, "load balancer"),
+                    at,
+                  }),
+                ),
+              ]),
+        ],
+        breaks: `pods of this node that ask ${at}`,
+        // Whether HNS lost it, refused it or was never asked is in logs alone.
+        ...(logs.length > 0 ? {} : { next: WORDS.whyIsInLogs }),
+        twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
+      } as const;
+    });
   },
 };
 
@@ -107,7 +103,7 @@ export function addressesOf(
   return found.flatMap((each) => each?.addresses.slice(0, 1) ?? []);
 }
 
-function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iterable<Found> {
+function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding> {
   const endpoints = byId(node.endpoints);
   const loads = byVip(node.loadBalancers.filter(({ ports }) => ports !== undefined));
   for (const each of frontEndsOf(cluster)) {
@@ -124,36 +120,34 @@ function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iter
       const [late] = missing;
       yield {
         name: `${each.name} ${at}`,
-        finding: {
-          // Pods come and go between two files; an address that no slice knows is no pod of the Service any more.
-          certainty: stale.length > 0 ? "likely" : "possible",
-          message:
-            gone === undefined
-              ? `the load balancer of ${at} lacks the back end ${late === undefined ? "" : formatIp(late.address)}`
-              : WORDS.leadsToStale({ at, address: formatIp(gone), service: each.name }),
-          evidence: [
-            shows(one.place, `load balancer ${one.id} leads to ${has.map(formatIp).join(", ") || "nothing"}`),
-            {
-              ...(late ?? each.ready[0] ?? { place: each.service.place }).place,
-              says: `${each.name} has the ready back ends ${each.ready.map(({ address }) => formatIp(address)).join(", ")}`,
-            },
-          ],
-          breaks:
-            gone === undefined
-              ? `the share of ${at} that the pod should take`
-              : `connections to ${at} that it chooses`,
-          ...(gone === undefined
-            ? {}
-            : {
-                twin: {
-                  change: "stale-back-end",
-                  vip: each.vip,
-                  port: each.port,
-                  protocol: each.protocol,
-                  address: gone,
-                },
-              }),
-        },
+        // Pods come and go between two files; an address that no slice knows is no pod of the Service any more.
+        certainty: stale.length > 0 ? "likely" : "possible",
+        message:
+          gone === undefined
+            ? `the load balancer of ${at} lacks the back end ${late === undefined ? "" : formatIp(late.address)}`
+            : WORDS.leadsToStale({ at, address: formatIp(gone), service: each.name }),
+        evidence: [
+          shows(one.place, `load balancer ${one.id} leads to ${has.map(formatIp).join(", ") || "nothing"}`),
+          shows(
+            (late ?? each.ready[0] ?? { place: each.service.place }).place,
+            `${each.name} has the ready back ends ${each.ready.map(({ address }) => formatIp(address)).join(", ")}`,
+          ),
+        ],
+        breaks:
+          gone === undefined
+            ? `the share of ${at} that the pod should take`
+            : `connections to ${at} that it chooses`,
+        ...(gone === undefined
+          ? {}
+          : {
+              twin: {
+                change: "stale-back-end",
+                vip: each.vip,
+                port: each.port,
+                protocol: each.protocol,
+                address: gone,
+              },
+            }),
       };
     }
   }
@@ -165,7 +159,7 @@ const DIFFER: NodeCheck = {
   asks: "load balancers lead to the back ends of the EndpointSlices",
   needs: ["services", "endpoint slices", "load balancers", "endpoints"],
   wholly: ["endpoint slices"],
-  find: (node, cluster) => together([...backEndsThatDiffer(node, cluster)]),
+  find: (node, cluster) => backEndsThatDiffer(node, cluster),
 };
 
 const PORT_DIFFERS: NodeCheck = {
@@ -173,44 +167,38 @@ const PORT_DIFFERS: NodeCheck = {
   code: "load-balancer-port-differs",
   asks: "load balancers lead to the port of the EndpointSlices",
   needs: ["services", "endpoint slices", "load balancers"],
-  find({ loadBalancers }, cluster) {
+  *find({ loadBalancers }, cluster) {
     const known = byVip(loadBalancers);
-    return together(
-      frontEndsOf(cluster).flatMap((each): readonly Found[] => {
-        const one = known.get(each.vip)?.find((load) => serves(load, each));
-        const internal = one?.ports?.find(
-          ({ external, protocol }) => external === each.port && protocol === each.protocol,
-        )?.internal;
-        const [backEnd] = each.ready;
-        if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) return [];
-        if (each.ports.size === 0 || each.ports.has(internal)) return [];
-        const at = placeText(each);
-        const wanted = [...each.ports].join(", ");
-        return [
-          {
-            name: `${each.name} ${at}`,
-            finding: {
-              certainty: "likely",
-              message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
-              evidence: [
-                shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
-                shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
-              ],
-              breaks: `connections to ${at}`,
-              about: { of: "front-end", vip: each.vip, port: each.port, protocol: each.protocol },
-            },
-          },
-        ];
-      }),
-    );
+    for (const each of frontEndsOf(cluster)) {
+      const one = known.get(each.vip)?.find((load) => serves(load, each));
+      const internal = one?.ports?.find(
+        ({ external, protocol }) => external === each.port && protocol === each.protocol,
+      )?.internal;
+      const [backEnd] = each.ready;
+      if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) continue;
+      if (each.ports.size === 0 || each.ports.has(internal)) continue;
+      const at = placeText(each);
+      const wanted = [...each.ports].join(", ");
+      yield {
+        name: `${each.name} ${at}`,
+        certainty: "likely",
+        message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
+        evidence: [
+          shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
+          shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
+        ],
+        breaks: `connections to ${at}`,
+        about: { of: "front-end", vip: each.vip, port: each.port, protocol: each.protocol },
+      };
+    }
   },
 };
 
 /** Of front ends that are not cluster addresses, those without a load balancer. */
-function withoutLoadBalancer(
+function* withoutLoadBalancer(
   { loadBalancers, none }: NodeEvidence,
   wanted: readonly OtherFrontEnd[],
-): readonly CheckFinding[] {
+): Iterable<CheckFinding> {
   const key = (vip: Ip | undefined, port: number, protocol: number): string =>
     `${vip ?? ""} ${port} ${protocol}`;
   const known = new Set(
@@ -222,29 +210,26 @@ function withoutLoadBalancer(
   );
   const isShown = loadBalancers.every(({ ports }) => ports !== undefined);
   const place = loadBalancers[0]?.place ?? none.get("load balancers");
-  if (!isShown || place === undefined) return [];
-  return together(
-    wanted
-      .filter(({ vip, port, protocol }) => !known.has(key(vip, port, protocol)))
-      .map(({ service, what }) => ({
-        name: `${nameOf(service.object)} ${what}`,
-        finding: {
-          certainty: "likely",
-          message: `HNS has no load balancer for ${what} of Service ${nameOf(service.object)}`,
-          evidence: [
-            shows(service.place, `Service ${nameOf(service.object)} has ${what}`),
-            shows(
-              place,
-              WORDS.loadBalancersWithout({
-                loadBalancers: plural(loadBalancers.length, "load balancer"),
-                at: what,
-              }),
-            ),
-          ],
-          breaks: `connections to ${what} by way of this node`,
-        },
-      })),
-  );
+  if (!isShown || place === undefined) return;
+  for (const { service, what } of wanted.filter(
+    ({ vip, port, protocol }) => !known.has(key(vip, port, protocol)),
+  ))
+    yield {
+      name: `${nameOf(service.object)} ${what}`,
+      certainty: "likely",
+      message: `HNS has no load balancer for ${what} of Service ${nameOf(service.object)}`,
+      evidence: [
+        shows(service.place, `Service ${nameOf(service.object)} has ${what}`),
+        shows(
+          place,
+          WORDS.loadBalancersWithout({
+            loadBalancers: plural(loadBalancers.length, "load balancer"),
+            at: what,
+          }),
+        ),
+      ],
+      breaks: `connections to ${what} by way of this node`,
+    };
 }
 
 const NODE_PORTS: NodeCheck = {
@@ -296,23 +281,19 @@ const WITHOUT_SERVICE: NodeCheck = {
     if (whole === undefined) return [];
     const known = new Set(services.flatMap(addressesOfService));
     const stale = loadBalancers.filter(({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(vip)));
-    return together(
-      stale.map((one) => {
-        const vip = one.vips.map(formatIp).join(", ");
-        return {
-          name: `${one.id} ${vip}`,
-          finding: {
-            certainty: "likely",
-            message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
-            evidence: [
-              { ...one.place, says: `load balancer ${one.id} has the address ${vip}` },
-              { ...whole.place, says: `${services.length} Services, none with ${vip}` },
-            ],
-            breaks: WORDS.breaksStaleVip,
-          },
-        };
-      }),
-    );
+    return stale.map((one) => {
+      const vip = one.vips.map(formatIp).join(", ");
+      return {
+        name: `${one.id} ${vip}`,
+        certainty: "likely",
+        message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
+        evidence: [
+          shows(one.place, `load balancer ${one.id} has the address ${vip}`),
+          shows(whole.place, `${services.length} Services, none with ${vip}`),
+        ],
+        breaks: WORDS.breaksStaleVip,
+      };
+    });
   },
 };
 
@@ -322,7 +303,7 @@ const REMOTE_KNOWN: NodeCheck = {
   asks: WORDS.asksRemoteKnown,
   needs: ["pods", "services", "endpoint slices", "nodes", "endpoints"],
   wholly: ["pods", "services", "endpoint slices"],
-  find({ endpoints, loadBalancers }, { pods, services, slices, nodes }) {
+  *find({ endpoints, loadBalancers }, { pods, services, slices, nodes }) {
     // Those that a load balancer has are told with it.
     const used = new Set(loadBalancers.flatMap(({ backEnds }) => backEnds));
     const known = new Set([
@@ -334,25 +315,17 @@ const REMOTE_KNOWN: NodeCheck = {
         (object.endpoints ?? []).flatMap(({ addresses }) => addresses.flatMap((text) => parseIp(text) ?? [])),
       ),
     ]);
-    return together(
-      endpoints
-        .filter(
-          ({ isRemote, addresses, id }) =>
-            isRemote &&
-            addresses.length > 0 &&
-            !used.has(id.toLowerCase()) &&
-            !addresses.some((each) => known.has(each)),
-        )
-        .map(({ addresses, name, id, place }) => ({
-          name: addresses.map(formatIp).join(", "),
-          finding: {
-            certainty: "possible",
-            message: `a remote endpoint has ${addresses.map(formatIp).join(", ")}, which nobody has`,
-            evidence: [shows(place, `remote endpoint ${name || id}`)],
-            breaks: WORDS.breaksLeftEndpoint,
-          },
-        })),
-    );
+    for (const { isRemote, addresses, name, id, place } of endpoints) {
+      if (!isRemote || addresses.length === 0 || used.has(id.toLowerCase())) continue;
+      if (addresses.some((each) => known.has(each))) continue;
+      yield {
+        name: addresses.map(formatIp).join(", "),
+        certainty: "possible",
+        message: `a remote endpoint has ${addresses.map(formatIp).join(", ")}, which nobody has`,
+        evidence: [shows(place, `remote endpoint ${name || id}`)],
+        breaks: WORDS.breaksLeftEndpoint,
+      };
+    }
   },
 };
 

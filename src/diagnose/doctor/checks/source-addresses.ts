@@ -9,7 +9,7 @@ import {
   prefixFamily,
   familyOf,
 } from "#core/net/ip.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type NodeEvidence,
   addressesOfNode,
@@ -50,11 +50,11 @@ function sourcesOfLoadBalancers({ loadBalancers, networks, node }: NodeEvidence)
 }
 
 /** Which of the sources is in no subnet of an overlay network of the node. */
-function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonly Found[] {
+function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonly CheckFinding[] {
   const networks = networksOfType(node, "overlay");
   const prefixes = networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
   const [network] = networks;
-  return sources.flatMap(({ address, place, says }): readonly Found[] => {
+  return sources.flatMap(({ address, place, says }): readonly CheckFinding[] => {
     const known = prefixes.filter((prefix) => prefixFamily(prefix) === familyOf(address));
     if (network === undefined || known.length === 0) return [];
     if (known.some((prefix) => prefixContains(prefix, address))) return [];
@@ -62,15 +62,13 @@ function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonl
     return [
       {
         name: text,
-        finding: {
-          certainty: "certain",
-          message: WORDS.sourceOutside({ value: text }),
-          evidence: [
-            shows(place, says),
-            shows(network.place, `overlay networks have ${networks.flatMap(subnetsOf).join(", ")}`),
-          ],
-          breaks: WORDS.breaksSources,
-        },
+        certainty: "certain",
+        message: WORDS.sourceOutside({ value: text }),
+        evidence: [
+          shows(place, says),
+          shows(network.place, `overlay networks have ${networks.flatMap(subnetsOf).join(", ")}`),
+        ],
+        breaks: WORDS.breaksSources,
       },
     ];
   });
@@ -82,7 +80,7 @@ const SOURCE_SUBNET: NodeCheck = {
   asks: "load balancers have a source address of an overlay network",
   needs: ["networks", "load balancers"],
   wholly: ["networks"],
-  find: (node) => together(outside(node, sourcesOfLoadBalancers(node))),
+  find: (node) => outside(node, sourcesOfLoadBalancers(node)),
 };
 
 const SOURCE_FILE: NodeCheck = {
@@ -92,15 +90,13 @@ const SOURCE_FILE: NodeCheck = {
   needs: ["networks", "source addresses"],
   wholly: ["networks"],
   find: (node) =>
-    together(
-      outside(
-        node,
-        node.host["source addresses"].map(({ address, place }) => ({
-          address,
-          place,
-          says: `${formatIp(address)} is reserved`,
-        })),
-      ),
+    outside(
+      node,
+      node.host["source addresses"].map(({ address, place }) => ({
+        address,
+        place,
+        says: `${formatIp(address)} is reserved`,
+      })),
     ),
 };
 
@@ -110,34 +106,31 @@ const SOURCE_ENDPOINT: NodeCheck = {
   asks: "the source address of load balancers is that of an endpoint",
   needs: ["networks", "load balancers", "endpoints"],
   wholly: ["endpoints"],
-  find(node) {
+  *find(node) {
     const local = new Set(
       node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
     );
     const [endpoint] = node.endpoints;
-    if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return [];
-    return together(
-      sourcesOfLoadBalancers(node)
-        .filter(({ address }) => !local.has(address))
-        .map(({ address, place, says }) => ({
-          name: formatIp(address),
-          finding: {
-            certainty: "likely",
-            message: `load balancers send from ${formatIp(address)}, which no local endpoint has`,
-            evidence: [
-              shows(place, says),
-              shows(
-                endpoint.place,
-                WORDS.endpointsWithout({
-                  endpoints: plural(node.endpoints.length, "endpoint"),
-                  address: formatIp(address),
-                }),
-              ),
-            ],
-            breaks: WORDS.breaksSources,
-          },
-        })),
-    );
+    if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return;
+    for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
+      if (local.has(address)) continue;
+      yield {
+        name: formatIp(address),
+        certainty: "likely",
+        message: `load balancers send from ${formatIp(address)}, which no local endpoint has`,
+        evidence: [
+          shows(place, says),
+          shows(
+            endpoint.place,
+            WORDS.endpointsWithout({
+              endpoints: plural(node.endpoints.length, "endpoint"),
+              address: formatIp(address),
+            }),
+          ),
+        ],
+        breaks: WORDS.breaksSources,
+      };
+    }
   },
 };
 
@@ -146,32 +139,26 @@ const SOURCE_NETWORK_ADDRESS: NodeCheck = {
   code: "source-vip-is-network-address",
   asks: WORDS.asksSourceNetworkAddress,
   needs: ["networks", "load balancers"],
-  find(node) {
+  *find(node) {
     const first = new Map(
       networksOfType(node, "overlay")
         .flatMap((network) => subnetsOf(network).map((text) => ({ network, prefix: parsePrefix(text) })))
         .flatMap(({ network, prefix }) => (prefix === undefined ? [] : [[prefix.address, network] as const])),
     );
-    return together(
-      sourcesOfLoadBalancers(node).flatMap(({ address, place, says }): readonly Found[] => {
-        const network = first.get(address);
-        if (network === undefined) return [];
-        return [
-          {
-            name: formatIp(address),
-            finding: {
-              certainty: "certain",
-              message: `load balancers send from ${formatIp(address)}, the subnet of network ${network.name} itself`,
-              evidence: [
-                shows(place, says),
-                shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
-              ],
-              breaks: WORDS.breaksSources,
-            },
-          },
-        ];
-      }),
-    );
+    for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
+      const network = first.get(address);
+      if (network === undefined) continue;
+      yield {
+        name: formatIp(address),
+        certainty: "certain",
+        message: `load balancers send from ${formatIp(address)}, the subnet of network ${network.name} itself`,
+        evidence: [
+          shows(place, says),
+          shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
+        ],
+        breaks: WORDS.breaksSources,
+      };
+    }
   },
 };
 
@@ -180,23 +167,19 @@ const SOURCES_AGREE: NodeCheck = {
   code: "kube-proxy-source-vip-invalid",
   asks: "all load balancers have the same source address",
   needs: ["load balancers"],
-  find(node) {
-    const found: Found[] = [];
+  *find(node) {
     for (const family of [4, 6] as const) {
       const sources = sourcesOfLoadBalancers(node).filter(({ address }) => familyOf(address) === family);
       const [one, other] = sources;
       if (one === undefined || other === undefined) continue;
-      found.push({
+      yield {
         name: formatIp(other.address),
-        finding: {
-          certainty: "likely",
-          message: `some load balancers send from ${formatIp(one.address)}, others from ${formatIp(other.address)}`,
-          evidence: [one, other].map(({ place, says }) => shows(place, says)),
-          breaks: WORDS.breaksSources,
-        },
-      });
+        certainty: "likely",
+        message: `some load balancers send from ${formatIp(one.address)}, others from ${formatIp(other.address)}`,
+        evidence: [one, other].map(({ place, says }) => shows(place, says)),
+        breaks: WORDS.breaksSources,
+      };
     }
-    return together(found);
   },
 };
 

@@ -2,7 +2,7 @@
 import { type WindowsBuild, hasUpdate, parseProfile } from "#core/catalogue/profiles.ts";
 import { concernsBuild } from "#core/catalogue/quirks.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type NodeCheck, shows } from "../check.ts";
 import { hasOverlay } from "./underlay.ts";
 
 /** Values of the registry with which the network of a node does not work. */
@@ -38,19 +38,15 @@ const REGISTRY_CHECKS: readonly NodeCheck[] = REGISTRY.map(({ id, code, asks, na
   asks,
   needs: ["registry"],
   find: ({ host: { registry } }) =>
-    together(
-      registry
-        .filter((each) => each.name.toLowerCase() === name.toLowerCase() && isBad(each.value))
-        .map(({ key, value, place }) => ({
-          name: key,
-          finding: {
-            certainty: "certain",
-            message: `the registry value ${name} is 0x${value.toString(16)}`,
-            evidence: [shows(place, `${key}: ${name} = 0x${value.toString(16)}`)],
-            breaks,
-          },
-        })),
-    ),
+    registry
+      .filter((each) => each.name.toLowerCase() === name.toLowerCase() && isBad(each.value))
+      .map(({ key, value, place }) => ({
+        name: key,
+        certainty: "certain",
+        message: `the registry value ${name} is 0x${value.toString(16)}`,
+        evidence: [shows(place, `${key}: ${name} = 0x${value.toString(16)}`)],
+        breaks,
+      })),
 }));
 
 /** Builds whose network has a defect that an update mends. */
@@ -76,23 +72,24 @@ const VERSION: NodeCheck = {
   code: "overlay-needs-windows-update",
   asks: "Windows has the updates that overlay networks need",
   needs: ["networks", "versions"],
-  find(node) {
-    if (!hasOverlay(node)) return [];
+  *find(node) {
+    if (!hasOverlay(node)) return;
     const installed = new Set(node.host.versions.flatMap(({ update }) => update ?? []));
-    return node.host.versions.flatMap(({ build: text, place }) => {
+    for (const { build: text, place } of node.host.versions) {
       // Without a revision the updates are not known.
       const build = text?.includes(".") === true && !text.endsWith(".0") ? parseProfile(text) : undefined;
-      if (build === undefined) return [];
-      return UPDATES.filter(({ concerns, kb }) => concerns(build) && !installed.has(kb)).map(
-        ({ code, kb }) => ({
+      if (build === undefined) continue;
+      for (const { code, kb, concerns } of UPDATES) {
+        if (!concerns(build) || installed.has(kb)) continue;
+        yield {
           code,
-          certainty: "likely" as const,
+          certainty: "likely",
           message: `build ${text ?? ""} lacks ${kb}, which overlay networks need`,
           evidence: [shows(place, `build ${text ?? ""}`)],
           breaks: "packets between pods of different nodes",
-        }),
-      );
-    });
+        };
+      }
+    }
   },
 };
 
@@ -121,26 +118,21 @@ const HEALTH_BLOCKS: NodeCheck = {
   code: "load-balancer-ports-exhausted",
   asks: "networkhealth.ps1 found free blocks of ports",
   needs: ["node health"],
-  find: ({ host }) =>
-    together(
-      host["node health"].flatMap(({ freeBlocks, place }) =>
-        (["tcp", "udp"] as const).flatMap((protocol): readonly Found[] => {
-          const free = freeBlocks[protocol];
-          if (free === undefined || free > BLOCKS_MIN) return [];
-          return [
-            {
-              name: protocol,
-              finding: {
-                certainty: free === 0 ? "certain" : "likely",
-                message: `${free} blocks of ${protocol} ports are free`,
-                evidence: [shows(place, `${free} free blocks of ${protocol} ports`)],
-                breaks: "Services that kube-proxy programs from now on, without DSR",
-              },
-            },
-          ];
-        }),
-      ),
-    ),
+  *find({ host }) {
+    for (const { freeBlocks, place } of host["node health"]) {
+      for (const protocol of ["tcp", "udp"] as const) {
+        const free = freeBlocks[protocol];
+        if (free === undefined || free > BLOCKS_MIN) continue;
+        yield {
+          name: protocol,
+          certainty: free === 0 ? "certain" : "likely",
+          message: `${free} blocks of ${protocol} ports are free`,
+          evidence: [shows(place, `${free} free blocks of ${protocol} ports`)],
+          breaks: "Services that kube-proxy programs from now on, without DSR",
+        };
+      }
+    }
+  },
 };
 
 export const SYSTEM_CHECKS: readonly NodeCheck[] = [...REGISTRY_CHECKS, VERSION, THREADS, HEALTH_BLOCKS];

@@ -4,7 +4,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
 import { formatIp, parseIp, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type CheckFinding, type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import {
   type HnsRecord,
   type KubeRecord,
@@ -80,43 +80,34 @@ const ROUTES: NodeCheck = {
   asks: "the overlay network has a route to each other node",
   needs: ["nodes", "networks"],
   wholly: ["networks"],
-  find(node, { nodes }) {
+  *find(node, { nodes }) {
     const networks = networksOfType(node, "overlay").filter(
       (each) => !EXTERNAL.test(each.name) && !isCut(each, "Policies"),
     );
-    return together(
-      networks.flatMap((network) => {
-        const routes = routesOf(network);
-        return peersOf(node, nodes)
-          .filter(({ range }) => !routes.has(range))
-          .map((peer) => {
-            const name = peer.node.object.metadata.name;
-            return {
-              name: `${name} ${peer.range}`,
-              finding: {
-                // With routes to others the network is in use, and this one was not made or was lost.
-                certainty: routes.size > 0 ? "certain" : "likely",
-                message: `network ${network.name} has no RemoteSubnetRoute to ${peer.range} of node ${name}`,
-                evidence: [
-                  {
-                    ...network.place,
-                    says: WORDS.routesOf({
-                      network: network.name,
-                      routes: [...routes.keys()].join(", ") || "none",
-                    }),
-                  },
-                  {
-                    ...peer.node.place,
-                    says: `Node ${name} has the pods ${peer.range} behind ${peer.address}`,
-                  },
-                ],
-                breaks: `packets of pods of this node to pods of ${name}`,
-                twin: { change: "remove-remote-subnet-route", range: peer.range },
-              },
-            } as const;
-          });
-      }),
-    );
+    for (const network of networks) {
+      const routes = routesOf(network);
+      for (const peer of peersOf(node, nodes).filter(({ range }) => !routes.has(range))) {
+        const name = peer.node.object.metadata.name;
+        yield {
+          name: `${name} ${peer.range}`,
+          // With routes to others the network is in use, and this one was not made or was lost.
+          certainty: routes.size > 0 ? "certain" : "likely",
+          message: `network ${network.name} has no RemoteSubnetRoute to ${peer.range} of node ${name}`,
+          evidence: [
+            shows(
+              network.place,
+              WORDS.routesOf({
+                network: network.name,
+                routes: [...routes.keys()].join(", ") || "none",
+              }),
+            ),
+            shows(peer.node.place, `Node ${name} has the pods ${peer.range} behind ${peer.address}`),
+          ],
+          breaks: `packets of pods of this node to pods of ${name}`,
+          twin: { change: "remove-remote-subnet-route", range: peer.range },
+        };
+      }
+    }
   },
 };
 
@@ -149,36 +140,27 @@ const ROUTE_DIFFERS: NodeCheck = {
   code: "remote-subnet-route-differs",
   asks: "routes to other nodes have their addresses, MACs and VNIs",
   needs: ["nodes", "networks"],
-  find(node, { nodes }) {
-    return together(
-      networksOfType(node, "overlay").flatMap((network) => {
-        const routes = routesOf(network);
-        return peersOf(node, nodes).flatMap((peer) => {
-          const route = routes.get(peer.range);
-          const [first] = route === undefined ? [] : differences(route, peer);
-          if (first === undefined) return [];
-          const name = peer.node.object.metadata.name;
-          return [
-            {
-              name: `${name} ${peer.range}`,
-              finding: {
-                certainty: "certain",
-                message: `the RemoteSubnetRoute to ${peer.range} has the ${first} of node ${name}`,
-                evidence: [
-                  { ...network.place, says: `network ${network.name}: ${JSON.stringify(route)}` },
-                  {
-                    ...peer.node.place,
-                    says: `Node ${name}: ${peer.address}, ${peer.mac}, VNI ${peer.vni ?? "?"}`,
-                  },
-                ],
-                breaks: `packets between pods of this node and pods of ${name}`,
-                twin: { change: "wrong-remote-subnet-route", range: peer.range, settings: settingsOf(route) },
-              },
-            } as const,
-          ];
-        });
-      }),
-    );
+  *find(node, { nodes }) {
+    for (const network of networksOfType(node, "overlay")) {
+      const routes = routesOf(network);
+      for (const peer of peersOf(node, nodes)) {
+        const route = routes.get(peer.range);
+        const [first] = route === undefined ? [] : differences(route, peer);
+        if (first === undefined) continue;
+        const name = peer.node.object.metadata.name;
+        yield {
+          name: `${name} ${peer.range}`,
+          certainty: "certain",
+          message: `the RemoteSubnetRoute to ${peer.range} has the ${first} of node ${name}`,
+          evidence: [
+            shows(network.place, `network ${network.name}: ${JSON.stringify(route)}`),
+            shows(peer.node.place, `Node ${name}: ${peer.address}, ${peer.mac}, VNI ${peer.vni ?? "?"}`),
+          ],
+          breaks: `packets between pods of this node and pods of ${name}`,
+          twin: { change: "wrong-remote-subnet-route", range: peer.range, settings: settingsOf(route) },
+        };
+      }
+    }
   },
 };
 
@@ -187,26 +169,22 @@ const IDENTIFIERS: NodeCheck = {
   code: "vxlan-identifiers-differ",
   asks: "all nodes publish the same VXLAN identifier",
   needs: ["nodes"],
-  find(node, { nodes }) {
+  *find(node, { nodes }) {
     const leases = nodes.flatMap((each) => leaseOf(each) ?? []).filter(({ vni }) => vni !== undefined);
     const own = leases.find((lease) => lease.node.object.metadata.name === node.node?.object.metadata.name);
     const others = leases.filter(({ vni }) => own !== undefined && vni !== own.vni);
-    if (own === undefined) return [];
-    return together(
-      others.map((other) => ({
+    if (own === undefined) return;
+    for (const other of others)
+      yield {
         name: other.node.object.metadata.name,
-        finding: {
-          certainty: "certain",
-          message: `this node uses VNI ${own.vni ?? ""}, and ${other.node.object.metadata.name} VNI ${other.vni ?? ""}`,
-          evidence: [own, other].map(({ node: of, vni }) => ({
-            ...of.place,
-            says: `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`,
-          })),
-          breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
-          about: { of: "range", range: other.range },
-        },
-      })),
-    );
+        certainty: "certain",
+        message: `this node uses VNI ${own.vni ?? ""}, and ${other.node.object.metadata.name} VNI ${other.vni ?? ""}`,
+        evidence: [own, other].map(({ node: of, vni }) =>
+          shows(of.place, `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`),
+        ),
+        breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
+        about: { of: "range", range: other.range },
+      };
   },
 };
 
@@ -225,37 +203,26 @@ function identifiersOf({ document }: HnsRecord): readonly number[] {
 }
 
 /** What the node's own network has otherwise than flannel publishes of it: other nodes go by what is published. */
-function publishedOtherwise(
+function* publishedOtherwise(
   node: NodeEvidence,
   differs: (network: HnsRecord, lease: Lease) => readonly [has: string, published: string] | undefined,
-): readonly CheckFinding[] {
+): Iterable<CheckFinding> {
   const lease = ownLease(node);
-  if (lease === undefined) return [];
-  return together(
-    networksOfType(node, "overlay")
-      .filter(({ name }) => !EXTERNAL.test(name))
-      .flatMap((network): readonly Found[] => {
-        const [has, published] = differs(network, lease) ?? [];
-        if (has === undefined || published === undefined) return [];
-        return [
-          {
-            name: network.name,
-            finding: {
-              certainty: "certain",
-              message: `network ${network.name} has ${has}, and other nodes are told ${published}`,
-              evidence: [
-                shows(network.place, `network ${network.name}: ${has}`),
-                shows(
-                  lease.node.place,
-                  `annotation of Node ${lease.node.object.metadata.name}: ${published}`,
-                ),
-              ],
-              breaks: "packets of other nodes to pods of this one",
-            },
-          },
-        ];
-      }),
-  );
+  if (lease === undefined) return;
+  for (const network of networksOfType(node, "overlay").filter(({ name }) => !EXTERNAL.test(name))) {
+    const [has, published] = differs(network, lease) ?? [];
+    if (has === undefined || published === undefined) continue;
+    yield {
+      name: network.name,
+      certainty: "certain",
+      message: `network ${network.name} has ${has}, and other nodes are told ${published}`,
+      evidence: [
+        shows(network.place, `network ${network.name}: ${has}`),
+        shows(lease.node.place, `annotation of Node ${lease.node.object.metadata.name}: ${published}`),
+      ],
+      breaks: "packets of other nodes to pods of this one",
+    };
+  }
 }
 
 const OWN_IDENTIFIER: NodeCheck = {
@@ -300,33 +267,27 @@ const RANGE: NodeCheck = {
   code: "network-range-differs",
   asks: "flannel's network has a subnet of the node's range of pods",
   needs: ["nodes", "networks"],
-  find(node) {
+  *find(node) {
     const lease = ownLease(node);
     const range = parsePrefix(lease?.range ?? "");
-    if (lease === undefined || range === undefined) return [];
-    return together(
-      networksOfType(node, "overlay", "l2bridge")
-        .filter((each) => /^(?:flannel|vxlan|cbr)/iu.test(each.name) && !isOfOther(each, node))
-        .flatMap((network): readonly Found[] => {
-          const texts = subnetsOf(network);
-          const known = texts.flatMap((text) => parsePrefix(text) ?? []);
-          if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) return [];
-          return [
-            {
-              name: network.name,
-              finding: {
-                certainty: "certain",
-                message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
-                evidence: [
-                  shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
-                  shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
-                ],
-                breaks: WORDS.breaksRange,
-              },
-            },
-          ];
-        }),
-    );
+    if (lease === undefined || range === undefined) return;
+    for (const network of networksOfType(node, "overlay", "l2bridge").filter(
+      (each) => /^(?:flannel|vxlan|cbr)/iu.test(each.name) && !isOfOther(each, node),
+    )) {
+      const texts = subnetsOf(network);
+      const known = texts.flatMap((text) => parsePrefix(text) ?? []);
+      if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) continue;
+      yield {
+        name: network.name,
+        certainty: "certain",
+        message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
+        evidence: [
+          shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
+          shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
+        ],
+        breaks: WORDS.breaksRange,
+      };
+    }
   },
 };
 
@@ -353,37 +314,29 @@ const PROGRAMMED: NodeCheck = {
   asks: WORDS.asksTunnels,
   needs: ["networks", "endpoints", "rules"],
   wholly: ["rules"],
-  find: (node) =>
-    together(
-      node.listed.flatMap(({ endpoint, listing }) => {
-        const network = networkOf(node, endpoint);
-        const has = tunnelledFrom(listing);
-        if (network === undefined || has === undefined || endpoint.isRemote) return [];
-        const address = endpoint.addresses.map(formatIp).join(", ");
-        return [...routesOf(network).keys()].flatMap((range): readonly Found[] => {
-          const prefix = parsePrefix(range);
-          if (prefix === undefined || has.has(formatIp(prefix.address))) return [];
-          return [
-            {
-              name: `${address} ${range}`,
-              finding: {
-                certainty: "certain",
-                message: WORDS.tunnelNotProgrammed({ address, range }),
-                evidence: [
-                  { ...network.place, says: `network ${network.name}: RemoteSubnetRoute to ${range}` },
-                  {
-                    ...listing.place,
-                    says: `${plural(has.size, "rule")} of type routeencap in ${ENCAP_LAYER}`,
-                  },
-                ],
-                breaks: WORDS.breaksTunnels({ address, range }),
-                twin: { change: "remove-remote-subnet-route", range },
-              },
-            },
-          ];
-        });
-      }),
-    ),
+  *find(node) {
+    for (const { endpoint, listing } of node.listed) {
+      const network = networkOf(node, endpoint);
+      const has = tunnelledFrom(listing);
+      if (network === undefined || has === undefined || endpoint.isRemote) continue;
+      const address = endpoint.addresses.map(formatIp).join(", ");
+      for (const range of routesOf(network).keys()) {
+        const prefix = parsePrefix(range);
+        if (prefix === undefined || has.has(formatIp(prefix.address))) continue;
+        yield {
+          name: `${address} ${range}`,
+          certainty: "certain",
+          message: WORDS.tunnelNotProgrammed({ address, range }),
+          evidence: [
+            shows(network.place, `network ${network.name}: RemoteSubnetRoute to ${range}`),
+            shows(listing.place, `${plural(has.size, "rule")} of type routeencap in ${ENCAP_LAYER}`),
+          ],
+          breaks: WORDS.breaksTunnels({ address, range }),
+          twin: { change: "remove-remote-subnet-route", range },
+        };
+      }
+    }
+  },
 };
 
 export const TUNNEL_CHECKS: readonly NodeCheck[] = [

@@ -2,7 +2,7 @@
 import { formatIp } from "#core/net/ip.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { WINDOWS_VNI_MIN } from "#programs/flannel/net-conf.ts";
-import { type Found, type NodeCheck, shows, together } from "../check.ts";
+import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
 import { type ClusterEvidence, type NodeEvidence, networksOfType } from "../evidence.ts";
 import type { Link } from "../host-addresses.ts";
 import { overAdapters } from "./host.ts";
@@ -22,24 +22,19 @@ const TUNNEL_MTU: NodeCheck = {
   code: "mtu-exceeded",
   asks: "VXLAN devices of Linux nodes leave room for the outer header",
   needs: ["links"],
-  find: (_, { links }) =>
-    together(
-      links.flatMap((tunnel): readonly Found[] => {
-        const below = linkBelow(tunnel, links);
-        if (below === undefined || tunnel.mtu + VXLAN_OVERHEAD <= below.mtu) return [];
-        return [
-          {
-            name: tunnel.name,
-            finding: {
-              certainty: "certain",
-              message: `${tunnel.name} takes packets of ${tunnel.mtu} bytes, and ${below.name} below it ${below.mtu}`,
-              evidence: [tunnel, below].map(({ name, mtu, place }) => shows(place, `${name}: mtu ${mtu}`)),
-              breaks: "large packets between that node and others: small ones arrive",
-            },
-          },
-        ];
-      }),
-    ),
+  *find(_, { links }) {
+    for (const tunnel of links) {
+      const below = linkBelow(tunnel, links);
+      if (below === undefined || tunnel.mtu + VXLAN_OVERHEAD <= below.mtu) continue;
+      yield {
+        name: tunnel.name,
+        certainty: "certain",
+        message: `${tunnel.name} takes packets of ${tunnel.mtu} bytes, and ${below.name} below it ${below.mtu}`,
+        evidence: [tunnel, below].map(({ name, mtu, place }) => shows(place, `${name}: mtu ${mtu}`)),
+        breaks: "large packets between that node and others: small ones arrive",
+      };
+    }
+  },
 };
 
 const UPLINK_MTU: NodeCheck = {
@@ -47,31 +42,25 @@ const UPLINK_MTU: NodeCheck = {
   code: "mtu-exceeded",
   asks: WORDS.asksUplinkMtu,
   needs: ["networks", "mtus", "links"],
-  find(node, { links }) {
+  *find(node, { links }) {
     const names = new Set(overAdapters(node).map(({ name }) => `vethernet (${name})`.toLowerCase()));
     const own = node.host.mtus.find(({ name }) => names.has(name.toLowerCase()));
-    return together(
-      links.flatMap((tunnel): readonly Found[] => {
-        const below = linkBelow(tunnel, links);
-        if (own === undefined || below === undefined || own.mtu === below.mtu) return [];
-        return [
-          {
-            name: below.place.file,
-            finding: {
-              certainty: "possible",
-              message: WORDS.uplinksDiffer({
-                own: own.name,
-                ownMtu: own.mtu,
-                below: below.name,
-                belowMtu: below.mtu,
-              }),
-              evidence: [own, below].map(({ name, mtu, place }) => shows(place, `${name}: MTU ${mtu}`)),
-              breaks: WORDS.breaksUplinks,
-            },
-          },
-        ];
-      }),
-    );
+    for (const tunnel of links) {
+      const below = linkBelow(tunnel, links);
+      if (own === undefined || below === undefined || own.mtu === below.mtu) continue;
+      yield {
+        name: below.place.file,
+        certainty: "possible",
+        message: WORDS.uplinksDiffer({
+          own: own.name,
+          ownMtu: own.mtu,
+          below: below.name,
+          belowMtu: below.mtu,
+        }),
+        evidence: [own, below].map(({ name, mtu, place }) => shows(place, `${name}: MTU ${mtu}`)),
+        breaks: WORDS.breaksUplinks,
+      };
+    }
   },
 };
 
@@ -84,20 +73,18 @@ function ofTunnels(
   node: NodeEvidence,
   { links }: ClusterEvidence,
   wrong: (vxlan: { readonly id: number; readonly port: number }) => string | undefined,
-): readonly Found[] {
+): readonly CheckFinding[] {
   if (!hasOverlay(node)) return [];
-  return links.flatMap(({ name, vxlan, place }): readonly Found[] => {
+  return links.flatMap(({ name, vxlan, place }): readonly CheckFinding[] => {
     const message = vxlan === undefined || !/^(?:flannel|vxlan)/u.test(name) ? undefined : wrong(vxlan);
     if (vxlan === undefined || message === undefined) return [];
     return [
       {
         name,
-        finding: {
-          certainty: "certain",
-          message: `${name} of a Linux node ${message}`,
-          evidence: [shows(place, `${name}: vxlan id ${vxlan.id}, dstport ${vxlan.port}`)],
-          breaks: "packets between pods of Linux nodes and pods of this one",
-        },
+        certainty: "certain",
+        message: `${name} of a Linux node ${message}`,
+        evidence: [shows(place, `${name}: vxlan id ${vxlan.id}, dstport ${vxlan.port}`)],
+        breaks: "packets between pods of Linux nodes and pods of this one",
       },
     ];
   });
@@ -109,10 +96,8 @@ const TUNNEL_PORT: NodeCheck = {
   asks: "VXLAN devices of Linux nodes use UDP port 4789",
   needs: ["networks", "links"],
   find: (node, cluster) =>
-    together(
-      ofTunnels(node, cluster, ({ port }) =>
-        port === VXLAN_PORT ? undefined : `sends to port ${port}, and Windows takes ${VXLAN_PORT}`,
-      ),
+    ofTunnels(node, cluster, ({ port }) =>
+      port === VXLAN_PORT ? undefined : `sends to port ${port}, and Windows takes ${VXLAN_PORT}`,
     ),
 };
 
@@ -122,12 +107,10 @@ const TUNNEL_IDENTIFIER: NodeCheck = {
   asks: "VXLAN devices of Linux nodes have identifiers of 4096 and more",
   needs: ["networks", "links"],
   find: (node, cluster) =>
-    together(
-      ofTunnels(node, cluster, ({ id }) =>
-        id >= WINDOWS_VNI_MIN
-          ? undefined
-          : `has the identifier ${id}, and Windows uses none below ${WINDOWS_VNI_MIN}`,
-      ),
+    ofTunnels(node, cluster, ({ id }) =>
+      id >= WINDOWS_VNI_MIN
+        ? undefined
+        : `has the identifier ${id}, and Windows uses none below ${WINDOWS_VNI_MIN}`,
     ),
 };
 
@@ -165,28 +148,24 @@ const PORTS_OPEN: NodeCheck = {
   asks: "no port of the switch is blocked",
   needs: ["port states"],
   find: ({ host, endpoints }) =>
-    together(
-      host["port states"]
-        .filter(({ isBlocked }) => isBlocked)
-        .map(({ port, place }) => {
-          const endpoint = endpoints.find(({ v1 }) => JSON.stringify(v1).toLowerCase().includes(port));
-          const whose = endpoint === undefined ? `port ${port}` : endpoint.addresses.map(formatIp).join(", ");
-          return {
-            name: port,
-            finding: {
-              certainty: "certain",
-              message: `the switch port of ${whose} is blocked`,
-              evidence: [
-                shows(place, `port ${port}: Blocked`),
-                ...(endpoint === undefined
-                  ? []
-                  : [shows(endpoint.place, `endpoint ${endpoint.name} has this port`)]),
-              ],
-              breaks: `all packets of ${whose}`,
-            },
-          };
-        }),
-    ),
+    host["port states"]
+      .filter(({ isBlocked }) => isBlocked)
+      .map(({ port, place }) => {
+        const endpoint = endpoints.find(({ v1 }) => JSON.stringify(v1).toLowerCase().includes(port));
+        const whose = endpoint === undefined ? `port ${port}` : endpoint.addresses.map(formatIp).join(", ");
+        return {
+          name: port,
+          certainty: "certain",
+          message: `the switch port of ${whose} is blocked`,
+          evidence: [
+            shows(place, `port ${port}: Blocked`),
+            ...(endpoint === undefined
+              ? []
+              : [shows(endpoint.place, `endpoint ${endpoint.name} has this port`)]),
+          ],
+          breaks: `all packets of ${whose}`,
+        };
+      }),
 };
 
 export const UNDERLAY_CHECKS: readonly NodeCheck[] = [

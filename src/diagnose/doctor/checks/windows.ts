@@ -1,6 +1,6 @@
 /** Windows itself: its services, and the ports that it keeps. */
 import { plural } from "#core/base/text-layout.ts";
-import { type NodeCheck, together } from "../check.ts";
+import { type NodeCheck, shows } from "../check.ts";
 import type { ClusterEvidence, NodeEvidence } from "../evidence.ts";
 import type { ExcludedPorts } from "../host-ports.ts";
 import type { Place } from "../place.ts";
@@ -20,7 +20,7 @@ const SERVICES: NodeCheck = {
         certainty: "certain",
         code: name.toLowerCase() === "hns" ? "hns-service-not-running" : "windows-service-stopped",
         message: `the service ${name} of Windows is stopped`,
-        evidence: [{ ...place, says: `${name} is stopped` }],
+        evidence: [shows(place, `${name} is stopped`)],
         breaks: WORDS.breaksWithoutService({ name }),
       })),
 };
@@ -75,32 +75,26 @@ const EXCLUDED: NodeCheck = {
   code: "wanted-port-excluded",
   asks: "node ports and hostPorts are in no range that Windows excludes",
   needs: ["excluded ports"],
-  find(node, cluster) {
+  *find(node, cluster) {
     const taken = (wanted: WantedPort): ExcludedPorts | undefined =>
       node.host["excluded ports"].find(
         ({ protocol, first, last, isAdministered }) =>
           protocol === wanted.protocol && first <= wanted.port && wanted.port <= last && !isAdministered,
       );
-    return together(
-      wantedPorts(node, cluster).flatMap((wanted) => {
-        const range = taken(wanted);
-        if (range === undefined) return [];
-        return [
-          {
-            name: wanted.who,
-            finding: {
-              certainty: "likely",
-              message: `${wanted.who} is in the range ${range.first}–${range.last}, which Windows keeps`,
-              evidence: [
-                { ...range.place, says: `${range.protocol} ${range.first} to ${range.last} is excluded` },
-                { ...wanted.place, says: wanted.who },
-              ],
-              breaks: `connections to ${wanted.who}`,
-            },
-          } as const,
-        ];
-      }),
-    );
+    for (const wanted of wantedPorts(node, cluster)) {
+      const range = taken(wanted);
+      if (range === undefined) continue;
+      yield {
+        name: wanted.who,
+        certainty: "likely",
+        message: `${wanted.who} is in the range ${range.first}–${range.last}, which Windows keeps`,
+        evidence: [
+          shows(range.place, `${range.protocol} ${range.first} to ${range.last} is excluded`),
+          shows(wanted.place, wanted.who),
+        ],
+        breaks: `connections to ${wanted.who}`,
+      };
+    }
   },
 };
 
@@ -123,29 +117,24 @@ const BLOCKS: NodeCheck = {
   code: "load-balancer-ports-exhausted",
   asks: "the dynamic range has free blocks of 64 ports",
   needs: ["excluded ports", "dynamic ports"],
-  find: ({ host }) =>
-    together(
-      host["dynamic ports"].flatMap(({ protocol, first, count, place }) => {
-        const excluded = host["excluded ports"].filter((each) => each.protocol === protocol);
-        const free = freeBlocks(first, count, excluded);
-        const [one] = excluded;
-        if (free >= BLOCKS_MIN || one === undefined) return [];
-        return [
-          {
-            name: protocol,
-            finding: {
-              certainty: free <= 0 ? "certain" : "likely",
-              message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
-              evidence: [
-                { ...place, says: `${protocol} ports from ${first}, ${count} of them` },
-                { ...one.place, says: `excluded: ${plural(excluded.length, "range")} of ${protocol} ports` },
-              ],
-              breaks: "Services that kube-proxy programs from now on, without DSR",
-            },
-          } as const,
-        ];
-      }),
-    ),
+  *find({ host }) {
+    for (const { protocol, first, count, place } of host["dynamic ports"]) {
+      const excluded = host["excluded ports"].filter((each) => each.protocol === protocol);
+      const free = freeBlocks(first, count, excluded);
+      const [one] = excluded;
+      if (free >= BLOCKS_MIN || one === undefined) continue;
+      yield {
+        name: protocol,
+        certainty: free <= 0 ? "certain" : "likely",
+        message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
+        evidence: [
+          shows(place, `${protocol} ports from ${first}, ${count} of them`),
+          shows(one.place, `excluded: ${plural(excluded.length, "range")} of ${protocol} ports`),
+        ],
+        breaks: "Services that kube-proxy programs from now on, without DSR",
+      };
+    }
+  },
 };
 
 export const WINDOWS_CHECKS: readonly NodeCheck[] = [SERVICES, EXCLUDED, BLOCKS];
