@@ -106,13 +106,14 @@ metadata: { name: default, labels: { ${labels} } }
     ["Linkerd", "", annotated("linkerd.io/inject: enabled")],
     ["Istio", namespace("istio-injection: enabled"), ""],
     ["Istio", namespace("istio.io/rev: canary"), ""],
+    ["AWS App Mesh", namespace("appmesh.k8s.aws/sidecarInjectorWebhook: enabled"), ""],
   ])("%s is asked for a proxy that does not run on Windows", async (mesh, before, metadata) => {
     const text = before + shop({ container: DECLARED, metadata });
     expect(await verified(text)).toMatchObject({
       code: 1,
       codes: ["mesh-sidecar-left-out"],
       refused: [
-        `${mesh} is asked to put its proxy beside the containers of Pod default/web: no proxy is added here, and flows go without it`,
+        `${mesh} is asked to put its proxy in front of Pod default/web: none is added here, and flows go without it`,
       ],
     });
     expect(await linted(text)).toEqual(["warning: mesh-sidecar-left-out"]);
@@ -123,6 +124,35 @@ metadata: { name: default, labels: { ${labels} } }
     const text = shop({ container: DECLARED, metadata });
     expect(await verified(text)).toMatchObject({ code: 1, codes: ["mesh-sidecar-left-out"] });
     expect(await linted(text)).toEqual([]);
+  });
+
+  // docs.buoyant.io: windows-containers; the image is the pod's, or its namespace's.
+  it.each([
+    ["the pod", "", ', "config.linkerd.io/proxy-image": ghcr.io/buoyantio/proxy-win'],
+    ["its namespace", "config.linkerd.io/proxy-image: ghcr.io/buoyantio/proxy-win", ""],
+  ])(
+    "Linkerd's proxy for Windows, named by %s, is no fault of the manifest",
+    async (_, ofNamespace, ofPod) => {
+      const before = `apiVersion: v1
+kind: Namespace
+metadata: { name: default, annotations: { ${ofNamespace} } }
+---
+`;
+      const text =
+        before + shop({ container: DECLARED, metadata: annotated(`linkerd.io/inject: windows${ofPod}`) });
+      expect(await verified(text)).toMatchObject({ code: 1, codes: ["mesh-sidecar-left-out"] });
+      expect(await linted(text)).toEqual([]);
+    },
+  );
+
+  // istio.io, ambient/usage/add-workloads: a label of the namespace, which a pod's takes back.
+  it("of the node, as Istio's ambient mode, are left out, too, and pods can take it back", async () => {
+    const ambient = namespace("istio.io/dataplane-mode: ambient");
+    const inside = ambient + shop({ container: DECLARED });
+    expect(await verified(inside)).toMatchObject({ code: 1, codes: ["mesh-sidecar-left-out"] });
+    expect(await linted(inside)).toEqual([]);
+    const out = inside.replace("{ app: web }", "{ app: web, istio.io/dataplane-mode: none }");
+    expect(await verified(out)).toMatchObject({ codes: [], refused: [] });
   });
 
   it.each([

@@ -1,7 +1,8 @@
 /**
  * Service meshes whose webhooks put a proxy beside the containers of a pod: what asks for it, and how the proxy's container is
- * called. Sources: istio.io, setup/additional-setup/sidecar-injection; linkerd.io, features/proxy-injection; consul-k8s,
- * annotations-and-labels; kuma.io, kubernetes-annotations; openservicemesh.io, sidecar_injection.
+ * called. Sources: istio.io, setup/additional-setup/sidecar-injection and ambient/usage/add-workloads; linkerd.io,
+ * features/proxy-injection; docs.buoyant.io, features/windows-containers; consul-k8s, annotations-and-labels; kuma.io,
+ * kubernetes-annotations; openservicemesh.io, sidecar_injection; docs.aws.amazon.com/app-mesh, getting-started-kubernetes.
  */
 
 type Texts = Readonly<Record<string, string>>;
@@ -15,8 +16,10 @@ export interface Marks {
 /** A mesh. */
 export interface Mesh {
   readonly name: string;
-  /** Its proxy exists for Windows, too. */
+  /** What it puts into a pod for Windows runs there. */
   readonly hasWindowsProxy: boolean;
+  /** It puts nothing into the pod: an agent of the node takes its connections. */
+  readonly isOfNode?: true;
 }
 
 interface Injection extends Mesh {
@@ -26,14 +29,24 @@ interface Injection extends Mesh {
   readonly namespace: readonly string[];
   /** Containers that are the proxy: what has one was injected before. */
   readonly proxies: readonly string[];
+  /** The annotation of a pod or of its namespace that names another image, where the usual one is for Linux alone. */
+  readonly imageFrom?: string;
 }
 
 const INJECTIONS: readonly Injection[] = [
   {
     name: "Istio",
     hasWindowsProxy: false,
-    pod: ["sidecar.istio.io/inject"],
+    pod: ["sidecar.istio.io/inject", "istio.io/rev"],
     namespace: ["istio-injection", "istio.io/rev"],
+    proxies: ["istio-proxy"],
+  },
+  {
+    name: "Istio (ambient)",
+    hasWindowsProxy: false,
+    isOfNode: true,
+    pod: ["istio.io/dataplane-mode"],
+    namespace: ["istio.io/dataplane-mode"],
     proxies: ["istio-proxy"],
   },
   {
@@ -42,6 +55,7 @@ const INJECTIONS: readonly Injection[] = [
     pod: ["linkerd.io/inject"],
     namespace: ["linkerd.io/inject"],
     proxies: ["linkerd-proxy"],
+    imageFrom: "config.linkerd.io/proxy-image",
   },
   {
     name: "Kuma",
@@ -58,6 +72,13 @@ const INJECTIONS: readonly Injection[] = [
     proxies: ["consul-dataplane", "envoy-sidecar"],
   },
   {
+    name: "AWS App Mesh",
+    hasWindowsProxy: false,
+    pod: ["appmesh.k8s.aws/sidecarInjectorWebhook"],
+    namespace: ["appmesh.k8s.aws/sidecarInjectorWebhook"],
+    proxies: ["envoy"],
+  },
+  {
     name: "Open Service Mesh",
     hasWindowsProxy: true,
     pod: ["openservicemesh.io/sidecar-injection"],
@@ -66,7 +87,7 @@ const INJECTIONS: readonly Injection[] = [
   },
 ];
 
-const OFF: readonly string[] = ["false", "disabled", "no", "off", "n", "0", ""];
+const OFF: readonly string[] = ["false", "disabled", "none", "no", "off", "n", "0", ""];
 
 /** What the first of these says that is there: on, off, or nothing. */
 function said({ labels = {}, annotations = {} }: Marks, keys: readonly string[]): boolean | undefined {
@@ -75,8 +96,8 @@ function said({ labels = {}, annotations = {} }: Marks, keys: readonly string[])
 }
 
 /**
- * The meshes that will put their proxy into a pod with these marks, of a namespace with those. Pods in the network of their
- * node get none, and neither do pods that have it.
+ * The meshes that will put their proxy in front of a pod with these marks, of a namespace with those. Pods in the network of
+ * their node get none, and neither do pods that have it.
  * @param containers names, those of init containers among them.
  */
 export function meshesOf(
@@ -84,9 +105,13 @@ export function meshesOf(
   namespace: Marks,
 ): readonly Mesh[] {
   if (pod.isHostNetwork) return [];
-  return INJECTIONS.filter(
+  const asked = INJECTIONS.filter(
     (mesh) =>
       (said(pod, mesh.pod) ?? said(namespace, mesh.namespace) ?? false) &&
       !mesh.proxies.some((name) => pod.containers.includes(name)),
+  );
+  const annotations = { ...namespace.annotations, ...pod.annotations };
+  return asked.map((mesh) =>
+    mesh.imageFrom !== undefined && mesh.imageFrom in annotations ? { ...mesh, hasWindowsProxy: true } : mesh,
   );
 }

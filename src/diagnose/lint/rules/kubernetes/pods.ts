@@ -339,7 +339,9 @@ const MESH_SIDECAR = windowsPods("mesh-sidecar-left-out", function* (pod, contex
     },
     context.once(marksOfNamespaces).get(namespace) ?? {},
   );
-  for (const { name } of meshes.filter(({ hasWindowsProxy }) => !hasWindowsProxy))
+  for (const { name } of meshes.filter(
+    ({ hasWindowsProxy, isOfNode }) => !hasWindowsProxy && isOfNode === undefined,
+  ))
     yield {
       at: { path: [...path.slice(0, -1), "metadata"] },
       message: WORDS.sidecarForLinuxOnly({ mesh: name }),
