@@ -1,4 +1,5 @@
 /** The texts and the tables of `data/` as modules, which stand for those of `data/` in what the package ships. */
+import { readFileSync } from "node:fs";
 import * as facts from "#data/facts.js";
 import { readAll } from "#data/texts.js";
 import { listWords, readWords } from "../data/read-texts.node.ts";
@@ -40,5 +41,6 @@ export function compiledModules(): ReadonlyMap<string, string> {
     ["texts.js", compileTexts()],
     ["facts.js", compileFacts()],
     ["words.js", compileWords()],
+    ["codes.js", readFileSync(new URL("../data/codes.js", import.meta.url), "utf8")],
   ]);
 }

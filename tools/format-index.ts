@@ -57,37 +57,30 @@ export function formatErrorsIndex(): string {
   return page("Errors", introduction, sections);
 }
 
-/** The codes by subject, and the names of defects: src/core/catalogue/codes.ts. */
-export function formatCodes(): string {
-  const lists = listSubjects("catalogue").map(({ title, names }) =>
+/** The codes by subject, and the names of defects, a list each. */
+function formatNames(begin: (name: string) => string): string {
+  const codes = listSubjects("catalogue").map(({ title, names }) =>
     [`  // ${title}.`, ...names.map((name) => `  "${name}",`)].join("\n"),
   );
-  return `/**
- * All codes of the catalogue, from the files of data/catalogue/ (\`npm run schemas\` writes this file). A code is stable:
- * texts may change, codes may not. \`mullion explain CODE\` prints its entry.
- */
-export const KNOWLEDGE_CODES = [
-${lists.join("\n")}
-] as const;
-
-/** A code of the catalogue. */
-export type KnowledgeCode = (typeof KNOWLEDGE_CODES)[number];
-
-const CODES: ReadonlySet<string> = new Set(KNOWLEDGE_CODES);
-
-export function isKnowledgeCode(text: string): text is KnowledgeCode {
-  return CODES.has(text);
+  const defects = CheckedFields.ofTable(quirks())
+    .names()
+    .map((name) => `  "${name}",`);
+  return `// Written by npm run schemas from the files of catalogue/ and from facts/quirks.yaml.
+${begin("KNOWLEDGE_CODES")}[
+${codes.join("\n")}
+];
+${begin("QUIRK_NAMES")}[
+${defects.join("\n")}
+];
+`;
 }
 
-/** The defects of HNS, from data/facts/quirks.yaml. */
-export const QUIRK_NAMES = [
-${CheckedFields.ofTable(quirks())
-  .names()
-  .map((name) => `  "${name}",`)
-  .join("\n")}
-] as const;
+/** The module of the codes: data/codes.js. */
+export function formatCodes(): string {
+  return formatNames((name) => `export const ${name} = `);
+}
 
-/** The name of a defect; stable, as it stands in cluster files and scripts. */
-export type QuirkName = (typeof QUIRK_NAMES)[number];
-`;
+/** What the compiler knows of them: data/codes.d.ts. */
+export function formatCodeTypes(): string {
+  return formatNames((name) => `export declare const ${name}: readonly `);
 }

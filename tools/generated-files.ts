@@ -22,7 +22,7 @@ import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/
 import { logFindingsSchema, logFolderFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
 import { doctorSchema } from "#diagnose/doctor/doctor.ts";
 import { doctorEventSchema } from "#diagnose/doctor/finding-history.ts";
-import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "./format-index.ts";
+import { formatCatalogueIndex, formatCodeTypes, formatCodes, formatErrorsIndex } from "./format-index.ts";
 import {
   REPORT_SHAPES,
   formatEvents,
@@ -112,7 +112,8 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },
     { path: "schemas/hns-calls.v1alpha1.json", text: formatJson(callSchema()) },
     { path: "schemas/flannel-net-conf.json", text: formatJson(netConfSchema()) },
-    { path: "src/core/catalogue/codes.ts", text: formatCodes() },
+    { path: "data/codes.js", text: formatCodes() },
+    { path: "data/codes.d.ts", text: formatCodeTypes() },
     { path: "data/words.js", text: formatWordModule() },
     { path: "data/words.d.ts", text: formatWordTypes() },
     { path: "data/catalogue/README.md", text: formatCatalogueIndex() },

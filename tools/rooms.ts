@@ -13,6 +13,9 @@ const TEXTS = "data/texts.js";
 /** The tables of `data/facts/`: whatever has rules of its own may read them. */
 const FACTS = "data/facts.js";
 
+/** The names that have rows and texts in `data/`. */
+const CODES = "data/codes.js";
+
 /** The texts of `data/words/`: what has something to say may read them. */
 const WORDS = "data/words.js";
 
@@ -127,7 +130,7 @@ function checkFile(path: string, specifier: string, target: string): string | un
   if (isTest(path)) return undefined;
   if (isTest(target)) return `${found}: only tests may`;
   if (target === TEXTS) return placeOf(path).room === "diagnose" ? undefined : `${found}: only diagnose may`;
-  if (target === FACTS || target === WORDS) return undefined;
+  if (target === FACTS || target === CODES || target === WORDS) return undefined;
   if (!target.startsWith("src/")) return `${found}, which lies outside src/`;
   if (isNodeFile(target) && !mayTouchMachine(path)) {
     return `${found}: only *.node.ts files, cli/ and tests may touch the machine`;

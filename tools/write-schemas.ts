@@ -9,8 +9,8 @@ import { formatWordModule, formatWordTypes } from "./word-modules.ts";
 writeFileSync("data/words.js", formatWordModule());
 writeFileSync("data/words.d.ts", formatWordTypes());
 
-const CODES = "src/core/catalogue/codes.ts";
-const { formatCodes } = await import("./format-index.ts");
+const CODES = "data/codes.js";
+const { formatCodeTypes, formatCodes } = await import("./format-index.ts");
 const codes = formatCodes();
 
 if (codes === readFileSync(CODES, "utf8")) {
@@ -23,5 +23,6 @@ if (codes === readFileSync(CODES, "utf8")) {
 } else {
   // A new code has a text only for a program that begins with it.
   writeFileSync(CODES, codes);
+  writeFileSync("data/codes.d.ts", formatCodeTypes());
   execFileSync(process.execPath, [fileURLToPath(import.meta.url)], { stdio: "inherit" });
 }
