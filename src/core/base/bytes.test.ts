@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  equalBytes,
   readI32,
   readU128,
   readU16,
@@ -101,19 +100,5 @@ describe("what is written is read, and nothing else is touched", () => {
     expect(formatHex(bytes)).toBe("2345ffff");
     writeU32(bytes, 0, 0x1_0000_0002);
     expect(formatHex(bytes)).toBe("00000002");
-  });
-});
-
-describe("equalBytes", () => {
-  it.each([
-    { a: 0, b: 0, length: 3, equal: true },
-    { a: 0, b: 3, length: 3, equal: true },
-    { a: 0, b: 3, length: 4, equal: false },
-    { a: 1, b: 0, length: 1, equal: false },
-    { a: 1, b: 0, length: 0, equal: true },
-    { a: 6, b: 6, length: 2, equal: true },
-  ])("$a and $b over $length: $equal", ({ a, b, length, equal }) => {
-    const bytes = Uint8Array.of(1, 2, 3, 1, 2, 3, 4, 5);
-    expect(equalBytes(bytes, a, bytes, b, length)).toBe(equal);
   });
 });

@@ -89,15 +89,3 @@ export function viewOf(bytes: Uint8Array): DataView {
 export function wordAt(words: Int32Array, index: number): number {
   return words[index]!;
 }
-
-/** True when both ranges hold the same `length` bytes. */
-export function equalBytes(
-  a: Uint8Array,
-  aOffset: number,
-  b: Uint8Array,
-  bOffset: number,
-  length: number,
-): boolean {
-  for (let i = 0; i < length; i++) if (a[aOffset + i] !== b[bOffset + i]) return false;
-  return true;
-}

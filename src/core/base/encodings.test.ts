@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "#test/support/any-text.ts";
-import { annotatedHex, decodeUtf8, encodeUtf8, formatHex, formatHexDump, parseHex } from "./encodings.ts";
+import { annotatedHex, decodeUtf8, encodeUtf8, formatHex, parseHex } from "./encodings.ts";
 
 describe("hexadecimal", () => {
   it("format then parse gives the same bytes", () => {
@@ -29,13 +29,6 @@ describe("hexadecimal", () => {
   it("annotated text leaves comments out, and is a bug of ours when it is no hexadecimal", () => {
     expect(formatHex(annotatedHex("0102 ; one, two\n03 ;three; again\n"))).toBe("010203");
     expect(() => annotatedHex("01 zz")).toThrow(/annotated hex/);
-  });
-
-  it("a dump has 16 bytes per line with offsets", () => {
-    expect(formatHexDump(Uint8Array.from({ length: 18 }, (_, i) => i))).toBe(
-      "0000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f\n0010  10 11",
-    );
-    expect(formatHexDump(new Uint8Array(0))).toBe("");
   });
 });
 

@@ -27,16 +27,6 @@ export function annotatedHex(text: string): Uint8Array {
   return bytes;
 }
 
-/** Formats bytes as a dump of 16 per line, each line with its offset. */
-export function formatHexDump(bytes: Uint8Array): string {
-  const lines: string[] = [];
-  for (let offset = 0; offset < bytes.length; offset += 16) {
-    const cells = [...bytes.subarray(offset, offset + 16)].map((byte) => byte.toString(16).padStart(2, "0"));
-    lines.push(`${offset.toString(16).padStart(4, "0")}  ${cells.join(" ")}`);
-  }
-  return lines.join("\n");
-}
-
 /** Appends the bytes of one code point. */
 function pushCodePoint(bytes: number[], point: number): void {
   if (point < 0x80) {
