@@ -1,6 +1,7 @@
-/** The tables of effects in docs/reference/hns-faults.md. */
+/** The tables of effects and of times in docs/reference/hns-faults.md. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
-import type { FaultEffectName } from "#hns/failures/faults/fault.ts";
+import { COST_MODEL_TABLE, costOf } from "#hns/failures/faults/cost-model.ts";
+import { COST_MODELS, type FaultEffectName } from "#hns/failures/faults/fault.ts";
 import {
   CALL_FIELDS,
   EFFECT_FIELDS,
@@ -78,4 +79,40 @@ export function formatEffects(): string {
     "All fields have to agree; without any it is each one.",
     fieldTable(schedule),
   ].join("\n\n");
+}
+
+/** The cluster of the measurement that the model is fitted to. */
+const ENDPOINTS = 5_000;
+const LOAD_BALANCERS = 2_000;
+const MS_PER_MINUTE = 60_000;
+
+function milliseconds(ms: number): string {
+  return `${Number(ms.toPrecision(2))} ms`;
+}
+
+/** One row per model, with the total that it is fitted to. */
+export function formatCosts(): string {
+  const rows = COST_MODELS.map((name) => {
+    const cost = COST_MODEL_TABLE[name];
+    let total = 0;
+    for (let made = 0; made < ENDPOINTS + LOAD_BALANCERS; made++)
+      total += costOf(cost, "create", made < ENDPOINTS ? "Endpoint" : "LoadBalancer", made);
+    return [
+      `\`${name}\``,
+      milliseconds(cost.readMs),
+      milliseconds(cost.changeMs),
+      cost.changeMsPerObject < 1e-9 ? "0" : milliseconds(cost.changeMsPerObject),
+      milliseconds(cost.networkMs),
+      `${Math.round(total / MS_PER_MINUTE)} min`,
+    ];
+  });
+  const titles = [
+    "Model",
+    "List, query",
+    "Make, change, delete",
+    "and for each that is there",
+    "Make, delete a network",
+    "5000 endpoints, 2000 load balancers",
+  ];
+  return formatMarkdownTable([titles, ...rows]);
 }

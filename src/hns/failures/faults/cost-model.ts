@@ -8,11 +8,10 @@
  * ClusterIPs and 5000 remote endpoints take 110 and 22 minutes on Server 2019, before and after an update of Windows,
  * and 10 and 1 on Server 2022.
  */
-import { type CallOperation, type CostModelName, COST_MODELS } from "./fault.ts";
+import type { CallOperation, CostModelName } from "./fault.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { hasUpdate } from "#core/catalogue/profiles.ts";
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
 
 export interface CostModel {
   /** A call that reads: list or query. An idle pass of kube-proxy, some 76 calls, took 7.2 ms (kubernetes#130963). */
@@ -79,42 +78,4 @@ export function costOf(
   if (operation === "enumerate" || operation === "query" || operation === "call") return readMs;
   if (kind === "Network" && operation !== "modify") return networkMs;
   return operation === "delete" ? changeMs : changeMs + changeMsPerObject * objects;
-}
-
-// The table of the cost model in docs/reference/hns-faults.md.
-
-/** The cluster of the measurement that the model is fitted to. */
-const ENDPOINTS = 5_000;
-const LOAD_BALANCERS = 2_000;
-const MS_PER_MINUTE = 60_000;
-
-function milliseconds(ms: number): string {
-  return `${Number(ms.toPrecision(2))} ms`;
-}
-
-/** One row per model, with the total that it is fitted to. */
-export function formatCosts(): string {
-  const rows = COST_MODELS.map((name) => {
-    const cost = COST_MODEL_TABLE[name];
-    let total = 0;
-    for (let made = 0; made < ENDPOINTS + LOAD_BALANCERS; made++)
-      total += costOf(cost, "create", made < ENDPOINTS ? "Endpoint" : "LoadBalancer", made);
-    return [
-      `\`${name}\``,
-      milliseconds(cost.readMs),
-      milliseconds(cost.changeMs),
-      cost.changeMsPerObject < 1e-9 ? "0" : milliseconds(cost.changeMsPerObject),
-      milliseconds(cost.networkMs),
-      `${Math.round(total / MS_PER_MINUTE)} min`,
-    ];
-  });
-  const titles = [
-    "Model",
-    "List, query",
-    "Make, change, delete",
-    "and for each that is there",
-    "Make, delete a network",
-    "5000 endpoints, 2000 load balancers",
-  ];
-  return formatMarkdownTable([titles, ...rows]);
 }

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { EFFECT_FIELDS } from "./fault-fields.ts";
-import { faultPlanSchema } from "./fault-schema.ts";
+import { faultPlanSchema } from "../../../../tools/fault-plan-schema.ts";
 import { readFault, readFaultPlan } from "./read-fault.ts";
 
 const GUID = "5e6298c2-4638-494e-be6b-ff6fef942c06";

@@ -1,7 +1,7 @@
 /** JSON schema of a plan of faults: schemas/hns-fault-plan.v1alpha1.json. */
 import type { JsonSchema } from "#core/base/shape.ts";
 import { QUIRK_NAMES } from "#core/catalogue/quirks.ts";
-import type { FaultEffectName } from "./fault.ts";
+import type { FaultEffectName } from "#hns/failures/faults/fault.ts";
 import {
   CALL_FIELDS,
   EFFECT_FIELDS,
@@ -9,8 +9,8 @@ import {
   FAULT_ID,
   type FieldShape,
   type Fields,
-} from "./fault-fields.ts";
-import { FAULTS_MAX, FAULT_PLAN_KIND, FAULT_PLAN_VERSION } from "./read-fault.ts";
+} from "#hns/failures/faults/fault-fields.ts";
+import { FAULTS_MAX, FAULT_PLAN_KIND, FAULT_PLAN_VERSION } from "#hns/failures/faults/read-fault.ts";
 import { hnsDocuments } from "#data/words.js";
 
 const WORDS = hnsDocuments();
