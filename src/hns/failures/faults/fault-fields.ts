@@ -1,11 +1,12 @@
-/** The fields of each fault: one table from which documents are read and the published schema is made. */
-import { HCN_KINDS } from "#contracts/hcn/client.ts";
+/** The fields of each fault, as they are read and published: what the words of their descriptions come to. */
+import { describe } from "#core/base/shape.ts";
 import {
-  CALL_OPERATIONS,
-  COST_MODELS,
-  DEGRADABLE_KINDS,
+  CALL_MATCH,
+  EFFECTS,
+  type EffectDescription,
   type FaultEffectName,
-  RESTART_STATES,
+  type FaultField,
+  SCHEDULE,
 } from "./fault.ts";
 import { hnsDocuments } from "#data/words.js";
 
@@ -34,123 +35,60 @@ const COUNT_MAX = 1_000_000_000;
 const DAY_MS = 86_400_000;
 const FACTOR_MAX = 1_000;
 
-function whole(min: number, meaning: string): Field {
-  return { shape: { type: "number", min, max: COUNT_MAX, isWhole: true }, meaning };
-}
-
-function milliseconds(meaning: string): Field {
-  return { shape: { type: "number", min: 0, max: DAY_MS, isWhole: false }, meaning };
-}
-
-function text(pattern: RegExp, noun: string, meaning: string): Field {
-  return { shape: { type: "text", pattern, noun }, meaning };
-}
-
-function oneOf(names: readonly string[], meaning: string): Field {
-  return { shape: { type: "one-of", names }, meaning };
-}
-
 const GUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 const ANY_TEXT = /^[^\p{Cc}]{1,1024}$/u;
 /** The name of a fault, which stands in paths. */
 export const FAULT_ID: RegExp = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-function required(field: Field): Field {
-  return { ...field, isRequired: true };
+const SHAPES: Readonly<Record<Extract<FaultField, { readonly is: unknown }>["is"], FieldShape>> = {
+  position: { type: "number", min: 1, max: COUNT_MAX, isWhole: true },
+  count: { type: "number", min: 0, max: COUNT_MAX, isWhole: true },
+  milliseconds: { type: "number", min: 0, max: DAY_MS, isWhole: false },
+  factor: { type: "number", min: 0, max: FACTOR_MAX, isWhole: false },
+  rate: { type: "number", min: 0, max: 1, isWhole: false },
+  boolean: { type: "boolean" },
+  text: { type: "text", pattern: ANY_TEXT, noun: "a text" },
+  address: { type: "text", pattern: ANY_TEXT, noun: "an IP address" },
+  guid: { type: "text", pattern: GUID, noun: "a GUID" },
+  method: { type: "text", pattern: /^(?:GET|POST|DELETE)$/i, noun: "GET, POST or DELETE" },
+  path: { type: "text", pattern: ANY_TEXT, noun: "a path" },
+  numbers: { type: "numbers" },
+  error: { type: "error" },
+};
+
+function shapeOf(field: FaultField): FieldShape {
+  if ("is" in field) return SHAPES[field.is];
+  return { type: "one-of", names: typeof field.oneOf === "function" ? field.oneOf() : field.oneOf };
 }
 
-export const CALL_FIELDS: Fields = {
-  operation: oneOf(CALL_OPERATIONS, WORDS.faultCallsOperation),
-  kind: oneOf(HCN_KINDS, "The kind of object."),
-  id: text(GUID, "a GUID", "The id of the object."),
-  name: text(ANY_TEXT, "a text", "The name in the document of a create."),
-  method: text(/^(?:GET|POST|DELETE)$/i, "GET, POST or DELETE", "Method of a v1 call."),
-  path: text(ANY_TEXT, "a path", WORDS.faultCallsPath),
-};
+function fieldsOf(described: Readonly<Record<string, FaultField>> = {}, isRequired = false): Fields {
+  const fields = Object.entries(described).map(([name, field]): [string, Field] => [
+    name,
+    { shape: shapeOf(field), meaning: describe(field.text), ...(isRequired && { isRequired }) },
+  ]);
+  return Object.fromEntries(fields);
+}
 
-const SCHEDULE_FIELDS: Fields = {
-  nth: whole(1, "Strikes the nth call that it concerns, counted from 1."),
-  after: whole(0, "Leaves the first so many alone."),
-  every: whole(1, "Strikes every so-manieth, counted behind `after`."),
-  rate: {
-    shape: { type: "number", min: 0, max: 1, isWhole: false },
-    meaning: "How likely it strikes, drawn from the seed.",
-  },
-  times: whole(1, "How often it strikes at most."),
-};
+export const CALL_FIELDS: Fields = fieldsOf(CALL_MATCH);
 
-const CALLS: Field = {
-  shape: { type: "calls" },
-  meaning: WORDS.faultCalls,
-};
+function effectFields({ needs, fields, takes }: EffectDescription): Fields {
+  return {
+    ...fieldsOf(needs, true),
+    ...fieldsOf(fields),
+    ...(takes === "calls" && { calls: { shape: { type: "calls" }, meaning: WORDS.faultCalls } }),
+    ...(takes !== undefined && fieldsOf(SCHEDULE)),
+  };
+}
 
-const SCHEDULED_CALLS: Fields = { calls: CALLS, ...SCHEDULE_FIELDS };
-
-const CARRIED_OUT: Field = {
-  shape: { type: "boolean" },
-  meaning: WORDS.faultCarriedOut,
-};
+function byEffect<T>(make: (effect: EffectDescription) => T): Readonly<Record<FaultEffectName, T>> {
+  const made = Object.entries(EFFECTS).map(([name, effect]) => [name, make(effect)] as const);
+  return Object.fromEntries(made) as Record<FaultEffectName, T>;
+}
 
 /** What each effect has beside `effect` and `id`. */
-export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
-  fail: {
-    error: required({
-      shape: { type: "error" },
-      meaning: "The name of an HRESULT, `HCN_E_PORT_ALREADY_EXISTS`, or its number, `0x803b0013`.",
-    }),
-    carriedOut: CARRIED_OUT,
-    ...SCHEDULED_CALLS,
-  },
-  delay: {
-    delayMs: required(milliseconds(WORDS.effectDelayDelayMs)),
-    jitterMs: milliseconds("Up to so much more, drawn from the seed."),
-    ...SCHEDULED_CALLS,
-  },
-  cost: {
-    model: oneOf(COST_MODELS, "Whose times; without it, those of the service's build."),
-    factor: {
-      shape: { type: "number", min: 0, max: FACTOR_MAX, isWhole: false },
-      meaning: "Times as long as the model says.",
-    },
-    ...SCHEDULED_CALLS,
-  },
-  hang: { carriedOut: CARRIED_OUT, ...SCHEDULED_CALLS },
-  crash: {
-    state: required(oneOf(RESTART_STATES, "What happens to the objects.")),
-    downMs: milliseconds("How long calls get no answer; two minutes by default."),
-    ...SCHEDULED_CALLS,
-  },
-  stop: {
-    error: {
-      shape: { type: "error" },
-      meaning: "What calls fail with: `RPC_S_SERVER_UNAVAILABLE` by default.",
-    },
-  },
-  "stale-endpoint": {
-    network: text(GUID, "a GUID", "The network of the endpoint; needed with `address`."),
-    address: text(ANY_TEXT, "an IP address", WORDS.effectStaleEndpointAddress),
-  },
-  degrade: {
-    kind: required(oneOf(DEGRADABLE_KINDS, "The kind of object.")),
-    object: required(text(GUID, "a GUID", "Its id.")),
-  },
-  "exhaust-ports": SCHEDULE_FIELDS,
-  "lose-notifications": {
-    types: { shape: { type: "numbers" }, meaning: "Numbers of the types that are lost; without it, all." },
-    ...SCHEDULE_FIELDS,
-  },
-};
+export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = byEffect(effectFields);
 
 /** One sentence per effect, for the schema and the documentation. */
-export const EFFECT_MEANINGS: Readonly<Record<FaultEffectName, string>> = {
-  fail: "The call fails with an error.",
-  delay: "The call is carried out, and answered late.",
-  cost: WORDS.effectCost,
-  hang: WORDS.effectHang,
-  crash: WORDS.effectCrash,
-  stop: "The service is not there as long as the fault is.",
-  "stale-endpoint": WORDS.effectStaleEndpoint,
-  degrade: "An object is in the state Degraded.",
-  "exhaust-ports": WORDS.effectExhaustPorts,
-  "lose-notifications": "Notifications are not delivered.",
-};
+export const EFFECT_MEANINGS: Readonly<Record<FaultEffectName, string>> = byEffect(({ text }) =>
+  describe(text),
+);

@@ -11,7 +11,7 @@ import type { HcnNotification, HostComputeQuery } from "#contracts/hcn/client.ts
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type {
-  CostFault,
+  EffectOf,
   FaultStatus,
   HnsFault,
   HnsFaultPlan,
@@ -366,7 +366,7 @@ export class FaultInjector implements HnsFaults {
   }
 
   /** From now until the service has come to this call and carried it out: one call after the other. */
-  private timeOf({ model, factor = 1 }: CostFault, facts: CallFacts): number {
+  private timeOf({ model, factor = 1 }: EffectOf<"cost">, facts: CallFacts): number {
     const { nowMs } = this.clock;
     const costs = COST_MODEL_TABLE[model ?? costModelOf(this.target.windows)];
     const costMs = costOf(costs, facts.operation, facts.kind, this.target.countObjects()) * factor;
