@@ -380,7 +380,7 @@ export class HnsService {
 
   /** Forgets what has to be stored, where there is no store. */
   dropChanges(): void {
-    this.context.takeChanges();
+    this.context.dropChanges();
   }
 
   /** Does what the clock has brought since the last call. */

@@ -235,21 +235,21 @@ export class InProcessHcnClient implements HcnClient {
     return kind === "Endpoint" && !this.faults.isIdle ? [...found, ...this.faults.ghosts(query)] : found;
   }
 
-  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+  create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
     return this.ask(["create", kind, options?.id, settings], (service) =>
       service.create(kind, settings, options),
     );
   }
 
-  async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
     return this.ask(["query", kind, id], (service) => service.query(kind, id, query));
   }
 
-  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+  modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
     return this.ask(["modify", kind, id, settings], (service) => service.modify(kind, id, settings));
   }
 
-  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+  delete(kind: HcnObjectKind, id: Guid): Promise<void> {
     return this.ask(["delete", kind, id], (service) => service.delete(kind, id));
   }
 
@@ -328,7 +328,7 @@ export class InProcessHcnClient implements HcnClient {
     for (const { listener } of registered) listener(goodbye);
   }
 
-  private async ask<T>(asked: Parameters<typeof factsOfCall>, call: (service: HnsService) => T): Promise<T> {
+  private ask<T>(asked: Parameters<typeof factsOfCall>, call: (service: HnsService) => T): Promise<T> {
     return this.perform(
       () => factsOfCall(...asked),
       () => call(this.service),
@@ -336,7 +336,7 @@ export class InProcessHcnClient implements HcnClient {
   }
 
   /** Makes a call with the faults that are in force, which alone ask for its facts. */
-  private async perform<T>(factsOf: () => CallFacts, call: () => T): Promise<T> {
+  private perform<T>(factsOf: () => CallFacts, call: () => T): Promise<T> {
     return this.faults.isIdle
       ? this.carryOut(call)
       : this.faults.perform(factsOf(), async () => this.carryOut(call));
@@ -354,7 +354,8 @@ export class InProcessHcnClient implements HcnClient {
       const notifications = this.service.takeNotifications();
       if (this.store === undefined) this.service.dropChanges();
       else await this.save(this.store);
-      this.announce(notifications.filter((notification) => this.faults.delivers(notification)));
+      if (notifications.length > 0)
+        this.announce(notifications.filter((notification) => this.faults.delivers(notification)));
     }
   }
 

@@ -120,6 +120,8 @@ function schemaVersionOf({ SchemaVersion }: WrittenBase): SchemaVersion | undefi
   return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : undefined;
 }
 
+const NO_NOTIFICATIONS: readonly HcnNotification[] = Object.freeze([]);
+
 export class ServiceContext {
   readonly node: string;
   readonly windows: WindowsBuild;
@@ -140,7 +142,7 @@ export class ServiceContext {
   private chance: Prng;
   private readonly epochMs: number;
   private notifications: HcnNotification[] = [];
-  private changes = new Map<string, ChangedObject>();
+  private changes: ChangedObject[] = [];
   private changeCount = 0;
   /** Moments of the clock at which objects change, in order. */
   private moments: number[] = [];
@@ -314,6 +316,7 @@ export class ServiceContext {
 
   /** Notifications since the last call, in order. */
   takeNotifications(): readonly HcnNotification[] {
+    if (this.notifications.length === 0) return NO_NOTIFICATIONS;
     const taken = this.notifications;
     this.notifications = [];
     return taken;
@@ -363,16 +366,18 @@ export class ServiceContext {
   /** Notes that an object was made, changed or deleted. */
   changed(kind: StoredKind, id: Guid): void {
     this.changeCount++;
-    this.changes.set(`${kind}/${id}`, { kind, id });
+    this.changes.push({ kind, id });
   }
 
   /** What changed since the last call, each object once, in the order of the first change of each. */
   takeChanges(): readonly ChangedObject[] {
-    if (this.changes.size === 0) return NO_CHANGES;
-    const taken = [...this.changes.values()];
-    this.changes.clear();
-    return taken;
+    const taken = new Map(this.changes.map((change) => [`${change.kind}/${change.id}`, change]));
+    this.dropChanges();
+    return [...taken.values()];
+  }
+
+  /** Forgets what changed since the last call. Almost every call changes one object, so nothing is made of it before. */
+  dropChanges(): void {
+    if (this.changes.length > 0) this.changes = [];
   }
 }
-
-const NO_CHANGES: readonly ChangedObject[] = Object.freeze([]);

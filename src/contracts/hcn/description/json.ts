@@ -43,8 +43,11 @@ export function keepJson<T extends object>(value: T): T {
 export function readOnce<T>(value: JsonValue | undefined, reader: object, read: () => T): T {
   const kept = typeof value === "object" && value !== null ? keptOf(value) : undefined;
   if (kept === undefined) return read();
-  if (!kept.has(reader)) kept.set(reader, read());
-  return kept.get(reader) as T;
+  const known = kept.get(reader);
+  if (known !== undefined || kept.has(reader)) return known as T;
+  const made = read();
+  kept.set(reader, made);
+  return made;
 }
 
 /**
