@@ -59,27 +59,12 @@ export type DefaultLengths = Readonly<Record<IpFamily, number>>;
 interface RemoteConfigs {
   readonly lengths: DefaultLengths;
   readonly records: readonly IpConfigRecord[];
+  /** The latest traits of a remote endpoint with these addresses. */
+  readonly traits: EndpointTraits | undefined;
 }
 
 /** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
 const CONDITIONS_MAX = 65_536;
-
-function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
-  return (
-    a.policies === b.policies &&
-    a.ipConfigs === b.ipConfigs &&
-    a.routes === b.routes &&
-    a.dns === b.dns &&
-    a.additionalParams === b.additionalParams &&
-    a.macText === b.macText &&
-    a.mac === b.mac &&
-    a.flags === b.flags &&
-    a.name === b.name &&
-    a.owner === b.owner &&
-    a.version === b.version &&
-    a.schemaVersion === b.schemaVersion
-  );
-}
 
 export class SharedValues {
   private readonly conditions: Map<string, Condition> = new Map();
@@ -88,8 +73,6 @@ export class SharedValues {
   /** The latest list that begins with a back end. */
   private readonly lists: WeakMap<LbnatBackEnd, readonly LbnatBackEnd[]> = new WeakMap();
   private readonly configs: WeakMap<readonly IpConfig[], RemoteConfigs> = new WeakMap();
-  /** The latest traits for each list of addresses. */
-  private readonly traits: WeakMap<readonly IpConfigRecord[], EndpointTraits> = new WeakMap();
 
   constructor() {
     // What is frozen is shared by forks.
@@ -140,15 +123,19 @@ export class SharedValues {
     const known = this.configs.get(configs);
     if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
     const records = read();
-    if (Object.isFrozen(configs)) this.configs.set(configs, { lengths, records });
+    if (Object.isFrozen(configs)) this.configs.set(configs, { lengths, records, traits: undefined });
     return records;
   }
 
-  /** `traits`, or the same that another node has. */
-  sameTraits(traits: EndpointTraits): EndpointTraits {
-    const known = this.traits.get(traits.ipConfigs);
-    if (known !== undefined && areSame(known, traits)) return known;
-    this.traits.set(traits.ipConfigs, Object.freeze(traits));
-    return traits;
+  /** The latest traits of a remote endpoint whose document has these addresses. */
+  traitsOf(configs: readonly IpConfig[], lengths: DefaultLengths): EndpointTraits | undefined {
+    const known = this.configs.get(configs);
+    return known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6] ? known.traits : undefined;
+  }
+
+  /** What a remote endpoint with these addresses came to: other nodes are going to take it. */
+  keepTraits(configs: readonly IpConfig[], traits: EndpointTraits): void {
+    const known = this.configs.get(configs);
+    if (known?.records === traits.ipConfigs) this.configs.set(configs, { ...known, traits });
   }
 }

@@ -182,13 +182,18 @@ function readRemoteIpConfigs(
   });
 }
 
+/** The lengths that addresses of remote endpoints get where the request has none. */
+export function defaultLengths(network: NetworkRecord): DefaultLengths {
+  return { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
+}
+
 /** As `readIpConfigs`, for a remote endpoint. Nodes that are told the same share the result. */
 function remoteIpConfigs(
   { shared }: ServiceContext,
   network: NetworkRecord,
   configs: readonly IpConfig[],
 ): readonly IpConfigRecord[] {
-  const lengths = { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
+  const lengths = defaultLengths(network);
   return shared.remoteConfigs(configs, lengths, () =>
     oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths)),
   );

@@ -28,7 +28,13 @@ import { NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { type EndpointRecord, type NetworkRecord, isRemoteEndpoint } from "../records.ts";
-import { readIpConfigs, checkEndpointRequest, readMac, readEndpointRoutes } from "./endpoint-document.ts";
+import {
+  checkEndpointRequest,
+  defaultLengths,
+  readEndpointRoutes,
+  readIpConfigs,
+  readMac,
+} from "./endpoint-document.ts";
 import { type EndpointTraits, RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { removeFromNamespace } from "../namespace/namespaces.ts";
 import { changedEndpointPolicies, policiesOfNewEndpoint } from "../policies/endpoint-policies.ts";
@@ -144,6 +150,49 @@ function followBackEnd(context: ServiceContext, endpointId: Guid, networkId: Gui
   context.ports.reprogram(networkId);
 }
 
+/** What the document alone says of the traits. */
+type Said = Omit<EndpointTraits, "policies" | "ipConfigs" | "routes" | "mac" | "macText">;
+
+function saidBy(context: ServiceContext, document: HostComputeEndpoint): Said {
+  const { Name: name = "" } = document;
+  return {
+    owner: document.Owner ?? "",
+    name: name === "" ? UNNAMED : name,
+    additionalParams: document.AdditionalParams,
+    schemaVersion: schemaOf(document),
+    version: context.objectVersion,
+    dns: document.Dns,
+    flags: document.Flags ?? 0,
+  };
+}
+
+/**
+ * What an earlier remote endpoint of this document came to, most often on another node, where all that it came of is the
+ * same here. A large cluster makes the same ones on every node.
+ */
+function knownTraits(
+  { shared }: ServiceContext,
+  network: NetworkRecord,
+  { IpConfigurations: configs, MacAddress: mac, Routes: routes = [] }: HostComputeEndpoint,
+  said: Said,
+  policies: EndpointTraits["policies"],
+): EndpointTraits | undefined {
+  if (configs === undefined || mac === undefined || mac === "" || routes.length > 0) return undefined;
+  const known = shared.traitsOf(configs, defaultLengths(network));
+  const isSame =
+    known?.policies === policies &&
+    known.routes.length === 0 &&
+    known.macText === mac &&
+    known.flags === said.flags &&
+    known.name === said.name &&
+    known.owner === said.owner &&
+    known.dns === said.dns &&
+    known.additionalParams === said.additionalParams &&
+    known.version === said.version &&
+    known.schemaVersion === said.schemaVersion;
+  return isSame ? known : undefined;
+}
+
 /**
  * Creates an endpoint from a checked document. Inferred: the order in which its faults are found: network, what a request
  * may not say, id, policies, addresses, routes, MAC.
@@ -160,27 +209,25 @@ export function createEndpoint(
   const id = context.newId(wantedId ?? document.ID, context.state.endpoints, "an endpoint");
   const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
   const policies = policiesOfNewEndpoint(context, network, { id, isRemote }, document.Policies ?? []);
-  const ipConfigs = readIpConfigs(context, network, document, isRemote);
-  const routes = readEndpointRoutes(network, document, ipConfigs);
+  const said = saidBy(context, document);
+  const known = isRemote ? knownTraits(context, network, document, said, policies) : undefined;
+  const ipConfigs = known?.ipConfigs ?? readIpConfigs(context, network, document, isRemote);
+  const routes = known?.routes ?? readEndpointRoutes(network, document, ipConfigs);
   const activity = context.prng.guidWords();
-  const name = document.Name ?? "";
-  const traits: EndpointTraits = {
-    owner: document.Owner ?? "",
-    name: name === "" ? UNNAMED : name,
-    additionalParams: document.AdditionalParams,
-    schemaVersion: schemaOf(document),
-    version: context.objectVersion,
-    policies,
-    ipConfigs,
-    dns: document.Dns,
-    routes,
-    ...readMac(context, network, document.MacAddress, isRemote),
-    flags: document.Flags ?? 0,
-  };
+  const traits: EndpointTraits =
+    known ??
+    Object.freeze({
+      ...said,
+      policies,
+      ipConfigs,
+      routes,
+      ...readMac(context, network, document.MacAddress, isRemote),
+    });
   const own = { id, networkId: network.id, changedAtMs: context.nowMs };
+  if (isRemote && known === undefined) context.shared.keepTraits(document.IpConfigurations ?? [], traits);
   context.state.addEndpoint(
     isRemote
-      ? new RemoteEndpointRecord(own, activity, context.shared.sameTraits(traits))
+      ? new RemoteEndpointRecord(own, activity, traits)
       : Object.freeze({ ...traits, ...own, activityId: guidOf(activity), ...UNATTACHED }),
   );
   context.changed("Endpoint", id);
