@@ -251,7 +251,8 @@ export async function createEndpointOnly(
       detail: WORDS.endpointNamespaceReadOnly,
     });
   }
-  return client.create("Endpoint", wholeDocument({ ...endpoint, HostComputeNetwork: network }), { network });
+  const document = { SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network };
+  return client.create("Endpoint", requestDocument(document), { network });
 }
 
 /** Creates an endpoint on a network and reads it back. @throws as `createEndpointOnly`. */

@@ -99,7 +99,10 @@ const NETWORK: KindRow = {
 const ENDPOINT: KindRow = {
   records: (state) => state.endpoints,
   create: (context, { document, isV1, id, options }) => {
-    const network = options.network === undefined ? undefined : checkGuid(options.network);
+    const { network: named } = options;
+    // A network that is there is named by its GUID: most calls need no other check.
+    const isKnown = named === undefined || context.state.networks.has(named);
+    const network = isKnown ? named : checkGuid(named);
     const endpoint = isV1 ? endpointFromV1(document) : parseEndpoint(asProcessed(context, document));
     return createEndpoint(context, endpoint, id, network);
   },

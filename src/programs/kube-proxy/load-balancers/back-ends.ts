@@ -173,15 +173,12 @@ async function createRemote(
   return createProxyEndpoint(configuration, state, endpoint);
 }
 
-/** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */
-async function findOrCreate(
+/** An HNS endpoint for `endpoint`, which has none; undefined with a finding where none comes. Local ones are never made. */
+async function createMissing(
   pass: SyncPass,
   endpoint: TrackedEndpoint,
-  id: Guid | undefined,
   gathering: Gathering,
 ): Promise<HnsEndpoint | typeof NETWORK_LOST | undefined> {
-  const found = pass.queried.find(id, endpoint.ip);
-  if (found !== undefined) return found;
   if (endpoint.nodeName === pass.configuration.hostname) {
     const message = WORDS.localEndpointMissing({ ip: endpoint.ip });
     gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
@@ -230,12 +227,15 @@ export async function findBackEnds(
     leavesPodNetwork: false,
   };
   const onlyLocal = entry.port.isInternalPolicyLocal && entry.hasLocalTrafficDsr;
-  for (const [index, endpoint] of endpoints.entries()) {
+  let index = -1;
+  for (const endpoint of endpoints) {
+    index++;
     if (onlyLocal && endpoint.nodeName !== hostname) continue;
     if (!isUsable(endpoint, readiness)) continue;
     takePort(entry, endpoint.port, behaviour.slicePortWins);
     if (!gathering.addressByPort.has(endpoint.port)) gathering.addressByPort.set(endpoint.port, endpoint.ip);
-    const found = await findOrCreate(pass, endpoint, bound.idOf(index), gathering);
+    const found =
+      pass.queried.find(bound.idOf(index), endpoint.ip) ?? (await createMissing(pass, endpoint, gathering));
     if (found === NETWORK_LOST) return NETWORK_LOST;
     if (found === undefined) continue;
     noteAddress(pass, endpoint, gathering);

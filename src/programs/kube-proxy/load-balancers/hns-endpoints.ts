@@ -72,15 +72,17 @@ export class QueriedEndpoints {
 
   /** Enters an endpoint that has come to the records. */
   add(id: Guid, { isLocal, addresses }: EndpointRecord): void {
-    const own = addresses.slice(0, this.addressesMax);
+    const own = addresses.length > this.addressesMax ? addresses.slice(0, this.addressesMax) : addresses;
+    let isFound = own.length === 0;
     for (const ip of own) {
       const known = this.endpointOf(this.byIp.get(ip));
       if (known !== undefined) this.contended.add(ip);
       const chosen = known === undefined ? id : this.preferred(ip, known, { id, isLocal }).id;
       this.byIp.set(ip, chosen);
+      isFound ||= chosen === id;
       if (known !== undefined && chosen !== known.id && this.rule === "local") this.hidden.add(known.id);
     }
-    if (own.length > 0 && !own.some((ip) => this.byIp.get(ip) === id)) this.hidden.add(id);
+    if (!isFound) this.hidden.add(id);
   }
 
   /** Takes out an endpoint that is gone from the records. Another one with its address may come to light. */
