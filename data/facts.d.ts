@@ -14,3 +14,6 @@ export function kubeProxyGates(): Table;
 export function kubeProtobuf(): Table;
 export function ovnNorthbound(): Table;
 export function ovnSouthbound(): Table;
+export function errorCalls(): Table;
+export function furtherKinds(): Table;
+export function ovnLanguage(): Table;

@@ -17,3 +17,6 @@ export const kubeProxyGates = table("kube-proxy-gates");
 export const kubeProtobuf = table("kube-protobuf");
 export const ovnNorthbound = table("ovn-northbound");
 export const ovnSouthbound = table("ovn-southbound");
+export const errorCalls = table("error-calls");
+export const furtherKinds = table("further-kinds");
+export const ovnLanguage = table("ovn-language");

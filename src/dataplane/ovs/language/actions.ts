@@ -1,6 +1,7 @@
 /** Actions of logical flows, compiled to data (ovn-sb(5), Logical_Flow, "actions"). */
+import type { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { type FieldBits, bitsOf, checkWidth, portName, readField } from "./match.ts";
-import type { FieldName } from "./symbols.ts";
+import { type FieldName, OVN_LANGUAGE } from "./symbols.ts";
 import { LanguageError, TokenReader } from "./tokens.ts";
 
 const DEPTH_MAX = 16;
@@ -37,94 +38,13 @@ export type Action =
   /** Actions on a packet that `name` makes. */
   | { readonly kind: "nested"; readonly name: string; readonly actions: readonly Action[] };
 
-const NESTED: ReadonlySet<string> = new Set([
-  "clone",
-  "arp",
-  "nd_ns",
-  "nd_na",
-  "nd_na_router",
-  "icmp4",
-  "icmp4_error",
-  "icmp6",
-  "icmp6_error",
-  "tcp_reset",
-  "sctp_abort",
-  "reject",
-  "ct_commit",
-]);
+const NESTED: ReadonlySet<string> = new Set(OVN_LANGUAGE.texts("nested"));
 
 /** Functions without a result. */
-const CALLS: ReadonlySet<string> = new Set([
-  "ct_next",
-  "ct_clear",
-  "ct_commit",
-  "ct_commit_nat",
-  "ct_commit_to_zone",
-  "ct_lb",
-  "ct_lb_mark",
-  "ct_lb_mark_local",
-  "ct_snat",
-  "ct_dnat",
-  "ct_snat_in_czone",
-  "ct_dnat_in_czone",
-  "ct_snat_to_vip",
-  "get_arp",
-  "put_arp",
-  "get_nd",
-  "put_nd",
-  "put_fdb",
-  "handle_svc_check",
-  "handle_dhcpv6_reply",
-  "log",
-  "set_meter",
-  "set_queue",
-  "igmp",
-  "trigger_event",
-  "bind_vport",
-  "fwd_group",
-  "handle_bfd_msg",
-  "mac_cache_use",
-  "mirror",
-  "flood_remote",
-  "commit_ecmp_nh",
-  "commit_lb_aff",
-  "sample",
-  "select",
-  "push",
-  "pop",
-]);
+const CALLS: ReadonlySet<string> = new Set(OVN_LANGUAGE.texts("calls"));
 
 /** Functions whose result is assigned. */
-const RESULTS: ReadonlySet<string> = new Set([
-  "check_in_port_sec",
-  "check_out_port_sec",
-  "lookup_arp",
-  "lookup_arp_ip",
-  "lookup_nd",
-  "lookup_nd_ip",
-  "lookup_fdb",
-  "get_fdb",
-  "chk_lb_hairpin",
-  "chk_lb_hairpin_reply",
-  "put_dhcp_opts",
-  "put_dhcpv6_opts",
-  "put_nd_ra_opts",
-  "dns_lookup",
-  "check_pkt_larger",
-  "select",
-  "chk_ecmp_nh",
-  "chk_ecmp_nh_mac",
-  "chk_lb_aff",
-  "ct_nw_dst",
-  "ct_ip6_dst",
-  "ct_tp_dst",
-  "ct_proto",
-  "ct_state_save",
-  "get_remote_fdb",
-  "chk_evpn_arp",
-  "dhcp_relay_req_chk",
-  "dhcp_relay_resp_chk",
-]);
+const RESULTS: ReadonlySet<string> = new Set(OVN_LANGUAGE.texts("results"));
 
 class ActionParser {
   private readonly reader: TokenReader;
@@ -347,19 +267,7 @@ export function parseActions(source: string): readonly Action[] {
 }
 
 /** What a packet must be for an action to be carried out on it: the flow matches no other (ovn-sb(5), "Prerequisite"). */
-const NEEDS: Readonly<Record<string, string>> = {
-  arp: "ip4",
-  icmp4: "ip4",
-  icmp4_error: "ip4",
-  icmp6: "ip6",
-  icmp6_error: "ip6",
-  nd_na: "nd_ns",
-  nd_na_router: "nd_ns",
-  nd_ns: "ip6",
-  reject: "ip",
-  sctp_abort: "sctp",
-  tcp_reset: "tcp",
-};
+const NEEDS: CheckedFields = OVN_LANGUAGE.within("needs");
 
 /** The matches that all of these need besides that of their flow. */
 export function needsOf(actions: readonly Action[]): ReadonlySet<string> {
@@ -368,7 +276,8 @@ export function needsOf(actions: readonly Action[]): ReadonlySet<string> {
     if (action.kind === "decrement-ttl") needs.add("ip");
     if (action.kind !== "call" && action.kind !== "nested") continue;
     const need =
-      NEEDS[action.name] ?? (action.name.startsWith("ct_") && action.name !== "ct_clear" ? "ip" : "");
+      NEEDS.optionalText(action.name) ??
+      (action.name.startsWith("ct_") && action.name !== "ct_clear" ? "ip" : "");
     if (need !== "") needs.add(need);
   }
   return needs;
