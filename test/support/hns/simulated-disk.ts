@@ -31,13 +31,24 @@ interface Node {
   seen: Uint8Array;
   stored: Uint8Array;
   unsynced: Unsynced[];
+  /** The bytes may also be those of another disk, or of the other view: a write copies them first. */
+  isShared: boolean;
 }
 
+/** Writes into the bytes themselves as long as they are long enough. */
 function written(before: Uint8Array, offset: number, bytes: Uint8Array): Uint8Array {
-  const after = new Uint8Array(Math.max(before.length, offset + bytes.length));
-  after.set(before);
+  const length = offset + bytes.length;
+  const after = length <= before.length ? before : new Uint8Array(length);
+  if (after !== before) after.set(before);
   after.set(bytes, offset);
   return after;
+}
+
+function ownBytes(node: Node): void {
+  if (!node.isShared) return;
+  node.seen = node.seen.slice();
+  node.stored = node.stored.slice();
+  node.isShared = false;
 }
 
 /** The file system's names, as programs see them and as the disk has them. */
@@ -78,7 +89,12 @@ export class SimulatedDisk implements StoreDisk {
     this.check("open", path);
     const known = how === "existing" ? this.names.get(path) : undefined;
     if (how === "existing" && known === undefined) throw new Error(`ENOENT: ${path}`);
-    const node = known ?? { seen: new Uint8Array(), stored: new Uint8Array(), unsynced: [] };
+    const node = known ?? {
+      seen: new Uint8Array(),
+      stored: new Uint8Array(),
+      unsynced: [],
+      isShared: false,
+    };
     if (known === undefined) this.names.set(path, node);
     return {
       write: (bytes, offset) => this.write(node, path, bytes, offset),
@@ -145,7 +161,7 @@ export class SimulatedDisk implements StoreDisk {
     if (node === undefined) return;
     const bytes = change(node.seen.slice());
     if (bytes === undefined) this.names.delete(path);
-    else this.names.set(path, { seen: bytes, stored: bytes, unsynced: [] });
+    else this.names.set(path, { seen: bytes, stored: bytes, unsynced: [], isShared: true });
     this.storedNames = new Map(this.names);
   }
 
@@ -160,14 +176,15 @@ export class SimulatedDisk implements StoreDisk {
     const next = new SimulatedDisk();
     next.lockFormat = this.lockFormat;
     for (const [path, node] of names) {
-      let bytes = node.stored;
+      let bytes = node.unsynced.length === 0 ? node.stored : node.stored.slice();
       for (const each of node.unsynced)
         for (let at = 0; at < each.bytes.length; ) {
           const end = Math.min(each.bytes.length, at + SECTOR_BYTES - ((each.offset + at) % SECTOR_BYTES));
           if (prng.below(2) === 0) bytes = written(bytes, each.offset + at, each.bytes.subarray(at, end));
           at = end;
         }
-      next.names.set(path, { seen: bytes, stored: bytes, unsynced: [] });
+      next.names.set(path, { seen: bytes, stored: bytes, unsynced: [], isShared: true });
+      if (bytes === node.stored) node.isShared = true;
     }
     next.storedNames = new Map(next.names);
     return next;
@@ -177,7 +194,10 @@ export class SimulatedDisk implements StoreDisk {
   afterKill(): SimulatedDisk {
     const next = new SimulatedDisk();
     next.lockFormat = this.lockFormat;
-    for (const [path, node] of this.names) next.names.set(path, { ...node, unsynced: [...node.unsynced] });
+    for (const [path, node] of this.names) {
+      node.isShared = true;
+      next.names.set(path, { ...node, unsynced: [...node.unsynced] });
+    }
     next.storedNames = new Map(next.names);
     return next;
   }
@@ -209,6 +229,7 @@ export class SimulatedDisk implements StoreDisk {
   }
 
   private put(node: Node, bytes: Uint8Array, offset: number): void {
+    ownBytes(node);
     node.seen = written(node.seen, offset, bytes);
     node.unsynced.push({ offset, bytes: bytes.slice() });
   }
@@ -221,6 +242,7 @@ export class SimulatedDisk implements StoreDisk {
       node.unsynced = this.calls > this.powerCutAt ? node.unsynced : [];
       throw error;
     }
+    ownBytes(node);
     for (const { offset, bytes } of node.unsynced) node.stored = written(node.stored, offset, bytes);
     node.unsynced = [];
   }
