@@ -4,6 +4,9 @@ import { slowTests } from "./tools/slow-tests.ts";
 /** Every run says what each test asserts; `tools/test-inventory.ts` reads it. */
 const COUNT = "test/count-assertions.ts";
 
+/** Goes before Vitest's hook for imports, so it stands first. */
+const SOURCES = "test/resolve-sources.ts";
+
 /**
  * Node's own loader: the sources run in tests as in a clone. That is faster than the code that Vite makes of them, where
  * each use of an import is a look into a table, and nothing is transformed before. Mocks of modules need Vite's; see
@@ -50,7 +53,7 @@ const config: ViteUserConfig = defineConfig({
           // No test waits for time to pass: one that is late runs on a machine that does something else besides.
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          setupFiles: ["test/fixed-seed.ts", COUNT, "test/processor-time.ts"],
+          setupFiles: [SOURCES, "test/fixed-seed.ts", COUNT, "test/processor-time.ts"],
           // What is waited for comes at once; a busy machine only needs more patience.
           expect: { poll: { timeout: 4_500 } },
           isolate: false,
@@ -65,7 +68,7 @@ const config: ViteUserConfig = defineConfig({
           name: "long",
           ...SECOND_ATTEMPT,
           include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
-          setupFiles: ["test/given-seed.ts", COUNT],
+          setupFiles: [SOURCES, "test/given-seed.ts", COUNT],
           experimental: NODE_LOADER,
           testTimeout: 1_800_000,
           maxWorkers: "100%",
