@@ -10,13 +10,25 @@ export type HeapCensus = ReadonlyMap<string, number>;
 /** Deep documents repeat their structure; what grows does so far above. */
 const DEPTH_MAX = 40;
 
-function childrenOf(value: object): readonly (readonly [step: string, child: unknown])[] {
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return [];
-  if (Array.isArray(value)) return Array.from(value, (child: unknown) => ["[]", child] as const);
-  if (value instanceof Map)
-    return [...value].flatMap(([key, child]) => [["{key}", key] as const, ["{}", child] as const]);
-  if (value instanceof Set) return [...value].map((child: unknown) => ["{}", child] as const);
-  return Object.entries(value).map(([name, child]) => [`.${name}`, child] as const);
+/** A path, with the paths that go on from it: a world of a million objects has some hundred of them. */
+class Place {
+  readonly path: string;
+  readonly depth: number;
+  size: number | undefined;
+  private readonly steps = new Map<string, Place>();
+
+  constructor(path: string, depth: number) {
+    this.path = path;
+    this.depth = depth;
+  }
+
+  to(step: string): Place {
+    const known = this.steps.get(step);
+    if (known !== undefined) return known;
+    const place = new Place(this.path + step, this.depth + 1);
+    this.steps.set(step, place);
+    return place;
+  }
 }
 
 function sizeOf(value: object): number | undefined {
@@ -26,25 +38,53 @@ function sizeOf(value: object): number | undefined {
   return undefined;
 }
 
-/** Counts everything that can be reached from `root`; an object that is met twice counts once, where it is met first. */
-export function takeCensus(root: object): HeapCensus {
-  const census = new Map<string, number>();
-  const seen = new Set<object>([root]);
-  const queue: { readonly value: object; readonly path: string; readonly depth: number }[] = [
-    { value: root, path: "", depth: 0 },
-  ];
-  for (let next = 0; next < queue.length; next++) {
-    const item = queue[next];
-    if (item === undefined) continue;
-    const size = sizeOf(item.value);
-    if (size !== undefined) census.set(item.path, (census.get(item.path) ?? 0) + size);
-    if (item.depth === DEPTH_MAX) continue;
-    for (const [step, child] of childrenOf(item.value)) {
-      if (typeof child !== "object" || child === null || seen.has(child)) continue;
-      seen.add(child);
-      queue.push({ value: child, path: item.path + step, depth: item.depth + 1 });
+/** Calls `visit` with each child and its place. */
+function visitChildren(value: object, place: Place, visit: (child: unknown, place: Place) => void): void {
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return;
+  if (Array.isArray(value)) {
+    const each = place.to("[]");
+    for (const child of value) visit(child, each);
+  } else if (value instanceof Map) {
+    const [keys, values] = [place.to("{key}"), place.to("{}")];
+    for (const [key, child] of value) {
+      visit(key, keys);
+      visit(child, values);
+    }
+  } else if (value instanceof Set) {
+    const each = place.to("{}");
+    for (const child of value) visit(child, each);
+  } else {
+    for (const name of Object.keys(value)) {
+      const child = (value as Record<string, unknown>)[name];
+      if (typeof child === "object" && child !== null) visit(child, place.to(`.${name}`));
     }
   }
+}
+
+/** Counts everything that can be reached from `root`; an object that is met twice counts once, where it is met first. */
+export function takeCensus(root: object): HeapCensus {
+  const counted: Place[] = [];
+  const seen = new Set<object>([root]);
+  const values: object[] = [root];
+  const places: Place[] = [new Place("", 0)];
+  const visit = (child: unknown, place: Place): void => {
+    if (typeof child !== "object" || child === null || seen.has(child)) return;
+    seen.add(child);
+    values.push(child);
+    places.push(place);
+  };
+  for (const [next, value] of values.entries()) {
+    const place = places[next];
+    if (place === undefined) continue;
+    const size = sizeOf(value);
+    if (size !== undefined) {
+      if (place.size === undefined) counted.push(place);
+      place.size = (place.size ?? 0) + size;
+    }
+    if (place.depth < DEPTH_MAX) visitChildren(value, place, visit);
+  }
+  const census = new Map<string, number>();
+  for (const { path, size = 0 } of counted) census.set(path, (census.get(path) ?? 0) + size);
   return census;
 }
 
