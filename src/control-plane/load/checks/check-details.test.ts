@@ -25,6 +25,7 @@ function problemsOf(kind: string, spec: Body, metadata: Body = {}): readonly str
 
 const container = (fields: Body): Body => ({ containers: [{ name: "c", image: "i", ...fields }] });
 const CONTAINER = "spec.containers[0]";
+const REFERRED = { name: "x", key: "k" };
 
 describe("of a container", () => {
   it.each<readonly [what: string, fields: Body, problem: string]>([
@@ -90,6 +91,51 @@ describe("of a container", () => {
       `${CONTAINER}.resources.limits.ram: Invalid value: "ram": must be a standard resource type or fully qualified`,
     ],
     [
+      "a variable from nowhere",
+      { env: [{ name: "A", valueFrom: {} }] },
+      `${CONTAINER}.env[0].valueFrom: Invalid value: "": must specify one of: \`fieldRef\`, \`resourceFieldRef\`, \`configMapKeyRef\` or \`secretKeyRef\``,
+    ],
+    [
+      "a variable from two places",
+      { env: [{ name: "A", valueFrom: { configMapKeyRef: REFERRED, secretKeyRef: REFERRED } }] },
+      `${CONTAINER}.env[0].valueFrom: Invalid value: "": may not have more than one field specified at a time`,
+    ],
+    [
+      "a variable with a value and a place",
+      { env: [{ name: "A", value: "1", valueFrom: { secretKeyRef: REFERRED } }] },
+      `${CONTAINER}.env[0].valueFrom: Invalid value: "": may not be specified when \`value\` is not empty`,
+    ],
+    [
+      "a key that nobody names",
+      { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "x" } } }] },
+      `${CONTAINER}.env[0].valueFrom.secretKeyRef.key: Required value`,
+    ],
+    [
+      "a field that pods do not have",
+      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "status.nodeIP" } } }] },
+      `${CONTAINER}.env[0].valueFrom.fieldRef.fieldPath: Invalid value: "status.nodeIP": error converting fieldPath: field label not supported: status.nodeIP`,
+    ],
+    [
+      "variables from nowhere",
+      { envFrom: [{ prefix: "A_" }] },
+      `${CONTAINER}.envFrom[0]: Invalid value: "": must specify one of: \`configMapRef\` or \`secretRef\``,
+    ],
+    [
+      "a message that nobody takes",
+      { terminationMessagePolicy: "Always" },
+      `${CONTAINER}.terminationMessagePolicy: Unsupported value: "Always": supported values: "FallbackToLogsOnError", "File"`,
+    ],
+    [
+      "a profile without a type",
+      { securityContext: { seccompProfile: {} } },
+      `${CONTAINER}.securityContext.seccompProfile.type: Required value`,
+    ],
+    [
+      "a hook without a port",
+      { lifecycle: { preStop: { httpGet: { path: "/bye" } } } },
+      `${CONTAINER}.lifecycle.preStop.httpGet.port: Required value`,
+    ],
+    [
       "a mount without its volume",
       { volumeMounts: [{ name: "data", mountPath: "C:\\data" }] },
       `${CONTAINER}.volumeMounts[0].name: Not found: "data"`,
@@ -113,6 +159,11 @@ describe("of a container", () => {
       "a variable from elsewhere",
       { env: [{ name: "A.B", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }] },
     ],
+    [
+      "a variable with one of the pod's labels",
+      { env: [{ name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.labels['example.com/app']" } } }] },
+    ],
+    ["a hook that sleeps", { lifecycle: { preStop: { sleep: { seconds: 5 } } } }],
     ["an empty protocol, which is TCP", { ports: [{ containerPort: 80, protocol: "" }] }],
   ])("%s is taken", (_, fields) => {
     expect(problemsOf("Pod", container(fields))).toEqual([]);
@@ -124,9 +175,157 @@ describe("of a container", () => {
   });
 });
 
+describe("of a pod", () => {
+  it.each<readonly [what: string, volume: Body, problem: string]>([
+    ["nothing of a folder", { hostPath: {} }, "hostPath.path: Required value"],
+    [
+      "a folder of another kind",
+      { hostPath: { path: "C:\\data", type: "Folder" } },
+      'hostPath.type: Unsupported value: "Folder": supported values: "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"',
+    ],
+    [
+      "a folder above it",
+      { hostPath: { path: "C:\\data\\..\\k" } },
+      "hostPath.path: Invalid value: \"C:\\\\data\\\\..\\\\k\": must not contain '..'",
+    ],
+    ["a ConfigMap without a name", { configMap: { items: [] } }, "configMap.name: Required value"],
+    ["a Secret by the wrong field", { secret: {} }, "secret.secretName: Required value"],
+    [
+      "a claim without a name",
+      { persistentVolumeClaim: {} },
+      "persistentVolumeClaim.claimName: Required value",
+    ],
+    [
+      "a file without a path",
+      { configMap: { name: "x", items: [{ key: "k" }] } },
+      "configMap.items[0].path: Required value",
+    ],
+    [
+      "modes in decimal digits",
+      { secret: { secretName: "x", defaultMode: 755 } },
+      "secret.defaultMode: Invalid value: 755: must be a number between 0 and 0777 (octal), both inclusive",
+    ],
+    [
+      "two things at once",
+      { emptyDir: {}, configMap: { name: "x" } },
+      "configMap: Forbidden: may not specify more than 1 volume type",
+    ],
+    [
+      "nothing of the pod",
+      { downwardAPI: { items: [{ path: "labels" }] } },
+      "downwardAPI.items[0]: Required value: one of fieldRef and resourceFieldRef is required",
+    ],
+  ])("a volume of %s is refused", (_, volume, problem) => {
+    const spec = { ...container({}), volumes: [{ name: "v", ...volume }] };
+    expect(problemsOf("Pod", spec)).toEqual([`spec.volumes[0].${problem}`]);
+  });
+
+  it.each<readonly [what: string, volume: Body]>([
+    ["nothing, which is an empty folder", {}],
+    [
+      "all labels",
+      { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+    ],
+    [
+      "a token",
+      { projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] } },
+    ],
+    ["a disk of a cloud", { azureDisk: { diskName: "d", diskURI: "u" } }],
+  ])("a volume of %s is taken", (_, volume) => {
+    expect(problemsOf("Pod", { ...container({}), volumes: [{ name: "v", ...volume }] })).toEqual([]);
+  });
+
+  it.each<readonly [what: string, spec: Body, problem: string]>([
+    [
+      "an account with capitals",
+      { serviceAccountName: "Web" },
+      "spec.serviceAccountName: Invalid value: \"Web\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+    ],
+    [
+      "pods apart from each other, nobody says where",
+      {
+        affinity: {
+          podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: {} }] },
+        },
+      },
+      "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value",
+    ],
+    [
+      "pods spread, nobody says how far",
+      { topologySpreadConstraints: [{ topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" }] },
+      "spec.topologySpreadConstraints[0].maxSkew: Required value",
+    ],
+    [
+      "a user below zero",
+      { securityContext: { runAsUser: -1 } },
+      "spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+    ],
+  ])("%s: refused", (_, spec, problem) => {
+    expect(problemsOf("Pod", { ...container({}), ...spec })).toEqual([problem]);
+  });
+});
+
+// `validateWindows` and `validateLinux`; a real kube-apiserver 1.34 said the same of each.
+describe("of a pod that names its system", () => {
+  const WINDOWS = { os: { name: "windows" } };
+  const forbidden = (path: string): string => `${path}: Forbidden: cannot be set for a windows pod`;
+
+  it.each<readonly [field: string, value: unknown]>([
+    ["appArmorProfile", { type: "RuntimeDefault" }],
+    ["seLinuxOptions", { level: "s0" }],
+    ["seccompProfile", { type: "RuntimeDefault" }],
+    ["runAsUser", 1000],
+    ["runAsGroup", 0],
+    ["fsGroup", 2000],
+    ["fsGroupChangePolicy", "Always"],
+    ["sysctls", [{ name: "net.core.somaxconn", value: "1024" }]],
+    ["supplementalGroups", [1]],
+    ["supplementalGroupsPolicy", "Strict"],
+    ["seLinuxChangePolicy", "Recursive"],
+  ])("securityContext.%s is refused on Windows, and taken without a system", (field, value) => {
+    const spec = { ...container({}), securityContext: { [field]: value } };
+    expect(problemsOf("Pod", { ...spec, ...WINDOWS })).toEqual([forbidden(`spec.securityContext.${field}`)]);
+    expect(problemsOf("Pod", spec)).toEqual([]);
+  });
+
+  it.each<readonly [field: string, value: unknown]>([
+    ["capabilities", { drop: ["ALL"] }],
+    ["readOnlyRootFilesystem", false],
+    ["privileged", false],
+    ["allowPrivilegeEscalation", false],
+    ["procMount", "Default"],
+    ["runAsUser", 1000],
+  ])("a container's securityContext.%s is refused on Windows, and taken without a system", (field, value) => {
+    const spec = container({ securityContext: { [field]: value } });
+    expect(problemsOf("Pod", { ...spec, ...WINDOWS })).toEqual([
+      forbidden(`${CONTAINER}.securityContext.${field}`),
+    ]);
+    expect(problemsOf("Pod", spec)).toEqual([]);
+  });
+
+  it.each<readonly [field: string, value: boolean, isTaken: boolean]>([
+    ["hostPID", true, false],
+    ["hostPID", false, true],
+    ["hostIPC", true, false],
+    ["shareProcessNamespace", false, false],
+    ["hostUsers", false, false],
+  ])("%s: %s (taken: %s)", (field, value, isTaken) => {
+    const problems = problemsOf("Pod", { ...container({}), ...WINDOWS, [field]: value });
+    expect(problems).toEqual(isTaken ? [] : [forbidden(`spec.${field}`)]);
+  });
+
+  it("Windows' options are refused on Linux, of a container, too", () => {
+    const spec = container({ securityContext: { windowsOptions: { runAsUserName: "ContainerUser" } } });
+    expect(problemsOf("Pod", { ...spec, os: { name: "linux" } })).toEqual([
+      `${CONTAINER}.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod`,
+    ]);
+  });
+});
+
 const TEMPLATE = { metadata: { labels: { app: "a" } }, spec: container({}) };
 const SELECTED = { selector: { matchLabels: { app: "a" } }, template: TEMPLATE };
 const JOB = { template: { spec: { ...container({}), restartPolicy: "Never" } } };
+const CLAIM = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
 const cron = (schedule: string): Body => ({ schedule, jobTemplate: { spec: JOB } });
 
 describe("of a workload", () => {
@@ -154,6 +353,30 @@ describe("of a workload", () => {
       "DaemonSet",
       { ...SELECTED, updateStrategy: { type: "Recreate" } },
       'spec.updateStrategy.type: Unsupported value: "Recreate": supported values: "RollingUpdate", "OnDelete"',
+    ],
+    [
+      "a claim that nobody may write to or read",
+      "StatefulSet",
+      {
+        ...SELECTED,
+        volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { ...CLAIM, accessModes: [] } }],
+      },
+      "spec.volumeClaimTemplates[0].spec.accessModes: Required value",
+    ],
+    [
+      "a claim of nothing",
+      "StatefulSet",
+      {
+        ...SELECTED,
+        volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }],
+      },
+      "spec.volumeClaimTemplates[0].spec.resources.requests.storage: Required value",
+    ],
+    [
+      "a name of a Service with a dot",
+      "StatefulSet",
+      { ...SELECTED, serviceName: "web.shop" },
+      "spec.serviceName: Invalid value: \"web.shop\": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
     ],
     [
       "pods by number without a number",
@@ -196,7 +419,11 @@ describe("of a workload", () => {
       { name: "logs", mountPath: "/logs" },
     ];
     const template = { metadata: { labels: { app: "a" } }, spec: container({ volumeMounts: mounts }) };
-    const spec = { ...SELECTED, template, volumeClaimTemplates: [{ metadata: { name: "data" } }] };
+    const spec = {
+      ...SELECTED,
+      template,
+      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: CLAIM }],
+    };
     expect(problemsOf("StatefulSet", spec)).toEqual([
       'spec.template.spec.containers[0].volumeMounts[1].name: Not found: "logs"',
     ]);

@@ -25,7 +25,9 @@ import {
 } from "./field-check.ts";
 import { portOrName } from "./check-service.ts";
 import { controlPlane } from "#data/words.js";
-import { DNS_LABEL, DNS_SEARCH, LABEL_VALUE, type TextRule } from "./names.ts";
+import { DNS_LABEL, DNS_SEARCH, DNS_SUBDOMAIN, LABEL_VALUE, QUALIFIED_NAME, type TextRule } from "./names.ts";
+import { SELECTOR } from "./check-metadata.ts";
+import { CLAIM_SPEC, ENV_SOURCES, VOLUME_SOURCES } from "./check-sources.ts";
 
 const WORDS = controlPlane();
 
@@ -107,7 +109,21 @@ const MOUNT: Check = object({
   mountPath: required(anyText, "Write where the volume is in the container."),
 });
 
-const CONTAINER: Check = object({
+const SECCOMP: Check = object({
+  type: required(oneOf("Localhost", "RuntimeDefault", "Unconfined"), "Write RuntimeDefault, for example."),
+});
+
+const USER = integer(0, INT32_MAX);
+const SECURITY = { seccompProfile: SECCOMP, runAsUser: USER, runAsGroup: USER };
+
+/** What the kubelet runs when a container starts or ends. */
+const HANDLER: Check = object({
+  exec: object({ command: required(list(anyText), "Write the command.") }),
+  httpGet: object({ port: PROBE_PORT, scheme: oneOf("", "HTTP", "HTTPS") }),
+  tcpSocket: object({ port: PROBE_PORT }),
+});
+
+const CONTAINER_FIELDS: Check = object({
   image: text(IMAGE),
   imagePullPolicy: oneOf("", "Always", "IfNotPresent", "Never"),
   env: list(object({ name: required(text(VARIABLE_NAME), "Write the name of the variable.") })),
@@ -116,6 +132,26 @@ const CONTAINER: Check = object({
   startupProbe: PROBE,
   resources: resourcesFit,
   volumeMounts: list(MOUNT),
+  terminationMessagePolicy: oneOf("", "FallbackToLogsOnError", "File"),
+  lifecycle: object({ postStart: HANDLER, preStop: HANDLER }),
+  securityContext: object(SECURITY),
+});
+
+const CONTAINER: Check = all(CONTAINER_FIELDS, ENV_SOURCES);
+
+const TOPOLOGY_KEY = required(
+  text(QUALIFIED_NAME),
+  "Write a label of nodes, such as kubernetes.io/hostname.",
+);
+const POD_TERM: Check = object({ topologyKey: TOPOLOGY_KEY, labelSelector: SELECTOR });
+const POD_AFFINITY: Check = object({
+  requiredDuringSchedulingIgnoredDuringExecution: list(POD_TERM),
+  preferredDuringSchedulingIgnoredDuringExecution: list(
+    object({
+      weight: required(integer(1, 100), "Write a weight from 1 to 100."),
+      podAffinityTerm: required(POD_TERM, "Write which pods are meant."),
+    }),
+  ),
 });
 
 const SPEC: Check = object({
@@ -126,11 +162,27 @@ const SPEC: Check = object({
     options: list(object({ name: required(anyText, "Write the name of the option.") })),
   }),
   tolerations: list(object({ value: text(LABEL_VALUE, true) })),
+  serviceAccountName: text(DNS_SUBDOMAIN, true),
+  runtimeClassName: text(DNS_SUBDOMAIN, true),
+  securityContext: object({ ...SECURITY, fsGroup: USER }),
+  affinity: object({ podAffinity: POD_AFFINITY, podAntiAffinity: POD_AFFINITY }),
+  topologySpreadConstraints: list(
+    object({
+      maxSkew: required(integer(1, INT32_MAX, "must be greater than zero"), "Write maxSkew: 1, for example."),
+      topologyKey: TOPOLOGY_KEY,
+      whenUnsatisfiable: required(
+        oneOf("DoNotSchedule", "ScheduleAnyway"),
+        "Write DoNotSchedule or ScheduleAnyway.",
+      ),
+      labelSelector: SELECTOR,
+    }),
+  ),
 });
 
-const VOLUMES: Check = object({
-  volumes: list(object({ name: required(text(DNS_LABEL), "Give the volume a name.") })),
-});
+const VOLUMES: Check = all(
+  object({ volumes: list(object({ name: required(text(DNS_LABEL), "Give the volume a name.") })) }),
+  VOLUME_SOURCES,
+);
 
 function mountsFit(mounts: unknown, names: ReadonlySet<unknown>, path: FieldPath, faults: FieldFaults): void {
   const paths = new Set<unknown>();
@@ -234,6 +286,7 @@ export const STATEFUL_SET_DETAILS: Check = object({
       template: object({ spec: all(SPEC, VOLUMES) }),
       minReadySeconds: COUNT,
       updateStrategy: UPDATE_STRATEGY,
+      volumeClaimTemplates: list(object({ spec: CLAIM_SPEC })),
     }),
     claimsAreVolumes,
   ),

@@ -3,7 +3,6 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
-  COUNT,
   PORT,
   all,
   anyText,
@@ -177,7 +176,7 @@ const SPEC: Check = object({
     }),
   ),
   securityContext: object({ windowsOptions: WINDOWS_OPTIONS }),
-  terminationGracePeriodSeconds: COUNT,
+  terminationGracePeriodSeconds: integer(-9_007_199_254_740_991, 9_007_199_254_740_991),
 });
 
 /** Names of containers are unique, and names of ports within a container. */
@@ -256,19 +255,63 @@ const hostProcessFits: Check = (value, path, faults) => {
   }
 };
 
-/** What a Windows pod cannot have (`validateWindows` of pod specs). */
+/** Of the security of a pod or of a container: what has no meaning on Windows. */
+const LINUX_SECURITY = ["appArmorProfile", "seLinuxOptions", "seccompProfile", "runAsUser", "runAsGroup"];
+const LINUX_SECURITY_OF_POD = [
+  ...LINUX_SECURITY,
+  "fsGroup",
+  "fsGroupChangePolicy",
+  "sysctls",
+  "supplementalGroups",
+  "supplementalGroupsPolicy",
+  "seLinuxChangePolicy",
+];
+const LINUX_SECURITY_OF_CONTAINER = [
+  ...LINUX_SECURITY,
+  "capabilities",
+  "readOnlyRootFilesystem",
+  "privileged",
+  "allowPrivilegeEscalation",
+  "procMount",
+];
+/** Of a pod itself. The first two are refused when they are true, the others also when they are false. */
+const LINUX_FIELDS_OF_POD = ["hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
+
+/** A pod that says which system it is for has nothing that only the other one knows (`validateWindows`, `validateLinux`). */
 const osFits: Check = (value, path, faults) => {
   const spec = mappingOf(value);
-  if (mappingOf(spec["os"])["name"] === "windows") {
-    for (const field of ["hostPID", "hostIPC", "shareProcessNamespace"]) {
-      if (spec[field] !== true) continue;
-      faults.forbidden(below(path, field), "cannot be set for a windows pod", "Remove the field.");
+  const os = mappingOf(spec["os"])["name"];
+  const ofContainers = ["initContainers", "containers"].flatMap((field) =>
+    mappingsOf(spec[field]).map((container, index) => [container, below(path, field, index)] as const),
+  );
+  const refuse = (holder: Fields, at: FieldPath | undefined, fields: readonly string[], of: string): void => {
+    for (const field of fields) {
+      const given = holder[field];
+      const isSet = Array.isArray(given) ? given.length > 0 : !isAbsent(given);
+      if (isSet && !(given === false && field.startsWith("host") && field !== "hostUsers"))
+        faults.forbidden(below(at, field), of, "Remove the field.");
     }
+  };
+  if (os === "windows") {
+    const detail = "cannot be set for a windows pod";
+    refuse(mappingOf(spec["securityContext"]), below(path, "securityContext"), LINUX_SECURITY_OF_POD, detail);
+    refuse(spec, path, LINUX_FIELDS_OF_POD, detail);
+    for (const [container, at] of ofContainers)
+      refuse(
+        mappingOf(container["securityContext"]),
+        below(at, "securityContext"),
+        LINUX_SECURITY_OF_CONTAINER,
+        detail,
+      );
   }
-  if (mappingOf(spec["os"])["name"] === "linux" && hostProcessOf(spec) !== undefined) {
-    const at = below(path, "securityContext", "windowsOptions");
-    faults.forbidden(at, "windows options cannot be set for a linux pod", "Remove the options.");
-  }
+  if (os === "linux")
+    for (const [holder, at] of [[spec, path] as const, ...ofContainers])
+      refuse(
+        mappingOf(holder["securityContext"]),
+        below(at, "securityContext"),
+        ["windowsOptions"],
+        "windows options cannot be set for a linux pod",
+      );
 };
 
 /** The spec of a pod or of a pod template. */

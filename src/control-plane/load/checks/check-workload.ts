@@ -18,7 +18,7 @@ import {
   text,
 } from "./field-check.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
-import { DNS_SUBDOMAIN, QUALIFIED_NAME } from "./names.ts";
+import { CONFIG_KEY, DNS_LABEL } from "./names.ts";
 
 const SELECTOR_ADVICE = "Write spec.selector.matchLabels with the labels of the template.";
 
@@ -101,7 +101,7 @@ export const DAEMON_SET: Check = workload({});
 
 export const STATEFUL_SET: Check = workload({
   replicas: COUNT,
-  serviceName: text(DNS_SUBDOMAIN, true),
+  serviceName: text(DNS_LABEL, true),
   podManagementPolicy: oneOf("", "OrderedReady", "Parallel"),
   ordinals: object({ start: COUNT }),
 });
@@ -132,15 +132,6 @@ export const CRON_JOB: Check = object({
     }),
     "Write the spec of the CronJob.",
   ),
-});
-
-/** Keys of a ConfigMap are file names; QUALIFIED_NAME has the same letters, without a domain. */
-const CONFIG_KEY = Object.freeze({
-  fault: (key: string) =>
-    /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && key !== ".."
-      ? undefined
-      : "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-  advice: QUALIFIED_NAME.advice,
 });
 
 /** A ConfigMap: keys with texts. */

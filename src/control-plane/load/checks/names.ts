@@ -126,3 +126,12 @@ export const CIDR: TextRule = Object.freeze({
 export function textUpTo(lengthMax: number): TextRule {
   return { fault: (text) => tooLong(text, lengthMax), advice: `Write at most ${lengthMax} characters.` };
 }
+
+/** Keys of ConfigMaps and Secrets are file names. */
+export const CONFIG_KEY: TextRule = Object.freeze({
+  fault: (key: string) =>
+    /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && key !== ".."
+      ? undefined
+      : "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  advice: QUALIFIED_NAME.advice,
+});

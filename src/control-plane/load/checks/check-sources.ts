@@ -1,0 +1,236 @@
+/**
+ * What containers take from elsewhere: variables, volumes, claims (k8s.io/kubernetes, `pkg/apis/core/validation`: `ValidateEnv`,
+ * `ValidateEnvFrom`, `validateVolumeSource`, `ValidatePersistentVolumeClaimSpec`).
+ */
+import { parseQuantity } from "#contracts/kubernetes/quantity.ts";
+import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
+import {
+  type Check,
+  type FieldFaults,
+  all,
+  anyText,
+  flag,
+  integer,
+  isAbsent,
+  list,
+  mappingOf,
+  object,
+  oneOf,
+  required,
+  text,
+} from "./field-check.ts";
+import { CONFIG_KEY, DNS_SUBDOMAIN, QUALIFIED_NAME, type TextRule } from "./names.ts";
+
+const REFERRED = required(text(DNS_SUBDOMAIN), "Write the name of the object.");
+const KEY = required(text(CONFIG_KEY), "Write the key.");
+const KEY_OF_OBJECT: Check = object({ name: REFERRED, key: KEY, optional: flag });
+
+/** Fields of a pod that a variable or a file may hold. */
+const POD_FIELDS: readonly string[] = [
+  "metadata.name",
+  "metadata.namespace",
+  "metadata.uid",
+  "spec.nodeName",
+  "spec.host",
+  "spec.serviceAccountName",
+  "status.hostIP",
+  "status.hostIPs",
+  "status.podIP",
+  "status.podIPs",
+];
+const FILE_FIELDS: readonly string[] = [
+  "metadata.name",
+  "metadata.namespace",
+  "metadata.uid",
+  "metadata.labels",
+  "metadata.annotations",
+];
+
+/** `metadata.labels['app']`, or a field of the list. */
+function fieldPathIn(fields: readonly string[]): TextRule {
+  return Object.freeze({
+    fault(field: string): string | undefined {
+      const [, holder, key] = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(field) ?? [];
+      if (key !== undefined) return QUALIFIED_NAME.fault(holder === "annotations" ? key.toLowerCase() : key);
+      return fields.includes(field)
+        ? undefined
+        : `error converting fieldPath: field label not supported: ${field}`;
+    },
+    advice: `Write one of: ${fields.join(", ")}.`,
+  });
+}
+
+function fieldRef(fields: readonly string[]): Check {
+  return object({ fieldPath: required(text(fieldPathIn(fields)), "Write the field of the pod.") });
+}
+
+const RESOURCE_REF: Check = object({
+  containerName: anyText,
+  resource: required(anyText, "Write the resource, such as limits.memory."),
+});
+
+/** Exactly one of some fields is there. */
+function oneOfFields(names: readonly string[], detail: string): Check {
+  return (value, path, faults) => {
+    const found = names.filter((name) => !isAbsent(mappingOf(value)[name]));
+    if (found.length === 0) faults.invalid(path, "", detail, `Write one of: ${names.join(", ")}.`);
+    if (found.length > 1) {
+      const several = "may not have more than one field specified at a time";
+      faults.invalid(path, "", several, `Keep one of: ${found.join(", ")}.`);
+    }
+  };
+}
+
+const VALUE_FROM: Check = all(
+  object({
+    fieldRef: fieldRef(POD_FIELDS),
+    resourceFieldRef: RESOURCE_REF,
+    configMapKeyRef: KEY_OF_OBJECT,
+    secretKeyRef: KEY_OF_OBJECT,
+  }),
+  oneOfFields(
+    ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"],
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+  ),
+);
+
+const valueOrSource: Check = (variable, path, faults) => {
+  const { value, valueFrom } = mappingOf(variable);
+  if (isAbsent(valueFrom) || isAbsent(value) || value === "") return;
+  const detail = "may not be specified when `value` is not empty";
+  faults.invalid(below(path, "valueFrom"), "", detail, "Keep value or valueFrom.");
+};
+
+/** Where variables come from, beside their names. */
+export const ENV_SOURCES: Check = object({
+  env: list(all(object({ valueFrom: VALUE_FROM }), valueOrSource)),
+  envFrom: list(
+    all(
+      object({ configMapRef: object({ name: REFERRED }), secretRef: object({ name: REFERRED }) }),
+      oneOfFields(["configMapRef", "secretRef"], "must specify one of: `configMapRef` or `secretRef`"),
+    ),
+  ),
+});
+
+const FILE_MODE = integer(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive");
+
+const noStepBack: TextRule = Object.freeze({
+  fault: (path: string) => (path.split(/[\\/]/).includes("..") ? "must not contain '..'" : undefined),
+  advice: "Write the path without dots.",
+});
+
+const relative: TextRule = Object.freeze({
+  fault: (path: string) => (path.startsWith("/") ? "must be a relative path" : noStepBack.fault(path)),
+  advice: "Write a path below the place of the volume.",
+});
+
+const ITEM_PATH = required(text(relative), "Write the path of the file in the volume.");
+const ITEMS: Check = list(
+  object({ key: required(anyText, "Write the key."), path: ITEM_PATH, mode: FILE_MODE }),
+);
+const DOWNWARD: Check = object({
+  items: list(
+    all(
+      object({
+        path: ITEM_PATH,
+        fieldRef: fieldRef(FILE_FIELDS),
+        resourceFieldRef: RESOURCE_REF,
+        mode: FILE_MODE,
+      }),
+      (value, path, faults) => {
+        const { fieldRef: field, resourceFieldRef: resource } = mappingOf(value);
+        if (isAbsent(field) && isAbsent(resource)) {
+          const detail = "one of fieldRef and resourceFieldRef is required";
+          faults.required(path, "Write fieldRef or resourceFieldRef.", detail);
+        }
+      },
+    ),
+  ),
+  defaultMode: FILE_MODE,
+});
+
+const HOST_PATH_TYPES = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+];
+
+/** Sources of which something is checked; of all others no more than that there is one. */
+const SOURCES: Readonly<Record<string, Check>> = {
+  hostPath: object({
+    path: required(text(noStepBack), "Write the path on the node."),
+    type: oneOf(...HOST_PATH_TYPES),
+  }),
+  secret: object({
+    secretName: required(anyText, "Write the name of the Secret."),
+    items: ITEMS,
+    defaultMode: FILE_MODE,
+  }),
+  configMap: object({
+    name: required(anyText, "Write the name of the ConfigMap."),
+    items: ITEMS,
+    defaultMode: FILE_MODE,
+  }),
+  downwardAPI: DOWNWARD,
+  persistentVolumeClaim: object({ claimName: required(anyText, "Write the name of the claim.") }),
+  projected: object({
+    sources: list(
+      object({
+        secret: object({ name: required(anyText, "Write the name of the Secret."), items: ITEMS }),
+        configMap: object({ name: required(anyText, "Write the name of the ConfigMap."), items: ITEMS }),
+        downwardAPI: DOWNWARD,
+        serviceAccountToken: object({
+          path: ITEM_PATH,
+          expirationSeconds: integer(600, 2 ** 32, "may not specify a duration less than 10 minutes"),
+        }),
+      }),
+    ),
+    defaultMode: FILE_MODE,
+  }),
+  nfs: object({
+    server: required(anyText, "Write the server."),
+    path: required(anyText, "Write the path on the server."),
+  }),
+  csi: object({ driver: required(anyText, "Write the name of the driver.") }),
+  azureFile: object({
+    secretName: required(anyText, "Write the name of the Secret."),
+    shareName: required(anyText, "Write the name of the share."),
+  }),
+};
+
+/** One source each; none is an empty folder. */
+const oneSource: Check = (value, path, faults) => {
+  const [, ...others] = Object.entries(mappingOf(value)).filter(
+    ([name, source]) => name !== "name" && !isAbsent(source),
+  );
+  for (const [name] of others)
+    faults.forbidden(below(path, name), "may not specify more than 1 volume type", "Keep one of them.");
+};
+
+/** Where volumes of a pod come from. */
+export const VOLUME_SOURCES: Check = object({ volumes: list(all(object(SOURCES), oneSource)) });
+
+const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+function storageFits(value: unknown, path: FieldPath | undefined, faults: FieldFaults): void {
+  const storage = mappingOf(mappingOf(mappingOf(value)["resources"])["requests"])["storage"];
+  const at = below(path, "resources", "requests", "storage");
+  if (isAbsent(storage)) faults.required(at, "Write resources.requests.storage.");
+  else if ((parseQuantity(storage) ?? 1) <= 0)
+    faults.invalid(at, storage, "must be greater than zero", "Write how much it is, such as 10Gi.");
+}
+
+/** The spec of a claim of a StatefulSet. */
+export const CLAIM_SPEC: Check = all(
+  object({
+    accessModes: required(list(oneOf(...ACCESS_MODES)), "Write ReadWriteOnce, for example."),
+    storageClassName: text(DNS_SUBDOMAIN, true),
+    volumeMode: oneOf("", "Block", "Filesystem"),
+  }),
+  storageFits,
+);
