@@ -1210,10 +1210,6 @@ export interface HnsDocuments {
   readonly networkManagementIP: string;
   readonly networkDrMacAddress: string;
   readonly networkExtensions: string;
-  readonly faultId: string;
-  readonly faultPlan: string;
-  readonly faultPlanFaults: string;
-  readonly faultPlanQuirks: string;
   readonly responseInternalError: string;
   readonly notificationStream: string;
   readonly restoreSummary: string;

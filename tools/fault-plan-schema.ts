@@ -11,9 +11,6 @@ import {
   type Fields,
 } from "#hns/failures/faults/fault-fields.ts";
 import { FAULTS_MAX, FAULT_PLAN_KIND, FAULT_PLAN_VERSION } from "#hns/failures/faults/read-fault.ts";
-import { hnsDocuments } from "#data/words.js";
-
-const WORDS = hnsDocuments();
 
 /** An object with these fields and no others. */
 function closedObject(
@@ -69,7 +66,7 @@ function faultSchema(effect: FaultEffectName): JsonSchema {
     { effect: { const: effect }, ...properties(Object.fromEntries(required)) },
     {
       id: {
-        description: WORDS.faultId,
+        description: "By which it is listed and removed; without it, the service gives it a name.",
         type: "string",
         pattern: FAULT_ID.source,
       },
@@ -96,7 +93,7 @@ export function faultPlanSchema(): JsonSchema {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Mullion plan of HNS faults",
     ...closedObject(
-      WORDS.faultPlan,
+      "Faults between programs and HNS, as `mullion hns fault add -f FILE` takes them.",
       { apiVersion: { const: FAULT_PLAN_VERSION }, kind: { const: FAULT_PLAN_KIND } },
       {
         seed: {
@@ -104,13 +101,13 @@ export function faultPlanSchema(): JsonSchema {
           anyOf: [{ type: "string", maxLength: 128 }, { type: "number" }],
         },
         faults: {
-          description: WORDS.faultPlanFaults,
+          description: "Asked in this order; the first one that ends a call ends the asking.",
           type: "array",
           maxItems: FAULTS_MAX,
           items: { oneOf: effects.map(faultSchema) },
         },
         quirks: {
-          description: WORDS.faultPlanQuirks,
+          description: "Defects of the service, by name: on, off, or at a rate.",
           type: "object",
           additionalProperties: false,
           properties: Object.fromEntries(QUIRK_NAMES.map((name) => [name, QUIRK_SETTING])),
