@@ -35,38 +35,6 @@ export interface NetworkTypeTraits {
 const STATIC: readonly IpamType[] = ["Static"];
 const STATIC_OR_DHCP: readonly IpamType[] = ["Static", "Dhcp"];
 
-/** NAT, ICS: the host is the gateway and translates. */
-const TRANSLATED: NetworkTypeTraits = {
-  switchKind: "internal",
-  ipams: STATIC,
-  hasChosenSubnet: true,
-  needsSubnet: true,
-  needsVfp: false,
-  needsIcs: false,
-  isMirror: false,
-  sharesSwitch: false,
-  hasRules: false,
-  isTranslated: true,
-  isPlain: true,
-  isTunnelled: false,
-};
-
-/** L2Bridge and its relatives: VFP on the node's adapter. */
-const BRIDGED: NetworkTypeTraits = {
-  switchKind: "external",
-  ipams: STATIC,
-  hasChosenSubnet: false,
-  needsSubnet: true,
-  needsVfp: true,
-  needsIcs: false,
-  isMirror: false,
-  sharesSwitch: true,
-  hasRules: true,
-  isTranslated: false,
-  isPlain: false,
-  isTunnelled: false,
-};
-
 /** Frames and nothing else; addresses are the endpoints' own affair. */
 const PLAIN: NetworkTypeTraits = {
   switchKind: "private",
@@ -81,6 +49,28 @@ const PLAIN: NetworkTypeTraits = {
   isTranslated: false,
   isPlain: true,
   isTunnelled: false,
+};
+
+/** NAT, ICS: the host is the gateway and translates. */
+const TRANSLATED: NetworkTypeTraits = {
+  ...PLAIN,
+  switchKind: "internal",
+  ipams: STATIC,
+  hasChosenSubnet: true,
+  needsSubnet: true,
+  isTranslated: true,
+};
+
+/** L2Bridge and its relatives: VFP on the node's adapter. */
+const BRIDGED: NetworkTypeTraits = {
+  ...PLAIN,
+  switchKind: "external",
+  ipams: STATIC,
+  needsSubnet: true,
+  needsVfp: true,
+  sharesSwitch: true,
+  hasRules: true,
+  isPlain: false,
 };
 
 /**
@@ -114,19 +104,11 @@ export function hasRules(network: NetworkRecord): boolean {
 
 const SHARING = WORDS.icsDhcpNotEmulated;
 
-/** Undefined: the type is complete. */
-const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
-  NAT: undefined,
+/** The other types are complete. */
+const TYPE_LIMITS: { readonly [Type in NetworkType]?: string } = {
   ICS: SHARING,
   ConstrainedICS: SHARING,
-  Transparent: undefined,
-  L2Bridge: undefined,
-  L2Tunnel: undefined,
-  Overlay: undefined,
-  Private: undefined,
-  Internal: undefined,
   Mirrored: WORDS.mirroredSteeringNotEmulated,
-  Infiniband: undefined,
 };
 
 /** Why a network of `type` is less than on Windows. */
