@@ -17,3 +17,6 @@ export function ovnSouthbound(): Table;
 export function errorCalls(): Table;
 export function furtherKinds(): Table;
 export function ovnLanguage(): Table;
+export function hresults(): Table;
+export function removedVersions(): Table;
+export function profiles(): Table;

@@ -20,3 +20,6 @@ export const ovnSouthbound = table("ovn-southbound");
 export const errorCalls = table("error-calls");
 export const furtherKinds = table("further-kinds");
 export const ovnLanguage = table("ovn-language");
+export const hresults = table("hresults");
+export const removedVersions = table("removed-versions");
+export const profiles = table("profiles");

@@ -1,89 +1,12 @@
 /**
- * The HRESULTs of HNS with their system messages (hcn.md §6.1, §6.2; the texts, in `data/words/hresults.md`, are
- * Microsoft's public ones, without the full stop and the blank that Windows puts behind them).
+ * The HRESULTs of HNS with their system messages (hcn.md §6.1, §6.2): numbers in `data/facts/hresults.yaml`, texts, which are
+ * Microsoft's public ones without the full stop and the blank that Windows puts behind them, in `data/words/hresults.md`.
  */
-import { hresults } from "#data/words.js";
+import { hresults as numbers } from "#data/facts.js";
+import { type Hresults, hresults } from "#data/words.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 
-const NUMBERS = {
-  HCN_E_NETWORK_NOT_FOUND: 0x803b0001,
-  HCN_E_ENDPOINT_NOT_FOUND: 0x803b0002,
-  HCN_E_LAYER_NOT_FOUND: 0x803b0003,
-  HCN_E_SWITCH_NOT_FOUND: 0x803b0004,
-  HCN_E_SUBNET_NOT_FOUND: 0x803b0005,
-  HCN_E_ADAPTER_NOT_FOUND: 0x803b0006,
-  HCN_E_PORT_NOT_FOUND: 0x803b0007,
-  HCN_E_POLICY_NOT_FOUND: 0x803b0008,
-  HCN_E_VFP_PORTSETTING_NOT_FOUND: 0x803b0009,
-  HCN_E_INVALID_NETWORK: 0x803b000a,
-  HCN_E_INVALID_NETWORK_TYPE: 0x803b000b,
-  HCN_E_INVALID_ENDPOINT: 0x803b000c,
-  HCN_E_INVALID_POLICY: 0x803b000d,
-  HCN_E_INVALID_POLICY_TYPE: 0x803b000e,
-  HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION: 0x803b000f,
-  HCN_E_NETWORK_ALREADY_EXISTS: 0x803b0010,
-  HCN_E_LAYER_ALREADY_EXISTS: 0x803b0011,
-  HCN_E_POLICY_ALREADY_EXISTS: 0x803b0012,
-  HCN_E_PORT_ALREADY_EXISTS: 0x803b0013,
-  HCN_E_ENDPOINT_ALREADY_ATTACHED: 0x803b0014,
-  HCN_E_REQUEST_UNSUPPORTED: 0x803b0015,
-  HCN_E_MAPPING_NOT_SUPPORTED: 0x803b0016,
-  HCN_E_DEGRADED_OPERATION: 0x803b0017,
-  HCN_E_SHARED_SWITCH_MODIFICATION: 0x803b0018,
-  HCN_E_GUID_CONVERSION_FAILURE: 0x803b0019,
-  HCN_E_REGKEY_FAILURE: 0x803b001a,
-  HCN_E_INVALID_JSON: 0x803b001b,
-  HCN_E_INVALID_JSON_REFERENCE: 0x803b001c,
-  HCN_E_ENDPOINT_SHARING_DISABLED: 0x803b001d,
-  HCN_E_INVALID_IP: 0x803b001e,
-  HCN_E_SWITCH_EXTENSION_NOT_FOUND: 0x803b001f,
-  HCN_E_MANAGER_STOPPED: 0x803b0020,
-  GCN_E_MODULE_NOT_FOUND: 0x803b0021,
-  GCN_E_NO_REQUEST_HANDLERS: 0x803b0022,
-  GCN_E_REQUEST_UNSUPPORTED: 0x803b0023,
-  GCN_E_RUNTIMEKEYS_FAILED: 0x803b0024,
-  GCN_E_NETADAPTER_TIMEOUT: 0x803b0025,
-  GCN_E_NETADAPTER_NOT_FOUND: 0x803b0026,
-  GCN_E_NETCOMPARTMENT_NOT_FOUND: 0x803b0027,
-  GCN_E_NETINTERFACE_NOT_FOUND: 0x803b0028,
-  GCN_E_DEFAULTNAMESPACE_EXISTS: 0x803b0029,
-  HCN_E_ICS_DISABLED: 0x803b002a,
-  HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS: 0x803b002b,
-  HCN_E_ENTITY_HAS_REFERENCES: 0x803b002c,
-  HCN_E_INVALID_INTERNAL_PORT: 0x803b002d,
-  HCN_E_NAMESPACE_ATTACH_FAILED: 0x803b002e,
-  HCN_E_ADDR_INVALID_OR_RESERVED: 0x803b002f,
-  HCN_E_INVALID_PREFIX: 0x803b0030,
-  HCN_E_OBJECT_USED_AFTER_UNLOAD: 0x803b0031,
-  HCN_E_INVALID_SUBNET: 0x803b0032,
-  HCN_E_INVALID_IP_SUBNET: 0x803b0033,
-  HCN_E_ENDPOINT_NOT_ATTACHED: 0x803b0034,
-  HCN_E_ENDPOINT_NOT_LOCAL: 0x803b0035,
-  HCN_INTERFACEPARAMETERS_ALREADY_APPLIED: 0x803b0036,
-  HCN_E_VFP_NOT_ALLOWED: 0x803b0037,
-  // Codes of other facilities that HNS passes on (hcn.md §6.2).
-  E_ACCESSDENIED: 0x80070005,
-  E_NOTIMPL: 0x80004001,
-  ERROR_WRITE_PROTECT: 0x80070013,
-  ERROR_WRITE_FAULT: 0x8007001d,
-  ERROR_SHARING_VIOLATION: 0x80070020,
-  ERROR_WRONG_DISK: 0x80070022,
-  ERROR_DUP_NAME: 0x80070034,
-  ERROR_INVALID_PARAMETER: 0x80070057,
-  ERROR_ALREADY_EXISTS: 0x800700b7,
-  ERROR_DISK_FULL: 0x80070070,
-  ERROR_FILE_CORRUPT: 0x80070570,
-  ERROR_NOT_FOUND: 0x80070490,
-  RPC_S_UNKNOWN_IF: 0x800706b5,
-  RPC_S_SERVER_UNAVAILABLE: 0x800706ba,
-  RPC_S_CALL_FAILED: 0x800706be,
-  EPT_S_NOT_REGISTERED: 0x800706d9,
-  ERROR_OBJECT_ALREADY_EXISTS: 0x80071392,
-  HCS_E_SYSTEM_INVALID_CONFIGURATION: 0x8037010d,
-  HCS_E_SYSTEM_ALREADY_EXISTS: 0x8037010f,
-  HCS_E_SYSTEM_NOT_FOUND: 0xc037010e,
-} as const;
-
-export type HcnErrorCode = keyof typeof NUMBERS;
+export type HcnErrorCode = keyof Hresults;
 
 /** An HRESULT: its unsigned value, and the system's message, which is read when it is asked for. */
 export interface HcnErrorFacts {
@@ -91,12 +14,13 @@ export interface HcnErrorFacts {
   readonly text: string;
 }
 
-const WORDS: Readonly<Record<HcnErrorCode, string>> = hresults();
-const CODES = Object.keys(NUMBERS) as readonly HcnErrorCode[];
+const WORDS = hresults();
+const NUMBERS = CheckedFields.ofTable(numbers());
+const CODES = NUMBERS.names() as readonly HcnErrorCode[];
 
 function factsOf(code: HcnErrorCode): HcnErrorFacts {
   return {
-    hresult: NUMBERS[code],
+    hresult: NUMBERS.number(code),
     get text(): string {
       return WORDS[code];
     },
@@ -111,5 +35,5 @@ export const HCN_ERRORS: Readonly<Record<HcnErrorCode, HcnErrorFacts>> = Object.
 /** The name of an HRESULT; undefined when HNS is not known to answer with it. */
 export function errorCodeOf(hresult: number): HcnErrorCode | undefined {
   const value = hresult >>> 0;
-  return CODES.find((code) => NUMBERS[code] === value);
+  return CODES.find((code) => HCN_ERRORS[code].hresult === value);
 }

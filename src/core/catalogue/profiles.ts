@@ -1,8 +1,10 @@
 /**
- * Windows profiles: what differs by build and update revision (hcn.md §1.6, §7.2; design: a build plus its revision).
+ * Windows profiles: what differs by build and update revision (hcn.md §1.6, §7.2), from `data/facts/profiles.yaml`.
  * Behaviour that a profile lacks or has wrong is looked up by the numbers here, never by the profile's name.
  */
+import { profiles } from "#data/facts.js";
 import { core } from "#data/words.js";
+import { CheckedFields } from "./checked-fields.ts";
 
 const WORDS = core();
 
@@ -22,16 +24,8 @@ export interface WindowsUpdate {
   readonly hns?: ServiceVersion;
 }
 
-export type ProfileName =
-  | "ws2016"
-  | "1709"
-  | "ws2019"
-  | "1903"
-  | "2004"
-  | "ws2022"
-  | "win11-21h2"
-  | "23h2"
-  | "ws2025";
+const NAMES = ["ws2016", "1709", "ws2019", "1903", "2004", "ws2022", "win11-21h2", "23h2", "ws2025"] as const;
+export type ProfileName = (typeof NAMES)[number];
 
 export interface WindowsProfile {
   readonly name: ProfileName;
@@ -47,119 +41,43 @@ export interface WindowsProfile {
   readonly updates: readonly WindowsUpdate[];
 }
 
-function profile(row: WindowsProfile): WindowsProfile {
-  return Object.freeze(row);
+/** A version of HNS in a table of facts. */
+export function readVersion(fields: CheckedFields): ServiceVersion {
+  const version = { Major: fields.number("Major"), Minor: fields.number("Minor") };
+  fields.end();
+  return Object.freeze(version);
 }
 
-/** Oldest first. */
-export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
-  profile({
-    name: "ws2019",
-    title: "Windows Server 2019",
-    build: 17_763,
-    hns: { Major: 9, Minor: 5 },
-    // 9.1 as released, seen on two nodes (hcn.md §7.2).
-    hnsAtRelease: { Major: 9, Minor: 1 },
-    schemaMinor: 0,
-    // Revisions: Microsoft's release history of build 17763.
-    updates: [
-      { kb: "KB4482887", revision: 348 },
-      { kb: "KB4489899", revision: 379, hns: { Major: 9, Minor: 2 } },
-      { kb: "KB4551853", revision: 1_217 },
-      { kb: "KB4565349", revision: 1_397 },
-      // DSR needs 9.3 and came with this update (kube-proxy.md §1.3, dataplane.md §3.3).
-      { kb: "KB4571748", revision: 1_432, hns: { Major: 9, Minor: 5 } },
-      { kb: "KB4577668", revision: 1_518 },
-      { kb: "KB5016623", revision: 3_287 },
-    ],
-    // Inferred: HNS 9.5. Updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs
-    // 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 with KB4489899, which
-    // brought the policies HostRoute and RemoteSubnetRoute that need it.
-  }),
-  profile({
-    name: "1903",
-    title: "Windows Server, version 1903",
-    build: 18_362,
-    hns: { Major: 10, Minor: 3 },
-    schemaMinor: 0,
-    updates: [],
-    // Inferred: schema 2.0. The schema page names no minor for this build, and the build before it has 2.0.
-  }),
-  profile({
-    name: "2004",
-    title: "Windows Server, version 2004",
-    build: 19_041,
-    hns: { Major: 11, Minor: 10 },
-    schemaMinor: 6,
-    updates: [],
-  }),
-  profile({
-    name: "ws2022",
-    title: "Windows Server 2022",
-    build: 20_348,
-    hns: { Major: 13, Minor: 3 },
-    schemaMinor: 11,
-    // Revisions: Microsoft's release history of build 20348.
-    updates: [
-      { kb: "KB5005619", revision: 261 },
-      { kb: "KB5016627", revision: 887 },
-      { kb: "KB5040437", revision: 2_582 },
-      { kb: "KB5044281", revision: 2_762 },
-    ],
-  }),
-  profile({
-    name: "win11-21h2",
-    title: "Windows 11, version 21H2",
-    build: 22_000,
-    hns: { Major: 14, Minor: 0 },
-    schemaMinor: 14,
-    updates: [],
-    // Inferred: HNS 14, from the order of the schema minors; nobody has published the number.
-  }),
-  profile({
-    name: "23h2",
-    title: "Windows Server, version 23H2",
-    build: 25_398,
-    hns: { Major: 15, Minor: 0 },
-    schemaMinor: 14,
-    updates: [],
-    // Inferred: HNS 15.0. Nobody has published the number, and by its build it lies between the 15.0 of 2024 and
-    // the 15.4 of Server 2025; schema 2.14 is that of the build before it.
-  }),
-  profile({
-    name: "ws2025",
-    title: "Windows Server 2025",
-    build: 26_100,
-    hns: { Major: 15, Minor: 4 },
-    schemaMinor: 16,
-    updates: [],
-    // Inferred: schema 2.16, the highest minor that clients were seen to send.
-  }),
-]);
+function readUpdate(row: CheckedFields): WindowsUpdate {
+  const [kb, revision] = [row.text("kb"), row.number("revision")];
+  const update = { kb, revision, ...(row.has("hns") && { hns: readVersion(row.within("hns")) }) };
+  row.end();
+  return Object.freeze(update);
+}
 
-/**
- * Builds of before HCN, whose HNS has the calls of v1 alone: nodes that Docker's engine makes the networks of, and no others.
- * Oldest first. Inferred: their versions of HNS, below that of 1803, the oldest of which hcsshim knows one (7.2); `schemaMinor`
- * stands for no schema of theirs.
- */
-export const EARLY_PROFILES: readonly WindowsProfile[] = Object.freeze([
-  profile({
-    name: "ws2016",
-    title: "Windows Server 2016",
-    build: 14_393,
-    hns: { Major: 5, Minor: 0 },
-    schemaMinor: 0,
-    updates: [],
-  }),
-  profile({
-    name: "1709",
-    title: "Windows Server, version 1709",
-    build: 16_299,
-    hns: { Major: 6, Minor: 0 },
-    schemaMinor: 0,
-    updates: [],
-  }),
-]);
+function readProfile(row: CheckedFields): WindowsProfile {
+  const profile: WindowsProfile = {
+    name: row.word("name", NAMES),
+    title: row.text("title"),
+    build: row.number("build"),
+    hns: readVersion(row.within("hns")),
+    ...(row.has("hnsAtRelease") && { hnsAtRelease: readVersion(row.within("hnsAtRelease")) }),
+    schemaMinor: row.number("schemaMinor"),
+    updates: Object.freeze(row.items("updates").map(readUpdate)),
+  };
+  row.end();
+  return Object.freeze(profile);
+}
+
+const TABLE = CheckedFields.ofTable(profiles());
+
+/** Oldest first. */
+export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze(
+  TABLE.items("windows").map(readProfile),
+);
+
+/** Builds of before HCN, whose HNS has the calls of v1 alone. Oldest first. */
+export const EARLY_PROFILES: readonly WindowsProfile[] = Object.freeze(TABLE.items("early").map(readProfile));
 
 /** A node's Windows: a profile and, when it is known, the update revision. */
 export interface WindowsBuild {

@@ -18,6 +18,7 @@ import {
   WINDOWS_PROFILES,
   type WindowsBuild,
   hnsVersionOf,
+  readVersion,
   updateRevision,
 } from "./profiles.ts";
 import { core } from "#data/words.js";
@@ -68,12 +69,6 @@ function readSpan(fields: CheckedFields): BuildSpan {
     ...(until !== undefined && { until }),
     ...(hns !== undefined && { hns }),
   });
-}
-
-function readVersion(fields: CheckedFields): ServiceVersion {
-  const version = { Major: fields.number("Major"), Minor: fields.number("Minor") };
-  fields.end();
-  return Object.freeze(version);
 }
 
 function readConcerns(row: CheckedFields): readonly BuildSpan[] {
