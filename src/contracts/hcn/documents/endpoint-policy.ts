@@ -10,20 +10,16 @@ import type { Guid } from "../guid.ts";
 import { type AclPolicySetting, type TierAclPolicySetting, readAcl, readTierAcl } from "./acl-policy.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import {
-  type EncapOverheadPolicySetting,
   type InterfaceConstraintPolicySetting,
-  type InterfaceParametersPolicySetting,
   type IovPolicySetting,
   type IsolationPolicySetting,
-  type PortNamePolicySetting,
   type ProviderAddressPolicySetting,
-  type QosPolicySetting,
+  U64_MAX,
   VLAN_ID_MAX,
   readInterfaceConstraint,
   readIov,
   readIsolation,
   readProviderAddress,
-  readQos,
 } from "./interface-policy.ts";
 import { ENDPOINT_POLICY_TYPES, type EndpointPolicyType } from "./policy-type.ts";
 import {
@@ -168,28 +164,33 @@ export type NoSetting = Readonly<Record<string, never>>;
 export interface EndpointPolicySettings {
   readonly PortMapping: PortMappingPolicySetting;
   readonly ACL: AclPolicySetting;
-  readonly QOS: QosPolicySetting;
+  /** Bytes per second that may leave; absent: no limit. */
+  readonly QOS: { readonly MaximumOutgoingBandwidthInBytes?: number };
   readonly L2Driver: NoSetting;
   readonly OutBoundNAT: OutBoundNatPolicySetting;
   readonly SDNRoute: SdnRoutePolicySetting;
   readonly L4Proxy: L4ProxyPolicySetting;
   readonly L4WFPPROXY: L4WfpProxyPolicySetting;
   readonly ProviderAddress: ProviderAddressPolicySetting;
-  readonly PortName: PortNamePolicySetting;
-  readonly EncapOverhead: EncapOverheadPolicySetting;
+  readonly PortName: { readonly Name?: string };
+  /** Bytes that the MTU is lowered by. */
+  readonly EncapOverhead: { readonly Overhead?: number };
   readonly InterfaceConstraint: InterfaceConstraintPolicySetting;
   readonly Encryption: EncryptionPolicySetting;
   readonly VLAN: IsolationPolicySetting;
-  readonly InterfaceParameters: InterfaceParametersPolicySetting;
+  readonly InterfaceParameters: { readonly Mtu?: number };
   readonly Iov: IovPolicySetting;
   readonly TierAcl: TierAclPolicySetting;
   readonly Firewall: FirewallPolicySetting;
 }
 
+/** Policies of which `S` says the settings of each type. */
+export type CheckedPolicy<S> = {
+  [T in keyof S]: { readonly Type: T; readonly Settings: S[T] };
+}[keyof S];
+
 /** A checked endpoint policy. */
-export type EndpointPolicy = {
-  [T in EndpointPolicyType]: { readonly Type: T; readonly Settings: EndpointPolicySettings[T] };
-}[EndpointPolicyType];
+export type EndpointPolicy = CheckedPolicy<EndpointPolicySettings>;
 
 const NO_SETTING: NoSetting = Object.freeze({});
 const READERS: {
@@ -197,19 +198,24 @@ const READERS: {
 } = {
   PortMapping: readPortMapping,
   ACL: readAcl,
-  QOS: readQos,
+  QOS: (reader) =>
+    present<EndpointPolicySettings["QOS"]>({
+      MaximumOutgoingBandwidthInBytes: reader.number("MaximumOutgoingBandwidthInBytes", U64_MAX),
+    }),
   L2Driver: () => NO_SETTING,
   OutBoundNAT: readOutBoundNat,
   SDNRoute: (reader) => SDN_ROUTE_SETTING_READER.read(reader),
   L4Proxy: readL4Proxy,
   L4WFPPROXY: readL4WfpProxy,
   ProviderAddress: readProviderAddress,
-  PortName: (reader) => present<PortNamePolicySetting>({ Name: reader.text("Name") }),
-  EncapOverhead: (reader) => present<EncapOverheadPolicySetting>({ Overhead: reader.u16("Overhead") }),
+  PortName: (reader) => present<EndpointPolicySettings["PortName"]>({ Name: reader.text("Name") }),
+  EncapOverhead: (reader) =>
+    present<EndpointPolicySettings["EncapOverhead"]>({ Overhead: reader.u16("Overhead") }),
   InterfaceConstraint: readInterfaceConstraint,
   Encryption: readEncryption,
   VLAN: (reader) => readIsolation(reader, VLAN_ID_MAX),
-  InterfaceParameters: (reader) => present<InterfaceParametersPolicySetting>({ Mtu: reader.u16("Mtu") }),
+  InterfaceParameters: (reader) =>
+    present<EndpointPolicySettings["InterfaceParameters"]>({ Mtu: reader.u16("Mtu") }),
   Iov: readIov,
   TierAcl: readTierAcl,
   Firewall: readFirewall,

@@ -3,22 +3,8 @@ import type { Guid } from "../guid.ts";
 import { type JsonReader, present } from "../description/json.ts";
 import { readOptionalIp } from "./address-list.ts";
 
-export interface QosPolicySetting {
-  /** Bytes per second that may leave; absent: no limit. */
-  readonly MaximumOutgoingBandwidthInBytes?: number;
-}
-
 export interface ProviderAddressPolicySetting {
   readonly ProviderAddress?: string;
-}
-
-export interface PortNamePolicySetting {
-  readonly Name?: string;
-}
-
-export interface EncapOverheadPolicySetting {
-  /** Bytes that the MTU is lowered by. */
-  readonly Overhead?: number;
 }
 
 export interface InterfaceConstraintPolicySetting {
@@ -35,10 +21,6 @@ export interface IsolationPolicySetting {
   readonly IsolationId: number;
 }
 
-export interface InterfaceParametersPolicySetting {
-  readonly Mtu?: number;
-}
-
 export interface IovPolicySetting {
   readonly IovOffloadWeight?: number;
   readonly QueuePairsRequested?: number;
@@ -47,15 +29,9 @@ export interface IovPolicySetting {
 }
 
 /** The greatest whole number of 64 bits that a JavaScript number next to it stands for; above it no u64 fits. */
-const U64_MAX = 0xffff_ffff_ffff_f800;
+export const U64_MAX: number = 0xffff_ffff_ffff_f800;
 /** 802.1Q has twelve bits for it. */
 export const VLAN_ID_MAX = 4_095;
-
-export function readQos(reader: JsonReader): QosPolicySetting {
-  return present<QosPolicySetting>({
-    MaximumOutgoingBandwidthInBytes: reader.number("MaximumOutgoingBandwidthInBytes", U64_MAX),
-  });
-}
 
 export function readProviderAddress(reader: JsonReader): ProviderAddressPolicySetting {
   return present<ProviderAddressPolicySetting>({

@@ -4,7 +4,7 @@ import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } 
 import { parseAddressOrPrefix, readOptionalIp } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import type { Guid } from "../guid.ts";
-import { type NoSetting, readPolicySettings, policyTypeOf } from "./endpoint-policy.ts";
+import { type CheckedPolicy, type NoSetting, readPolicySettings, policyTypeOf } from "./endpoint-policy.ts";
 import {
   type InterfaceConstraintPolicySetting,
   type IsolationPolicySetting,
@@ -23,28 +23,6 @@ import {
 } from "./policy-type.ts";
 import { type L4ProxyPolicySetting, readL4Proxy } from "./proxy-policy.ts";
 
-export interface SourceMacAddressPolicySetting {
-  readonly SourceMacAddress: string;
-}
-
-export interface NetAdapterNamePolicySetting {
-  /** Friendly name of the uplink adapter. */
-  readonly NetworkAdapterName: string;
-}
-
-export interface VSwitchExtensionPolicySetting {
-  readonly ExtensionID?: Guid;
-  readonly Enable?: boolean;
-}
-
-export interface DrMacAddressPolicySetting {
-  readonly Address: string;
-}
-
-export interface AutomaticDnsPolicySetting {
-  readonly Enable?: boolean;
-}
-
 export interface RemoteSubnetRoutePolicySetting {
   readonly DestinationPrefix: string;
   readonly IsolationId?: number;
@@ -52,42 +30,31 @@ export interface RemoteSubnetRoutePolicySetting {
   readonly DistributedRouterMacAddress?: string;
 }
 
-export interface VxlanPortPolicySetting {
-  readonly Port: number;
-}
-
-export interface LayerConstraintPolicySetting {
-  readonly LayerId?: Guid;
-}
-
-export interface NeighborDiscoveryPolicySetting {
-  readonly TargetIpPrefix?: string;
-  readonly SenderIpAddress?: string;
-  readonly SenderMacAddress?: string;
-}
-
 export interface NetworkPolicySettings {
-  readonly SourceMacAddress: SourceMacAddressPolicySetting;
-  readonly NetAdapterName: NetAdapterNamePolicySetting;
-  readonly VSwitchExtension: VSwitchExtensionPolicySetting;
-  readonly DrMacAddress: DrMacAddressPolicySetting;
-  readonly AutomaticDNS: AutomaticDnsPolicySetting;
+  readonly SourceMacAddress: { readonly SourceMacAddress: string };
+  /** The friendly name of the uplink adapter. */
+  readonly NetAdapterName: { readonly NetworkAdapterName: string };
+  readonly VSwitchExtension: { readonly ExtensionID?: Guid; readonly Enable?: boolean };
+  readonly DrMacAddress: { readonly Address: string };
+  readonly AutomaticDNS: { readonly Enable?: boolean };
   readonly InterfaceConstraint: InterfaceConstraintPolicySetting;
   readonly ProviderAddress: ProviderAddressPolicySetting;
   readonly RemoteSubnetRoute: RemoteSubnetRoutePolicySetting;
-  readonly VxlanPort: VxlanPortPolicySetting;
+  readonly VxlanPort: { readonly Port: number };
   readonly HostRoute: NoSetting;
   readonly SetPolicy: SetPolicySetting;
   readonly L4Proxy: L4ProxyPolicySetting;
-  readonly LayerConstraint: LayerConstraintPolicySetting;
+  readonly LayerConstraint: { readonly LayerId?: Guid };
   readonly NetworkACL: AclPolicySetting;
-  readonly NeighborDiscovery: NeighborDiscoveryPolicySetting;
+  readonly NeighborDiscovery: {
+    readonly TargetIpPrefix?: string;
+    readonly SenderIpAddress?: string;
+    readonly SenderMacAddress?: string;
+  };
 }
 
 /** A checked network policy. */
-export type NetworkPolicy = {
-  [T in NetworkPolicyType]: { readonly Type: T; readonly Settings: NetworkPolicySettings[T] };
-}[NetworkPolicyType];
+export type NetworkPolicy = CheckedPolicy<NetworkPolicySettings>;
 
 export interface SubnetPolicySettings {
   readonly VLAN: IsolationPolicySetting;
@@ -95,33 +62,25 @@ export interface SubnetPolicySettings {
 }
 
 /** A checked subnet policy. */
-export type SubnetPolicy = {
-  [T in SubnetPolicyType]: { readonly Type: T; readonly Settings: SubnetPolicySettings[T] };
-}[SubnetPolicyType];
+export type SubnetPolicy = CheckedPolicy<SubnetPolicySettings>;
 
 const NO_SETTING: NoSetting = Object.freeze({});
 /** VXLAN has 24 bits for its network identifier (RFC 7348 §5). */
 const VSID_MAX = 0xff_ffff;
 
+const MAC_WORDS = "a MAC address such as 00-15-5D-01-02-03";
+
 /** Reads a MAC address, which keeps its text. */
 function readMac(reader: JsonReader, field: string): string | undefined {
   const text = reader.text(field);
-  if (text !== undefined && text !== "" && parseMac(text) === undefined)
-    throw reader.fail(field, "a MAC address such as 00-15-5D-01-02-03");
+  if (text !== undefined && text !== "" && parseMac(text) === undefined) throw reader.fail(field, MAC_WORDS);
   return text;
 }
 
 function requiredMac(reader: JsonReader, field: string): string {
   const text = readMac(reader, field);
-  if (text === undefined || text === "") throw reader.fail(field, "a MAC address such as 00-15-5D-01-02-03");
+  if (text === undefined || text === "") throw reader.fail(field, MAC_WORDS);
   return text;
-}
-
-function readNetAdapterName(reader: JsonReader): NetAdapterNamePolicySetting {
-  const name = reader.text("NetworkAdapterName");
-  return Object.freeze({
-    NetworkAdapterName: reader.needed("NetworkAdapterName", name, "the name of an adapter"),
-  });
 }
 
 function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetting {
@@ -136,26 +95,24 @@ function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetti
   });
 }
 
-function readNeighborDiscovery(reader: JsonReader): NeighborDiscoveryPolicySetting {
-  return present<NeighborDiscoveryPolicySetting>({
-    TargetIpPrefix: reader.text("TargetIpPrefix"),
-    SenderIpAddress: reader.text("SenderIpAddress"),
-    SenderMacAddress: readMac(reader, "SenderMacAddress"),
-  });
-}
-
 const READERS: {
   readonly [T in NetworkPolicyType]: (reader: JsonReader) => NetworkPolicySettings[T];
 } = {
   SourceMacAddress: (reader) => Object.freeze({ SourceMacAddress: requiredMac(reader, "SourceMacAddress") }),
-  NetAdapterName: readNetAdapterName,
+  NetAdapterName: (reader) => {
+    const name = reader.text("NetworkAdapterName");
+    return Object.freeze({
+      NetworkAdapterName: reader.needed("NetworkAdapterName", name, "the name of an adapter"),
+    });
+  },
   VSwitchExtension: (reader) =>
-    present<VSwitchExtensionPolicySetting>({
+    present<NetworkPolicySettings["VSwitchExtension"]>({
       ExtensionID: reader.guid("ExtensionID"),
       Enable: reader.boolean("Enable"),
     }),
   DrMacAddress: (reader) => Object.freeze({ Address: requiredMac(reader, "Address") }),
-  AutomaticDNS: (reader) => present<AutomaticDnsPolicySetting>({ Enable: reader.boolean("Enable") }),
+  AutomaticDNS: (reader) =>
+    present<NetworkPolicySettings["AutomaticDNS"]>({ Enable: reader.boolean("Enable") }),
   InterfaceConstraint: readInterfaceConstraint,
   ProviderAddress: readProviderAddress,
   RemoteSubnetRoute: readRemoteSubnetRoute,
@@ -163,9 +120,15 @@ const READERS: {
   HostRoute: () => NO_SETTING,
   SetPolicy: readSetPolicy,
   L4Proxy: readL4Proxy,
-  LayerConstraint: (reader) => present<LayerConstraintPolicySetting>({ LayerId: reader.guid("LayerId") }),
+  LayerConstraint: (reader) =>
+    present<NetworkPolicySettings["LayerConstraint"]>({ LayerId: reader.guid("LayerId") }),
   NetworkACL: readAcl,
-  NeighborDiscovery: readNeighborDiscovery,
+  NeighborDiscovery: (reader) =>
+    present<NetworkPolicySettings["NeighborDiscovery"]>({
+      TargetIpPrefix: reader.text("TargetIpPrefix"),
+      SenderIpAddress: reader.text("SenderIpAddress"),
+      SenderMacAddress: readMac(reader, "SenderMacAddress"),
+    }),
 };
 
 /**
