@@ -121,8 +121,12 @@ class Forking {
     }
     const source = from as Record<string, unknown>;
     const target = to as Record<string, unknown>;
+    // The copy of an object has all that the original has (`shapedLike`), and most of it stays: a store costs more than a look.
+    const isEmpty = Array.isArray(from) || from instanceof Map || from instanceof Set;
     for (const key of Object.keys(from)) {
-      const value = this.copyOf(source[key]);
+      const given = source[key];
+      const value = this.copyOf(given);
+      if (value === given && !isEmpty) continue;
       if (key === "__proto__") {
         // Documents from outside may have a property of this name; assigning it would set the prototype.
         Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });
