@@ -120,7 +120,7 @@ function writeAddress(words: Int32Array, at: number, ip: Ip): number {
 
 /** A reusable key. */
 export class FlowKey {
-  readonly words: Int32Array = new Int32Array(KEY_WORDS_MAX);
+  readonly words: Int32Array;
   /** Words of the whole tuple, where the link begins. */
   tupleLength: number = TUPLE_WORDS_IPV4;
   /** Words of the whole key. */
@@ -131,6 +131,11 @@ export class FlowKey {
   isSourceTranslated = false;
   /** What `Condition.tcpSyn` asks for. No flow is known by it: a connection begins with one such segment. */
   isSyn = false;
+
+  /** `words`: room for `KEY_WORDS_MAX`, where the key is not to have its own. */
+  constructor(words: Int32Array = new Int32Array(KEY_WORDS_MAX)) {
+    this.words = words;
+  }
 
   /** Of the outermost IP header. */
   get family(): 4 | 6 {
