@@ -29,6 +29,12 @@ export class SharedMap<K, V extends object | string> {
   }
 
   set(key: K, value: V): void {
+    if (this.settled.size === 0) {
+      // What went is not noted where nothing has settled: most of a large table is entered so.
+      this.changed.set(key, value);
+      this.count = this.changed.size;
+      return;
+    }
     if (!this.has(key)) {
       // A key that went and comes back stands last.
       if (this.settled.has(key)) this.settleAll();

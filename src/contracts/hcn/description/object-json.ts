@@ -165,7 +165,8 @@ export class ObjectReader<T extends object> {
     const reader = this.code === undefined ? given : given.failingWith(this.code);
     const values: Record<string, unknown> = {};
     for (const { name, read, wanted } of this.fields) {
-      const value = read(reader, name);
+      // Most fields of most documents are absent.
+      const value = reader.raw(name) === undefined ? undefined : read(reader, name);
       if (value !== undefined) values[name] = value;
       else if (wanted !== undefined) throw reader.fail(name, wanted);
     }

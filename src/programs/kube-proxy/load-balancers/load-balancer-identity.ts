@@ -24,12 +24,10 @@ export type LoadBalancerIdentity = string;
 
 /** Two hashes of 32 bits that differ in how they begin: FNV-1a, stirred at the end. */
 const SEEDS = [0x811c_9dc5, 0x2545_f491] as const;
+const FACTOR = 0x0100_0193;
 
-function hashOf(folded: string, seed: number): number {
-  let hash = seed;
-  for (let index = 0; index < folded.length; index++)
-    hash = Math.imul(hash ^ folded.charCodeAt(index), 0x0100_0193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
+function stir(sum: number): number {
+  let hash = Math.imul(sum ^ (sum >>> 16), 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
   return hash ^ (hash >>> 16);
 }
@@ -43,8 +41,15 @@ function backEndsText(backEnds: readonly Guid[]): string {
   let [first, second] = [0, 0];
   for (const id of backEnds) {
     const folded = id.toUpperCase();
-    first ^= hashOf(folded, SEEDS[0]);
-    second ^= hashOf(folded, SEEDS[1]);
+    let a: number = SEEDS[0];
+    let b: number = SEEDS[1];
+    for (let index = 0; index < folded.length; index++) {
+      const code = folded.charCodeAt(index);
+      a = Math.imul(a ^ code, FACTOR);
+      b = Math.imul(b ^ code, FACTOR);
+    }
+    first ^= stir(a);
+    second ^= stir(b);
   }
   return `${first} ${second}`;
 }
