@@ -10,6 +10,7 @@ export function kubernetesPage(): Table;
 export function quirks(): Table;
 export function knownFaults(): Table;
 export function apiFields(): Table;
+export function kubeProxyFlags(): Table;
 export function kubeProxyGates(): Table;
 export function kubeProtobuf(): Table;
 export function ovnNorthbound(): Table;

@@ -13,6 +13,7 @@ export const kubernetesPage = table("kubernetes-page");
 export const quirks = table("quirks");
 export const knownFaults = table("known-faults");
 export const apiFields = table("api-fields");
+export const kubeProxyFlags = table("kube-proxy-flags");
 export const kubeProxyGates = table("kube-proxy-gates");
 export const kubeProtobuf = table("kube-protobuf");
 export const ovnNorthbound = table("ovn-northbound");

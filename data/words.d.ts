@@ -1360,17 +1360,6 @@ export interface HybridOverlay {
 export function hybridOverlay(): HybridOverlay;
 
 export interface KubeProxy {
-  readonly flagConfig: string;
-  readonly flagNetworkName: string;
-  readonly flagSourceVip: string;
-  readonly flagRootHnsEndpointName: string;
-  readonly flagWindowsService: string;
-  readonly flagMaster: string;
-  readonly flagKubeApiContentType: string;
-  readonly flagHostnameOverride: string;
-  readonly flagBindAddress: string;
-  readonly flagMullionManifests: string;
-  readonly flagMullionHostMac: string;
   readonly adviceNetworkName: string;
   readonly adviceSourceVip: string;
   readonly adviceHostMac: string;

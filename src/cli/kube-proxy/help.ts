@@ -47,8 +47,8 @@ function formatFlag({ name, type, shorthand, initial, help, deprecated }: FlagDe
 
 export function helpText({ minor }: KubernetesVersion): string {
   const flags = flagsOf(minor).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const own = flags.filter(({ isOwn }) => isOwn === true);
-  const theirs = flags.filter(({ isOwn }) => isOwn !== true);
+  const own = flags.filter(({ isOwn }) => isOwn);
+  const theirs = flags.filter(({ isOwn }) => !isOwn);
   return `${ABOUT}${theirs.map(formatFlag).join("")}\nFlags of Mullion:\n${own.map(formatFlag).join("")}`;
 }
 

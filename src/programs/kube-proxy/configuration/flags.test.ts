@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type FlagDefinition, flagsOf } from "./flags.ts";
+import { parseTable } from "../../../../data/read-texts.node.ts";
+import { type FlagDefinition, flagsOf, readFlagTable } from "./flags.ts";
 import { type FlagFault, type ParsedFlags, parseFlags } from "./parse-flags.ts";
 import { configurationOfFlags, overlookedFlags } from "./settings.ts";
 
@@ -22,6 +23,16 @@ it("help shows what the field of a flag begins with, as upstream's reference has
     "ipvs-udp-timeout",
   ];
   expect(names.map((name) => initial.get(name))).toEqual(["10", "15m0s", "24h0m0s", "0s"]);
+});
+
+it.each([
+  ["a: { help: x }", "t.yaml:1: type is missing"],
+  ["a: { type: text }", "t.yaml:1: type: text is unknown"],
+  ["a: { type: string, field: mod }", "t.yaml:1: mod is no field of the configuration"],
+  ["a:\n  type: int32\n  initial: 0", "t.yaml:3: initial is not a text"],
+  ["a: { type: bool, isown: true }", "t.yaml:1: unknown: isown"],
+])("the table of flags %j is refused", (table, problem) => {
+  expect(() => readFlagTable(parseTable("t.yaml", table))).toThrow(problem);
 });
 
 describe("words as pflag takes them", () => {

@@ -110,7 +110,7 @@ export function besideFile(
   configuration: KubeProxyConfiguration,
   values: FlagValues,
 ): KubeProxyConfiguration {
-  setFlags(configuration, values, ({ countsBesideConfig }) => countsBesideConfig === true);
+  setFlags(configuration, values, ({ countsBesideConfig }) => countsBesideConfig);
   applyWindowsDefaults(configuration);
   return configuration;
 }
@@ -118,8 +118,7 @@ export function besideFile(
 /** Flags that do not count because there is a file. */
 export function overlookedFlags(values: FlagValues): readonly string[] {
   return FLAGS.filter(
-    ({ name, countsBesideConfig }) =>
-      values.has(name) && countsBesideConfig !== true && !READ_ALWAYS.includes(name),
+    ({ name, countsBesideConfig }) => values.has(name) && !countsBesideConfig && !READ_ALWAYS.includes(name),
   ).map(({ name }) => name);
 }
 
