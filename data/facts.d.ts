@@ -5,6 +5,7 @@ export interface Table {
   placeOf(path: readonly string[]): string;
 }
 
+export function verbs(): Table;
 export function expectations(): Table;
 export function kubernetesPage(): Table;
 export function quirks(): Table;

@@ -8,6 +8,7 @@ const table = (name) => {
   return () => (read ??= openTable(name));
 };
 
+export const verbs = table("verbs");
 export const expectations = table("expectations");
 export const kubernetesPage = table("kubernetes-page");
 export const quirks = table("quirks");

@@ -1,8 +1,9 @@
 /** The command line of `mullion doctor`. */
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
 import { parseDuration } from "./duration.ts";
-import { type Run, countFor, examples, usage } from "./options.ts";
-import { REPORT_FORMATS, type ReportFormat, outputOption } from "./print-document.ts";
+import { type Run, countFor, usage } from "./options.ts";
+import { REPORT_FORMATS, type ReportFormat } from "./print-document.ts";
+import { addVerb } from "./described-verb.ts";
 import type { Terminal } from "./terminal.ts";
 import type { DoctorRequest, Verbs } from "./verbs.ts";
 import { doctor as doctorWords } from "#data/words.js";
@@ -49,54 +50,25 @@ function watchEvery({ watch, pause }: DoctorOptions): number | undefined {
 }
 
 export function addDoctor(program: Command, run: Run, doctor: Verbs["doctor"], terminal: Terminal): void {
-  program
-    .command("doctor")
-    .summary("find out why a Windows node does not work")
-    .description(WORDS.description)
-    .addArgument(
-      new Argument("[path...]", 'files, folders, archives (.zip, .tar.gz); "-" for standard input'),
-    )
-    .option("--kubeconfig <file>", WORDS.kubeconfig)
-    .option("--node <name>", "examine this node alone")
-    .option("--collect", WORDS.collect)
-    .option("--yes", "with --collect: make the pods that it prints")
-    .option("--hns", WORDS.hns)
-    .option("--watch", WORDS.watch)
-    .option("--pause <time>", "with --watch: how long to wait between two looks (default: 5s)", parsePause)
-    .option("--redact", WORDS.redact)
-    .option("--threads <count>", WORDS.threads, parseThreads)
-    .addOption(outputOption(REPORT_FORMATS))
-    .option("--long", "name every file, read or not")
-    .addHelpText(
-      "after",
-      `${WORDS.exitCodes}${examples(
-        "mullion doctor collected/",
-        "mullion doctor hnsdiag.txt objects.yaml -o json",
-        "mullion doctor collected/ --kubeconfig ~/.kube/config",
-        "mullion doctor --hns --kubeconfig ~/.kube/config --watch",
-        "mullion doctor collected/ -o html > doctor.html",
-        "mullion doctor collected.zip --redact -o markdown",
-        `${WORDS.collectNodes} | mullion doctor - collected/`,
-      )}`,
-    )
-    .action((paths: readonly string[], options: DoctorOptions) =>
-      run(() => {
-        const { output, long, kubeconfig, redact, hns, threads } = options;
-        return doctor(
-          {
-            paths,
-            output,
-            kubeconfig,
-            node: options.node,
-            collect: collectOf(options),
-            isHns: hns === true,
-            watchEveryMs: watchEvery(options),
-            isLong: long === true,
-            isRedacted: redact === true,
-            threads,
-          },
-          terminal,
-        );
-      }),
-    );
+  const values = { "--pause": parsePause, "--threads": parseThreads, "--output": REPORT_FORMATS };
+  addVerb(program, "doctor", { values }).action((paths: readonly string[], options: DoctorOptions) =>
+    run(() => {
+      const { output, long, kubeconfig, redact, hns, threads } = options;
+      return doctor(
+        {
+          paths,
+          output,
+          kubeconfig,
+          node: options.node,
+          collect: collectOf(options),
+          isHns: hns === true,
+          watchEveryMs: watchEvery(options),
+          isLong: long === true,
+          isRedacted: redact === true,
+          threads,
+        },
+        terminal,
+      );
+    }),
+  );
 }

@@ -1,18 +1,15 @@
 /** The command line of `mullion exec`. */
-import { Argument, type Command, Option } from "commander";
+import type { Command } from "commander";
 import {
-  EXAMPLE,
   type EditionOptions,
   type Run,
   type TargetOptions,
-  addTargetOptions,
   clusterTarget,
   editionAsked,
-  editionOption,
-  examples,
   usage,
 } from "./options.ts";
-import { type TextFormat, outputOption } from "./print-document.ts";
+import { TEXT_FORMATS, type TextFormat } from "./print-document.ts";
+import { addVerb } from "./described-verb.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 import { commandLine } from "#data/words.js";
@@ -26,29 +23,9 @@ interface ExecOptions extends TargetOptions, EditionOptions {
   readonly output: TextFormat;
 }
 
-const EXEC_EXAMPLES = examples(
-  `mullion exec -f ${EXAMPLE} pod/client -- ipconfig /all`,
-  `mullion exec -f ${EXAMPLE} node/win-1 -- route print -4`,
-  `mullion exec -f ${EXAMPLE} --trace pod/client -- Resolve-DnsName web`,
-  "mullion exec pod/web -- ipconfig /flushdns",
-  "mullion exec --list",
-);
-
 export function addExec(program: Command, run: Run, exec: Verbs["exec"], terminal: Terminal): void {
-  const command = program
-    .command("exec")
-    .summary(WORDS.execSummary)
-    .description(WORDS.execDescription)
-    .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME"))
-    .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
-  addTargetOptions(command)
-    .addOption(new Option("--list", "say which commands there are"))
-    .addOption(new Option("--trace", "show the walks of the packets that it sends"))
-    .addOption(new Option("--simulated", WORDS.execSimulated))
-    .addOption(outputOption())
-    .addOption(editionOption())
-    .addHelpText("after", `${WORDS.execExitCodes({ execExamples: EXEC_EXAMPLES })}\n`)
-    .action((from: string | undefined, words: readonly string[], options: ExecOptions) =>
+  addVerb(program, "exec", { values: { "--output": TEXT_FORMATS } }).action(
+    (from: string | undefined, words: readonly string[], options: ExecOptions) =>
       run(() => {
         const { list, output } = options;
         if (list !== true && (from === undefined || words.length === 0))
@@ -75,5 +52,5 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
           terminal,
         );
       }),
-    );
+  );
 }

@@ -1,6 +1,5 @@
-/** Options and helps that several verbs share. */
-import { type Command, Option } from "commander";
-import { DOCUMENTED_YEARS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
+/** Options that several verbs share: what they hold, and what it means. */
+import { type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { parseIp } from "#core/net/ip.ts";
@@ -12,15 +11,6 @@ const WORDS = commandLine();
 
 /** Runs a verb and keeps its exit code; `wine` has that of the program which it runs. */
 export type Run = (verb: () => Promise<number>) => Promise<void>;
-
-export const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
-
-export function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
-}
-
-/** What most verbs end with. */
-export const EXIT_CODES: string = `\n${WORDS.exitCodesDefault}\n`;
 
 export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
@@ -43,7 +33,8 @@ export function countFor(
   };
 }
 
-function editionOf(text: string): Edition {
+/** What `--as-documented` names. @throws Failure for no edition. */
+export function editionOf(text: string): Edition {
   const edition = parseEdition(text);
   if (typeof edition === "string") return edition;
   throw usage(`--as-documented: ${edition.problem}`, edition.advice);
@@ -51,14 +42,6 @@ function editionOf(text: string): Edition {
 
 export interface EditionOptions {
   readonly asDocumented?: Edition;
-}
-
-/** `--as-documented`: for verbs that build a cluster. */
-export function editionOption(): Option {
-  return new Option(
-    "--as-documented <year>",
-    WORDS.asDocumentedOption({ editions: DOCUMENTED_YEARS.join(", ") }),
-  ).argParser(editionOf);
 }
 
 /** The edition that the options name. @throws Failure without an input that a cluster is built from. */
@@ -96,13 +79,6 @@ export function parseShard(text: string): ShardNumber {
   throw badShard(text, `there is no shard ${index} of ${count}${why}`);
 }
 
-/** `--shard`: for verbs whose work can be split over machines. */
-export function shardOption(what: string): Option {
-  return new Option("--shard <i/n>", `${what}; mullion merge puts the reports of all together`).argParser(
-    parseShard,
-  );
-}
-
 export interface FileOptions {
   readonly file?: readonly string[];
   readonly recursive?: boolean;
@@ -115,25 +91,6 @@ export interface NameOptions {
 
 export interface TargetOptions extends FileOptions, NameOptions {
   readonly kubeconfig?: string;
-}
-
-/** `-f`, which may be repeated, and `-R`. */
-export function addFileOptions(command: Command, help: string): Command {
-  return command
-    .addOption(new Option("-f, --file <path>", help).argParser(collect))
-    .option("-R, --recursive", "look into the folders below those of -f, too");
-}
-
-export function addNameOptions(command: Command): Command {
-  return command
-    .option("--name <name>", "which running cluster (default: MULLION_NAME, or default)")
-    .option("--socket <path>", "the running cluster that listens there");
-}
-
-/** For verbs that work on either kind of cluster. */
-export function addTargetOptions(command: Command): Command {
-  addFileOptions(command, WORDS.fileOption).option("--kubeconfig <file>", WORDS.kubeconfigOption);
-  return addNameOptions(command);
 }
 
 export function runningName({ name, socket }: NameOptions): RunningName {

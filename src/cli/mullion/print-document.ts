@@ -1,5 +1,4 @@
 /** Results as data: the one place that says how JSON and YAML are written. */
-import { Option } from "commander";
 import { visibleText } from "#core/base/visible-text.ts";
 import { Document, Scalar, stringify, visit } from "yaml";
 
@@ -18,11 +17,6 @@ export type PageFormat = (typeof PAGE_FORMATS)[number];
 /** What doctor prints: for build servers, code scanning, and threads, too. */
 export const REPORT_FORMATS = ["text", "json", "yaml", "html", "junit", "sarif", "markdown"] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
-
-/** `-o` of a verb with one text for people. */
-export function outputOption(formats: readonly string[] = TEXT_FORMATS, help = "how to print it"): Option {
-  return new Option("-o, --output <format>", help).choices(formats).default("text");
-}
 
 /** True for a format that is data, not text for people. */
 export function isDocumentFormat(format: string): format is DocumentFormat {

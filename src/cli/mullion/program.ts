@@ -1,5 +1,5 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
-import { Argument, Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { LINT_SEVERITIES, type LintSeverity } from "#diagnose/catalogue/entry.ts";
 import { isPort } from "#core/net/port-range.ts";
@@ -19,19 +19,15 @@ import { OVN_KINDS } from "./get/listings-ovn.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts";
 import { addControlPlane, addNode, addPass } from "./cluster/node-commands.ts";
 import {
-  EXAMPLE,
   type EditionOptions,
   type Run,
   type TargetOptions,
-  addTargetOptions,
   clusterTarget,
   countFor,
   editionAsked,
-  editionOption,
-  examples,
-  shardOption,
   usage,
 } from "./options.ts";
+import { addVerb, describeVerb } from "./described-verb.ts";
 import { addDoctor } from "./doctor-command.ts";
 import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
@@ -41,9 +37,9 @@ import { addApply, addDelete, addDown, addUi, addUp } from "./cluster/running-co
 import {
   PAGE_FORMATS,
   type PageFormat,
+  TEXT_FORMATS,
   type TextFormat,
   formatDocument,
-  outputOption,
 } from "./print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -60,11 +56,7 @@ import {
   type Verbs,
   type VerifyFormat,
 } from "./verbs.ts";
-import {
-  type ComparisonOptions,
-  addComparisonOptions,
-  comparisonRequest,
-} from "./verify-comparison-options.ts";
+import { COMPARISON_VALUES, type ComparisonOptions, comparisonRequest } from "./verify-comparison-options.ts";
 import { commandOf, unknownHelp, usageFailure } from "./usage-faults.ts";
 import { addOvn } from "./ovn/commands.ts";
 import { addVfp } from "./vfp/commands.ts";
@@ -72,10 +64,6 @@ import { addWine } from "./wine/wine-command.ts";
 import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
-
-const ABOUT = WORDS.about;
-
-const EXIT_CODES = `\n${WORDS.exitCodes}\n`;
 
 /** The heading of verbs in a help, also of those within a group. */
 const VERBS = "Verbs:";
@@ -88,6 +76,8 @@ function parsePort(text: string): number {
   return port;
 }
 
+const IP_FAMILIES = ["ipv4", "ipv6"] as const;
+
 interface TraceOptions extends TargetOptions, EditionOptions {
   readonly port?: number;
   readonly protocol: Protocol;
@@ -95,20 +85,8 @@ interface TraceOptions extends TargetOptions, EditionOptions {
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
-  readonly family?: "ipv4" | "ipv6";
+  readonly family?: (typeof IP_FAMILIES)[number];
 }
-
-const TRACE_EXAMPLES = examples(
-  `mullion trace -f ${EXAMPLE} pod/client pod/api --port 8080`,
-  `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
-  "mullion trace pod/client http://api:8080",
-  "mullion trace pod/client kubernetes.default --protocol dns",
-  "mullion trace external service/web",
-  "mullion trace node/win-1 pod/web -o json",
-  "mullion trace pod/client pod/web -o html > walk.html",
-  "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
-  'mullion trace pod/client pod/web --pcap port.pcapng --pcap-on "win-1:Container NIC"',
-);
 
 /** @throws Failure for options that do not go together. */
 function checkTraceOptions({ protocol, port, pcap, pcapOn }: TraceOptions): void {
@@ -121,51 +99,25 @@ function checkTraceOptions({ protocol, port, pcap, pcapOn }: TraceOptions): void
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
-  const command = program
-    .command("trace")
-    .summary("follow one packet and its answer, step by step")
-    .description(WORDS.traceDescription)
-    .addArgument(
-      new Argument(
-        "<from>",
-        "who sends: pod/NAMESPACE/NAME, pod/NAME, deploy/NAME, node/NAME, external, an address",
-      ),
-    )
-    .addArgument(new Argument("<to>", WORDS.traceTo));
-  addTargetOptions(command)
-    .addOption(
-      new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
-    )
-    .addOption(
-      new Option("--protocol <name>", "protocol of the packet; dns: look a name up")
-        .choices(PROTOCOLS)
-        .default("tcp"),
-    )
-    .addOption(
-      new Option("--family <name>", "by which of their addresses (default: that of the receiver)").choices([
-        "ipv4",
-        "ipv6",
-      ]),
-    )
-    .addOption(outputOption(PAGE_FORMATS))
-    .addOption(editionOption())
-    .option("--inject", WORDS.traceInject)
-    .option("--pcap <file>", WORDS.tracePcap)
-    .option("--pcap-on <node[:place]>", WORDS.tracePcapOn)
-    .addHelpText("after", TRACE_EXAMPLES)
-    .action((from: string, to: string, options: TraceOptions) =>
-      run(() => {
-        checkTraceOptions(options);
-        const { protocol, port, output, pcap, pcapOn, inject, family } = options;
-        const target = clusterTarget(options);
-        const isInjected = inject === true;
-        if (isInjected && target.files.length > 0)
-          throw usage(WORDS.injectNeedsRunningCluster, "Leave out -f.");
-        const asDocumented = editionAsked(options, target);
-        const how = { protocol, port, output, pcap, pcapOn, isInjected, family };
-        return trace({ target, asDocumented, from, to, ...how }, terminal);
-      }),
-    );
+  const values = {
+    "--port": parsePort,
+    "--protocol": PROTOCOLS,
+    "--family": IP_FAMILIES,
+    "--output": PAGE_FORMATS,
+  };
+  addVerb(program, "trace", { values }).action((from: string, to: string, options: TraceOptions) =>
+    run(() => {
+      checkTraceOptions(options);
+      const { protocol, port, output, pcap, pcapOn, inject, family } = options;
+      const target = clusterTarget(options);
+      const isInjected = inject === true;
+      if (isInjected && target.files.length > 0)
+        throw usage(WORDS.injectNeedsRunningCluster, "Leave out -f.");
+      const asDocumented = editionAsked(options, target);
+      const how = { protocol, port, output, pcap, pcapOn, isInjected, family };
+      return trace({ target, asDocumented, from, to, ...how }, terminal);
+    }),
+  );
 }
 
 interface GetOptions extends TargetOptions {
@@ -175,41 +127,23 @@ interface GetOptions extends TargetOptions {
   readonly output: ListFormat;
 }
 
-const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", "), ovnKindNames: wrap(OVN_KINDS.join(", "), 90).join("\n  "), stackKindNames: wrap(STACK_KINDS.join(", "), 90).join("\n  ") })}\n`;
-
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
-  const command = program
-    .command("get")
-    .summary("list objects of the cluster")
-    .description(WORDS.getDescription)
-    .addArgument(new Argument("<kind>", "pods, or pods,svc, or all, or pod/NAME svc/NAME …"))
-    .addArgument(new Argument("[name...]", "names of objects"));
-  addTargetOptions(command)
-    .option("-n, --namespace <name>", "where to look", "default")
-    .option("-A, --all-namespaces", "look in all namespaces")
-    .option("--node <name>", "only pods, Services or objects of HNS on this node")
-    .addOption(
-      new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
-    )
-    .addHelpText(
-      "after",
-      GET_HELP +
-        examples(
-          "mullion get pods -A",
-          "mullion get svc,endpointslices -n shop -o wide",
-          `mullion get hnsendpoints -f ${EXAMPLE} --node win-1`,
-          "mullion get services -A --node win-1 -o wide",
-          "mullion get pod web -o yaml",
-        ),
-    )
-    .action((kind: string, names: readonly string[], options: GetOptions) =>
+  const lines = (names: readonly string[]): string => wrap(names.join(", "), 90).join("\n  ");
+  const holes = {
+    kubeKinds: lines(KUBE_KIND_NAMES),
+    hnsKinds: HNS_KIND_NAMES.join(", "),
+    ovnKinds: lines(OVN_KINDS),
+    machineKinds: lines(STACK_KINDS),
+  };
+  addVerb(program, "get", { values: { "--output": LIST_FORMATS }, holes }).action(
+    (kind: string, names: readonly string[], options: GetOptions) =>
       run(() => {
         const { namespace, allNamespaces, node, output } = options;
         const selections = parseSelections([kind, ...names]);
         const scope = { namespace, isEverywhere: allNamespaces === true, node };
         return get({ target: clusterTarget(options), selections, scope, output }, terminal);
       }),
-    );
+  );
 }
 
 interface VerifyOptions extends TargetOptions, ComparisonOptions {
@@ -278,61 +212,25 @@ function collectAllowed(text: string, previous: readonly string[] | undefined): 
 }
 
 function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal: Terminal): void {
-  const command = program
-    .command("verify")
-    .summary("check which flows work, and whether that is what is documented")
-    .description(WORDS.verifyDescription);
-  addComparisonOptions(addTargetOptions(command))
-    .addOption(
-      new Option("-o, --output <format>", "how to print it (default: table; with --shard json)").choices(
-        VERIFY_FORMATS,
-      ),
-    )
-    .addOption(shardOption(WORDS.verifyShard))
-    .addOption(
-      new Option("--workers <n>", WORDS.verifyWorkers).argParser(
-        countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." }),
-      ),
-    )
-    .option("--watch", WORDS.verifyWatch)
-    .option("--whole", WORDS.verifyWhole)
-    .addOption(new Option("--helper").hideHelp())
-    .addOption(
-      new Option("--allow <names>", WORDS.verifyAllow({ allowNotJudged: ALLOW_NOT_JUDGED })).argParser(
-        collectAllowed,
-      ),
-    )
-    .addHelpText(
-      "after",
-      `${WORDS.verifyExitCodes({
-        examples: examples(
-          `mullion verify -f ${EXAMPLE}`,
-          "mullion verify -o json",
-          "mullion verify -o yaml",
-          "mullion verify -f cluster.yaml -o junit > verify.xml",
-          "mullion verify -f cluster.yaml -o html > verify.html",
-          "mullion verify -f dump.yaml --allow not-judged",
-          "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
-          "mullion verify -f new.yaml --before old.yaml --fail-on-change",
-          "mullion verify -f cluster.yaml --as-documented 2021",
-          "mullion verify -f dump.yaml --shard 1/4 > shard-1.json",
-          "mullion verify --watch -f cluster.yaml",
-        ),
-      })}\n`,
-    )
-    .action((options: VerifyOptions) =>
-      run(() => {
-        const { output = "table", allow = [], shard, workers, helper, watch, whole } = options;
-        const target = clusterTarget(options);
-        const comparison = comparisonRequest(options, target, output);
-        const isComparing = comparison.before.length > 0 || comparison.profiles.length > 1;
-        checkSplit(options, isComparing, target.files.length > 0);
-        checkWatch(options, isComparing);
-        const split = { shard, workers, isHelper: helper === true };
-        const again = { isWatching: watch === true, isWhole: whole === true };
-        return verify({ target, output, allowed: allow, comparison, ...split, ...again }, terminal);
-      }),
-    );
+  const values = {
+    ...COMPARISON_VALUES,
+    "--output": VERIFY_FORMATS,
+    "--workers": countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." }),
+    "--allow": collectAllowed,
+  };
+  addVerb(program, "verify", { values }).action((options: VerifyOptions) =>
+    run(() => {
+      const { output = "table", allow = [], shard, workers, helper, watch, whole } = options;
+      const target = clusterTarget(options);
+      const comparison = comparisonRequest(options, target, output);
+      const isComparing = comparison.before.length > 0 || comparison.profiles.length > 1;
+      checkSplit(options, isComparing, target.files.length > 0);
+      checkWatch(options, isComparing);
+      const split = { shard, workers, isHelper: helper === true };
+      const again = { isWatching: watch === true, isWhole: whole === true };
+      return verify({ target, output, allowed: allow, comparison, ...split, ...again }, terminal);
+    }),
+  );
 }
 
 interface MergeOptions {
@@ -340,19 +238,9 @@ interface MergeOptions {
 }
 
 function addMerge(program: Command, run: Run, merge: Verbs["merge"], terminal: Terminal): void {
-  program
-    .command("merge")
-    .summary("put the reports of shards together")
-    .description(WORDS.mergeDescription)
-    .addArgument(new Argument("<file...>", "reports of shards, and folders of them"))
-    .addOption(new Option("-o, --output <format>", "how to print it").choices(MERGE_FORMATS).default("text"))
-    .addHelpText(
-      "after",
-      `${WORDS.mergeExitCodes({ examples: examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") })}\n`,
-    )
-    .action((paths: readonly string[], { output }: MergeOptions) =>
-      run(() => merge({ paths, output }, terminal)),
-    );
+  addVerb(program, "merge", { values: { "--output": MERGE_FORMATS } }).action(
+    (paths: readonly string[], { output }: MergeOptions) => run(() => merge({ paths, output }, terminal)),
+  );
 }
 
 interface LintCommandOptions {
@@ -376,54 +264,22 @@ function lintFormat({ output, format }: LintCommandOptions): LintFormat {
   return output ?? format ?? "text";
 }
 
-const LINT_HELP = `\n${WORDS.lintHelp}\n`;
-
 function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Terminal): void {
-  program
-    .command("lint")
-    .summary("check manifests and node configuration against what Windows can do")
-    .description(WORDS.lintDescription)
-    .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
-    .option("--profile <build>", WORDS.lintProfile)
-    .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
-    .option("--windows", "take pods that name no operating system for Windows pods")
-    .addOption(new Option("-o, --output <format>", "how to print it (default: text)").choices(LINT_FORMATS))
-    .addOption(new Option("--format <format>", "an older name of -o").choices(LINT_FORMATS).hideHelp())
-    .addOption(
-      new Option("--severity <least>", "show nothing that weighs less")
-        .choices(LINT_SEVERITIES)
-        .default("info"),
-    )
-    .addOption(
-      new Option("--fail-on <least>", "end with 1 when something weighs at least so much")
-        .choices(LINT_SEVERITIES)
-        .default("warning"),
-    )
-    .addOption(shardOption(WORDS.lintShard))
-    .option("--long", WORDS.lintLong)
-    .option("--list", "show all rules")
-    .addHelpText(
-      "after",
-      LINT_HELP +
-        examples(
-          "mullion lint examples/two-windows-nodes/cluster.yaml",
-          "mullion lint examples/ --profile ws2019 --kubernetes 1.28",
-          "kubectl get nodes,svc,deploy,ds,netpol,cm -A -o yaml | mullion lint -",
-          "mullion lint examples/ -o sarif > lint.sarif",
-          "mullion lint manifests/ --fail-on error",
-          "mullion lint manifests/ --shard 1/4 > lint-1.json",
-          "mullion lint --list",
-        ),
-    )
-    .action((paths: readonly string[], options: LintCommandOptions) =>
-      run(() => {
-        const { profile, kubernetes, windows, severity, failOn, list, long, shard } = options;
-        checkShardFormat(shard, options.output ?? options.format);
-        const request = { paths, profile, kubernetes, format: lintFormat(options), severity, failOn };
-        const flags = { isWindows: windows === true, isList: list === true, isLong: long === true, shard };
-        return lint({ ...request, ...flags }, terminal);
-      }),
-    );
+  const values = {
+    "--output": LINT_FORMATS,
+    "--format": LINT_FORMATS,
+    "--severity": LINT_SEVERITIES,
+    "--fail-on": LINT_SEVERITIES,
+  };
+  addVerb(program, "lint", { values }).action((paths: readonly string[], options: LintCommandOptions) =>
+    run(() => {
+      const { profile, kubernetes, windows, severity, failOn, list, long, shard } = options;
+      checkShardFormat(shard, options.output ?? options.format);
+      const request = { paths, profile, kubernetes, format: lintFormat(options), severity, failOn };
+      const flags = { isWindows: windows === true, isList: list === true, isLong: long === true, shard };
+      return lint({ ...request, ...flags }, terminal);
+    }),
+  );
 }
 
 interface DemoOptions {
@@ -433,17 +289,9 @@ interface DemoOptions {
 }
 
 function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Terminal): void {
-  program
-    .command("demo")
-    .summary("bring a cluster up, see who reaches whom, follow one packet")
-    .description(WORDS.demoDescription)
-    .addOption(new Option("-f, --file <path>", 'the cluster file; "-" reads standard input'))
-    .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
-    .option("--full", "the whole matrix, and every step of the packet")
-    .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
-    .action(({ file, pcap, full }: DemoOptions) =>
-      run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap, isFull: full === true }, terminal)),
-    );
+  addVerb(program, "demo").action(({ file, pcap, full }: DemoOptions) =>
+    run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap, isFull: full === true }, terminal)),
+  );
 }
 
 interface VersionOptions {
@@ -452,21 +300,15 @@ interface VersionOptions {
 
 /** Which Mullion, on which Node and system: what belongs into a report. */
 function addVersion(program: Command, run: Run, terminal: Terminal, version: string): void {
-  program
-    .command("version")
-    .summary("show the version, and on what it runs")
-    .description(WORDS.versionDescription)
-    .addOption(outputOption())
-    .addHelpText("after", examples("mullion version", "mullion version -o json"))
-    .action(({ output }: VersionOptions) =>
-      run(async () => {
-        const { platform, arch, versions } = process;
-        const facts = { mullion: version, node: versions.node, system: `${platform}/${arch}` };
-        const lines = Object.entries(facts).map(([name, value]) => `${name} ${value}\n`);
-        terminal.stdout(output === "text" ? lines.join("") : formatDocument(facts, output));
-        return Promise.resolve(0);
-      }),
-    );
+  addVerb(program, "version", { values: { "--output": TEXT_FORMATS } }).action(({ output }: VersionOptions) =>
+    run(async () => {
+      const { platform, arch, versions } = process;
+      const facts = { mullion: version, node: versions.node, system: `${platform}/${arch}` };
+      const lines = Object.entries(facts).map(([name, value]) => `${name} ${value}\n`);
+      terminal.stdout(output === "text" ? lines.join("") : formatDocument(facts, output));
+      return Promise.resolve(0);
+    }),
+  );
 }
 
 /** Paragraphs as one line each, for the width of a terminal to break them; what is indented keeps its lines. */
@@ -513,23 +355,11 @@ export type GivenVerbs = Partial<
 
 /** The program with `explain` and the verbs given. `run` is called with the verb that was chosen. */
 export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: string, run: Run): Command {
-  const program = new Command("mullion");
-  program
-    .description(ABOUT)
+  const program = describeVerb(new Command("mullion"))
     .usage("VERB [options]")
     .commandsGroup(VERBS)
     .version(version, "-V, --version", "show the version")
-    .helpCommand("help [verb]", "show the help of a verb")
-    .addHelpText(
-      "after",
-      examples(
-        `mullion trace -f ${EXAMPLE} pod/client pod/api`,
-        `mullion verify -f ${EXAMPLE}`,
-        `mullion get pods -f ${EXAMPLE}`,
-        `mullion up -f ${EXAMPLE}`,
-        "mullion explain --list",
-      ) + EXIT_CODES,
-    );
+    .helpCommand("help [verb]", "show the help of a verb");
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
   if (verbs.resolve !== undefined) addResolve(program, run, verbs.resolve, terminal);
   if (verbs.exec !== undefined) addExec(program, run, verbs.exec, terminal);

@@ -12,7 +12,7 @@ export function commandOf(program: Command, argv: readonly string[]): Command {
 }
 
 /** `mullion hns fault`. */
-function nameOf(command: Command): string {
+export function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }
 

@@ -1,9 +1,10 @@
 /** The options `--profile A,B`, `--before FILE` and `--fail-on-change` of `mullion verify`, and what they ask for. */
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { Edition } from "#core/catalogue/edition.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
+import type { VerbCode } from "./described-verb.ts";
 import type { ClusterTarget } from "./cluster/cluster-target.ts";
-import { type EditionOptions, collect, editionAsked, editionOption, usage } from "./options.ts";
+import { type EditionOptions, collect, editionAsked, usage } from "./options.ts";
 import { commandLine } from "#data/words.js";
 
 const WORDS = commandLine();
@@ -52,13 +53,11 @@ function collectPath(path: string, previous: readonly string[] | undefined): rea
   return collect(path, previous);
 }
 
-export function addComparisonOptions(command: Command): Command {
-  return command
-    .option("--profile <builds>", WORDS.verifyProfile, parseProfiles)
-    .option("--before <file>", WORDS.verifyBefore, collectPath)
-    .addOption(editionOption())
-    .option("--fail-on-change", "with several builds or --before: end with 1 when an outcome changes");
-}
+/** What values of these options may be. */
+export const COMPARISON_VALUES: NonNullable<VerbCode["values"]> = {
+  "--profile": parseProfiles,
+  "--before": collectPath,
+};
 
 /** What the options ask for. @throws Failure for options that do not go together. */
 export function comparisonRequest(

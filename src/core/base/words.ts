@@ -17,14 +17,15 @@ export function holesOf(text: string): readonly string[] {
   return [...new Set(found.map(([, name = ""]) => name))];
 }
 
-function fill(text: string, values: Readonly<Record<string, Filling>>): string {
+/** A text with what comes into its holes; a hole that nothing comes into stays. */
+export function fillHoles(text: string, values: Readonly<Record<string, Filling>>): string {
   return text.replace(HOLE, (all, name: string) =>
     all.startsWith("\\") ? all.slice(1) : String(values[name] ?? all),
   );
 }
 
 function openText(text: string): Text {
-  return holesOf(text).length === 0 ? fill(text, {}) : (values) => fill(text, values);
+  return holesOf(text).length === 0 ? fillHoles(text, {}) : (values) => fillHoles(text, values);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The command line of `mullion bring-up`. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import {
   BRING_UP_FAULTS,
   type BringUpFault,
@@ -13,21 +13,10 @@ import {
 import { parseFlanneldRelease } from "#programs/flannel/flanneld-options.ts";
 import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { parseDuration } from "../duration.ts";
-import {
-  type FileOptions,
-  type Run,
-  addFileOptions,
-  collect,
-  countFor,
-  examples,
-  inputPaths,
-  usage,
-} from "../options.ts";
+import { type FileOptions, type Run, collect, countFor, inputPaths, usage } from "../options.ts";
+import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import { BRING_UP_FORMATS, type BringUpRequest, type Verbs } from "../verbs.ts";
-import { commandLine } from "#data/words.js";
-
-const WORDS = commandLine();
 
 const EXAMPLE = "examples/flannel-bring-up/cluster.yaml";
 const RUNS_MAX = 10;
@@ -132,61 +121,15 @@ function requestOf(options: BringUpOptions): BringUpRequest {
   };
 }
 
-const HELP = `\n${WORDS.bringUpHelp}\n`;
-
 export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"], terminal: Terminal): void {
-  const command = program
-    .command("bring-up")
-    .summary(WORDS.bringUpSummary)
-    .description(WORDS.bringUpDescription);
-  addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; may be repeated")
-    .option("--node <name>", "which Windows node (default: the first one)")
-    .addOption(
-      new Option("--scripts <name>", "which generation of scripts").choices(SCRIPT_SETS).default("start.ps1"),
-    )
-    .addOption(
-      new Option("--runtime <name>", "what KubeCluster.ps1 installs (default: dockerd)").choices(RUNTIMES),
-    )
-    .option("--flanneld <release>", "the release that is in C:\\k (default: 0.11.0, which the scripts fetch)")
-    .option("--interface-name <name>", "-InterfaceName, as it is typed (default: Ethernet)")
-    .option("--management-ip <address>", "-ManagementIP, as it is typed (default: the node's address)")
-    .option("--cluster-cidr <range>", "-ClusterCIDR, as it is typed (default: the cluster's)")
-    .option("--service-cidr <range>", "-ServiceCIDR, as it is typed (default: the cluster's)")
-    .option("--dns-ip <address>", "-KubeDnsServiceIP, as it is typed (default: the cluster's)")
-    .addOption(new Option("--adapter <name=address>", WORDS.bringUpAdapter).argParser(collect))
-    .addOption(
-      new Option("--env <name=value>", "a variable of the machine; may be repeated").argParser(collect),
-    )
-    .option("--api-server <url>", "where the kubeconfig points to (default: the first Linux node, port 6443)")
-    .option("--joined-before <range>", WORDS.bringUpJoinedBefore)
-    .addOption(
-      new Option("--fault <name>", "a fault of the node; may be repeated").argParser(
-        collectOf("--fault", BRING_UP_FAULTS),
-      ),
-    )
-    .addOption(
-      new Option("--edit <name>", "a fix made to the scripts; may be repeated").argParser(
-        collectOf("--edit", SCRIPT_EDITS),
-      ),
-    )
-    .option("--runs <number>", "run the script this many times, with stop.ps1 in between", "1")
-    .option("--patience <time>", "how long to watch a script that waits forever", "5m")
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(BRING_UP_FORMATS).default("table"),
-    )
-    .addHelpText(
-      "after",
-      `${WORDS.bringUpExitCodes({
-        help:
-          HELP +
-          examples(
-            `mullion bring-up -f ${EXAMPLE}`,
-            `mullion bring-up -f ${EXAMPLE} --runs 2 -o wide`,
-            `mullion bring-up -f ${EXAMPLE} --env HTTPS_PROXY=http://proxy:3128`,
-            `mullion bring-up -f ${EXAMPLE} --adapter "Ethernet=192.168.56.11/24" --adapter "Ethernet 2=10.0.0.11/24"`,
-            `mullion bring-up -f ${EXAMPLE} --flanneld 0.28.9 --edit copy-net-conf --edit no-external`,
-          ),
-      })}\n`,
-    )
-    .action((options: BringUpOptions) => run(() => bringUp(requestOf(options), terminal)));
+  const values = {
+    "--scripts": SCRIPT_SETS,
+    "--runtime": RUNTIMES,
+    "--fault": collectOf("--fault", BRING_UP_FAULTS),
+    "--edit": collectOf("--edit", SCRIPT_EDITS),
+    "--output": BRING_UP_FORMATS,
+  };
+  addVerb(program, "bring-up", { values }).action((options: BringUpOptions) =>
+    run(() => bringUp(requestOf(options), terminal)),
+  );
 }

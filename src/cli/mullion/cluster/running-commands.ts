@@ -1,22 +1,18 @@
 /** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
 import type { OvnRemote } from "#cluster/ovn/remote-southbound.node.ts";
 import { resolve } from "node:path";
-import { Argument, type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { LiveOptions, LiveRuntime } from "#cluster/live/live-cluster.node.ts";
 import { parseSelections } from "../get/kinds.ts";
 import {
-  EXAMPLE,
   type NameOptions,
   type Run,
   type TargetOptions,
-  addFileOptions,
-  addNameOptions,
-  collect,
-  examples,
   inputPaths,
   runningName,
   usage,
 } from "../options.ts";
+import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
 import { commandLine } from "#data/words.js";
@@ -81,52 +77,22 @@ function ovnRemote(options: UpOptions): OvnRemote | undefined {
 }
 
 export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
-  const command = program
-    .command("up")
-    .summary("bring a cluster up and keep it")
-    .description(WORDS.upDescription);
-  addFileOptions(command, 'a cluster file or folder, "-" for standard input; may be repeated');
-  command
-    .option("--name <name>", WORDS.upName)
-    .option("--socket <path>", "where it listens; only you can open it")
-    .option("--foreground", "stay in front; Ctrl-C ends the cluster")
-    .option("--live", WORDS.upLive)
-    .option("--live-bridge <name>", WORDS.upLiveBridge)
-    .option("--live-as <node>", WORDS.upLiveAs)
-    .addOption(new Option("--live-pod <pod>", WORDS.upLivePod).argParser(collect))
-    .addOption(new Option("--live-hns <node=socket>", WORDS.upLiveHns).argParser(collect))
-    .option("--ovn-remote <remote>", WORDS.upOvnRemote)
-    .option("--private-key <file>", "with ssl: this program's private key, in PEM")
-    .option("--certificate <file>", "with ssl: the certificate of that key, in PEM")
-    .option("--ca-cert <file>", "with ssl: the certificate of the database's CA, in PEM")
-    .addOption(new Option("--held").hideHelp())
-    .addHelpText(
-      "after",
-      examples(
-        `mullion up -f ${EXAMPLE}`,
-        "mullion up",
-        "mullion up -f cluster.yaml --name second",
-        "mullion up -f cluster.yaml --foreground",
-        "sudo mullion up -f cluster.yaml --live",
-        "sudo mullion up -f cluster.yaml --live-pod web --live-pod shop/api",
-      ),
-    )
-    .action((options: UpOptions) =>
-      run(() => {
-        const isHeld = options.held === true;
-        return up(
-          {
-            inputs: inputPaths(options),
-            running: isHeld ? { name: options.name, socket: options.socket } : runningName(options),
-            isForeground: options.foreground === true,
-            isHeld,
-            live: liveOptions(options),
-            ovnRemote: ovnRemote(options),
-          },
-          terminal,
-        );
-      }),
-    );
+  addVerb(program, "up").action((options: UpOptions) =>
+    run(() => {
+      const isHeld = options.held === true;
+      return up(
+        {
+          inputs: inputPaths(options),
+          running: isHeld ? { name: options.name, socket: options.socket } : runningName(options),
+          isForeground: options.foreground === true,
+          isHeld,
+          live: liveOptions(options),
+          ovnRemote: ovnRemote(options),
+        },
+        terminal,
+      );
+    }),
+  );
 }
 
 interface UiOptions extends TargetOptions {
@@ -136,36 +102,17 @@ interface UiOptions extends TargetOptions {
 }
 
 export function addUi(program: Command, run: Run, ui: Verbs["ui"], terminal: Terminal): void {
-  const command = program
-    .command("ui")
-    .summary("show a cluster in a browser")
-    .description(WORDS.uiDescription);
-  addNameOptions(addFileOptions(command, WORDS.fileOption))
-    .addArgument(new Argument("[path...]", WORDS.uiPath))
-    .option("--hns [socket]", WORDS.uiHns)
-    .option("--listen <address>", "where the pages are; port 0 takes a free one", "127.0.0.1:0")
-    .option("--no-open", "open no browser")
-    .addHelpText(
-      "after",
-      examples(
-        "mullion ui",
-        `mullion ui -f ${EXAMPLE}`,
-        "mullion ui collected/",
-        "mullion ui --hns /tmp/hns.sock",
-        "mullion ui -f cluster.yaml --listen 127.0.0.1:8080 --no-open",
-      ),
-    )
-    .action((reports: readonly string[], options: UiOptions) =>
-      run(() => {
-        const { listen, open } = options;
-        const target = { inputs: inputPaths(options), running: runningName(options) };
-        const hns = options.hns === true ? "" : options.hns;
-        const isCluster = target.inputs.files.length > 0 || options.name !== undefined;
-        if ([reports.length > 0, hns !== undefined, isCluster].filter(Boolean).length > 1)
-          throw usage(WORDS.uiOneSubject, "Leave all but one of them out.");
-        return ui({ ...target, reports, hns, listen, opensBrowser: open }, terminal);
-      }),
-    );
+  addVerb(program, "ui").action((reports: readonly string[], options: UiOptions) =>
+    run(() => {
+      const { listen, open } = options;
+      const target = { inputs: inputPaths(options), running: runningName(options) };
+      const hns = options.hns === true ? "" : options.hns;
+      const isCluster = target.inputs.files.length > 0 || options.name !== undefined;
+      if ([reports.length > 0, hns !== undefined, isCluster].filter(Boolean).length > 1)
+        throw usage(WORDS.uiOneSubject, "Leave all but one of them out.");
+      return ui({ ...target, reports, hns, listen, opensBrowser: open }, terminal);
+    }),
+  );
 }
 
 interface ChangeOptions extends TargetOptions {
@@ -173,24 +120,13 @@ interface ChangeOptions extends TargetOptions {
 }
 
 export function addApply(program: Command, run: Run, apply: Verbs["apply"], terminal: Terminal): void {
-  const command = program
-    .command("apply")
-    .summary("create or change objects of the running cluster")
-    .description(WORDS.applyDescription);
-  addFileOptions(command, WORDS.manifestFileOption);
-  addNameOptions(command)
-    .option("-n, --namespace <name>", "for objects that name none", "default")
-    .addHelpText(
-      "after",
-      examples("mullion apply -f manifests/", "kubectl get svc -A -o yaml | mullion apply -f -"),
-    )
-    .action((options: ChangeOptions) =>
-      run(() => {
-        const inputs = inputPaths(options);
-        if (inputs.files.length === 0) throw usage("no file is given", "Name manifests with -f.");
-        return apply({ inputs, running: runningName(options), namespace: options.namespace }, terminal);
-      }),
-    );
+  addVerb(program, "apply").action((options: ChangeOptions) =>
+    run(() => {
+      const inputs = inputPaths(options);
+      if (inputs.files.length === 0) throw usage("no file is given", "Name manifests with -f.");
+      return apply({ inputs, running: runningName(options), namespace: options.namespace }, terminal);
+    }),
+  );
 }
 
 interface DeleteOptions extends ChangeOptions {
@@ -198,51 +134,28 @@ interface DeleteOptions extends ChangeOptions {
 }
 
 export function addDelete(program: Command, run: Run, remove: Verbs["delete"], terminal: Terminal): void {
-  const command = program
-    .command("delete")
-    .summary("delete objects of the running cluster")
-    .description(WORDS.deleteDescription)
-    .addArgument(new Argument("[what...]", "KIND NAME…, or KIND/NAME…"));
-  addFileOptions(command, WORDS.manifestFileOption);
-  addNameOptions(command)
-    .option("-n, --namespace <name>", "where the objects are", "default")
-    .option("--ignore-not-found", "what is not there is deleted already")
-    .addHelpText(
-      "after",
-      examples(
-        "mullion delete pod web",
-        "mullion delete svc/web deploy/web -n shop",
-        "mullion delete -f manifests/",
-      ),
-    )
-    .action((what: readonly string[], options: DeleteOptions) =>
-      run(() => {
-        const inputs = inputPaths(options);
-        const selections = what.length === 0 ? [] : parseSelections(what);
-        if (selections.length + inputs.files.length === 0)
-          throw usage("nothing to delete is given", "Name objects, such as pod web, or manifests with -f.");
-        if (selections.some(({ objects }) => objects.length === 0))
-          throw usage("a kind is given and no name", "Write the names behind it, such as pod web.");
-        return remove(
-          {
-            inputs,
-            running: runningName(options),
-            namespace: options.namespace,
-            selections,
-            isMissingGood: options.ignoreNotFound === true,
-          },
-          terminal,
-        );
-      }),
-    );
+  addVerb(program, "delete").action((what: readonly string[], options: DeleteOptions) =>
+    run(() => {
+      const inputs = inputPaths(options);
+      const selections = what.length === 0 ? [] : parseSelections(what);
+      if (selections.length + inputs.files.length === 0)
+        throw usage("nothing to delete is given", "Name objects, such as pod web, or manifests with -f.");
+      if (selections.some(({ objects }) => objects.length === 0))
+        throw usage("a kind is given and no name", "Write the names behind it, such as pod web.");
+      return remove(
+        {
+          inputs,
+          running: runningName(options),
+          namespace: options.namespace,
+          selections,
+          isMissingGood: options.ignoreNotFound === true,
+        },
+        terminal,
+      );
+    }),
+  );
 }
 
 export function addDown(program: Command, run: Run, down: Verbs["down"], terminal: Terminal): void {
-  const command = program
-    .command("down")
-    .summary("end the running cluster")
-    .description(WORDS.downDescription);
-  addNameOptions(command)
-    .addHelpText("after", examples("mullion down", "mullion down --name second"))
-    .action((options: NameOptions) => run(() => down(runningName(options), terminal)));
+  addVerb(program, "down").action((options: NameOptions) => run(() => down(runningName(options), terminal)));
 }

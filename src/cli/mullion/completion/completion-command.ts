@@ -1,11 +1,9 @@
 /** `mullion completion`: what a shell may offer, read from the program itself. */
-import { Argument, type Command, type Option } from "commander";
-import { type Run, examples } from "../options.ts";
+import type { Command, Option } from "commander";
+import type { Run } from "../options.ts";
+import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import type { CompletionOption, CompletionPlace, CompletionShell, CompletionWord } from "./scripts.ts";
-import { commandLine } from "#data/words.js";
-
-const WORDS = commandLine();
 
 const SHELLS: readonly CompletionShell[] = ["bash", "zsh", "fish", "powershell"];
 
@@ -58,21 +56,13 @@ function describePlaces(command: Command, path: string): readonly CompletionPlac
   ];
 }
 
-const HELP = `\n${WORDS.completionHelp}\n`;
-
 /** Added last: the script has the verbs of the program that it is printed by. */
 export function addCompletion(program: Command, run: Run, terminal: Terminal): void {
-  program
-    .command("completion")
-    .summary("print a script that completes verbs and options in a shell")
-    .description(WORDS.completionDescription)
-    .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
-    .addHelpText("after", HELP + examples("mullion completion bash", "mullion completion powershell"))
-    .action((shell: CompletionShell) =>
-      run(async () => {
-        const { COMPLETION_SCRIPTS } = await import("./scripts.ts");
-        terminal.stdout(COMPLETION_SCRIPTS[shell](describePlaces(program, "")));
-        return 0;
-      }),
-    );
+  addVerb(program, "completion", { values: { shell: SHELLS } }).action((shell: CompletionShell) =>
+    run(async () => {
+      const { COMPLETION_SCRIPTS } = await import("./scripts.ts");
+      terminal.stdout(COMPLETION_SCRIPTS[shell](describePlaces(program, "")));
+      return 0;
+    }),
+  );
 }

@@ -1,13 +1,11 @@
 /** The command line of `mullion explain`. */
-import { Argument, type Command, Option } from "commander";
+import type { Command } from "commander";
 import { ERROR_ORIGINS } from "#diagnose/catalogue/errors/known-error.ts";
-import { type Run, examples, usage } from "../options.ts";
-import { type TextFormat, outputOption } from "../print-document.ts";
+import { type Run, usage } from "../options.ts";
+import { TEXT_FORMATS, type TextFormat } from "../print-document.ts";
+import { addVerb } from "../described-verb.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { ExplainedGroup } from "./explain.ts";
-import { commandLine } from "#data/words.js";
-
-const WORDS = commandLine();
 
 const GROUPS: readonly ExplainedGroup[] = ["codes", ...ERROR_ORIGINS];
 
@@ -17,8 +15,6 @@ interface ExplainOptions {
   readonly group?: ExplainedGroup;
   readonly log?: string;
 }
-
-const EXIT_CODES = `\n${WORDS.explainExitCodes}\n`;
 
 /** What a way of explaining needs is loaded when it is chosen: other verbs start without all errors. */
 async function dispatch(
@@ -42,29 +38,7 @@ async function dispatch(
 }
 
 export function addExplain(program: Command, run: Run, terminal: Terminal): void {
-  program
-    .command("explain")
-    .summary(WORDS.explainSummary)
-    .description(WORDS.explainDescription)
-    .addArgument(new Argument("[query...]", "a code, a number, a name or a text"))
-    .option("--log <path>", WORDS.explainLog)
-    .option("--list", WORDS.explainList)
-    .addOption(new Option("--group <name>", "list these only").choices(GROUPS))
-    .addOption(outputOption())
-    .addHelpText(
-      "after",
-      EXIT_CODES +
-        examples(
-          "mullion explain icmp-outbound-not-translated",
-          "mullion explain 0x803b0013",
-          "mullion explain -- -2143617005",
-          'mullion explain "The specified port already exists."',
-          "mullion explain --log kubeproxy.log",
-          "kubectl logs -n kube-system kube-proxy-windows-x7k2p | mullion explain --log -",
-          "mullion explain --list --group kube-proxy source vip",
-        ),
-    )
-    .action((words: readonly string[], options: ExplainOptions) =>
-      run(() => dispatch(words, options, terminal)),
-    );
+  addVerb(program, "explain", { values: { "--group": GROUPS, "--output": TEXT_FORMATS } }).action(
+    (words: readonly string[], options: ExplainOptions) => run(() => dispatch(words, options, terminal)),
+  );
 }

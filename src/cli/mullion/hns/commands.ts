@@ -1,13 +1,14 @@
 /** `mullion hns` on the command line, and its verbs that look at objects. */
-import { Argument, type Command, Option } from "commander";
-import { EXIT_CODES, type Run, collect, examples, usage } from "../options.ts";
+import type { Command } from "commander";
+import { type Run, usage } from "../options.ts";
+import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-options.ts";
 import { addCreate, addDelete, addModify } from "./change-commands.ts";
 import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
 import { hnsCommands } from "#data/words.js";
-import { TEXT_FORMATS, type TextFormat, outputOption } from "../print-document.ts";
+import { TEXT_FORMATS, type TextFormat } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
 import { parseHnsKinds } from "./hns-kinds.ts";
@@ -19,16 +20,6 @@ const WORDS = hnsCommands();
 interface TargetOptions {
   readonly file?: readonly string[];
   readonly socket?: string;
-}
-
-const SOCKET = WORDS.socketOption;
-
-function addSocket(command: Command): Command {
-  return command.option("--socket <path>", SOCKET);
-}
-
-function addTarget(command: Command, help: string): Command {
-  return addSocket(command.addOption(new Option("-f, --file <path>", help).argParser(collect)));
 }
 
 function targetOf({ file = [], socket }: TargetOptions): {
@@ -44,33 +35,15 @@ interface GetOptions extends TargetOptions {
 }
 
 function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: Terminal): void {
-  const command = hns
-    .command("get")
-    .summary("list what an HNS holds")
-    .description("Lists objects of a running HNS, or of a dump.")
-    .addArgument(new Argument("<kind>", `several with commas, or all: ${HNS_KIND_HELP}`))
-    .addArgument(new Argument("[name...]", "names, ids, or how ids begin"));
-  addTarget(command, WORDS.getFile)
-    .addOption(
-      new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
-    )
-    .option("--v1", "the documents of HNS v1, as Get-HnsNetwork shows them")
-    .addHelpText(
-      "after",
-      examples(
-        "mullion hns get networks",
-        "mullion hns get ep -o wide",
-        "mullion hns get network cbr0 -o yaml",
-        "mullion hns get all -f hnsdiag.txt",
-      ),
-    )
-    .action((kind: string, objects: readonly string[], options: GetOptions) =>
+  const values = { "--output": LIST_FORMATS };
+  addVerb(hns, "get", { values, holes: { hnsKinds: HNS_KIND_HELP } }).action(
+    (kind: string, objects: readonly string[], options: GetOptions) =>
       run(() => {
         const { output, v1 } = options;
         const kinds = parseHnsKinds(kind);
         return get({ target: targetOf(options), kinds, objects, output, isV1: v1 === true }, terminal);
       }),
-    );
+  );
 }
 
 interface WatchOptions extends TargetOptions {
@@ -78,16 +51,9 @@ interface WatchOptions extends TargetOptions {
 }
 
 function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], terminal: Terminal): void {
-  const command = hns
-    .command("watch")
-    .summary("print the notifications of an HNS as they come")
-    .description(WORDS.watchDescription);
-  addSocket(command)
-    .addOption(outputOption(TEXT_FORMATS, "how to print them"))
-    .addHelpText("after", examples("mullion hns watch", "mullion hns watch -o json | jq .type"))
-    .action((options: WatchOptions) =>
-      run(() => watch({ target: targetOf(options), output: options.output }, terminal)),
-    );
+  addVerb(hns, "watch", { values: { "--output": TEXT_FORMATS } }).action((options: WatchOptions) =>
+    run(() => watch({ target: targetOf(options), output: options.output }, terminal)),
+  );
 }
 
 interface DumpOptions extends TargetOptions {
@@ -106,56 +72,24 @@ function dumpFile({ to, output }: DumpOptions): string | undefined {
 }
 
 function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal: Terminal): void {
-  const command = hns
-    .command("dump")
-    .summary("write everything that an HNS holds as JSON")
-    .description(WORDS.dumpDescription);
-  addTarget(command, WORDS.dumpFile)
-    .option("--to <file>", "where to write it (default: standard output)")
-    .addOption(new Option("-o, --output <file>", "an older name of --to").hideHelp())
-    .addHelpText(
-      "after",
-      examples(
-        "mullion hns dump --to node.json",
-        "mullion hns dump -f network.txt -f endpoint.txt --to node.json",
-      ),
-    )
-    .action((options: DumpOptions) =>
-      run(() => dump({ target: targetOf(options), output: dumpFile(options) }, terminal)),
-    );
+  addVerb(hns, "dump").action((options: DumpOptions) =>
+    run(() => dump({ target: targetOf(options), output: dumpFile(options) }, terminal)),
+  );
 }
 
 interface RestoreOptions extends TargetOptions {
   readonly replace?: boolean;
 }
 
-const RESTORE_HELP = `\n${WORDS.restoreHelp}\n`;
-
 function addRestore(hns: Command, run: Run, restore: HnsVerbs["restore"], terminal: Terminal): void {
-  const command = hns
-    .command("restore")
-    .summary("put a dump of a node into a running HNS")
-    .description(WORDS.restoreDescription)
-    .addArgument(new Argument("<file...>", 'dumps of one node, or their folder; "-" for standard input'));
-  addSocket(command)
-    .option("--replace", "what the service holds may go")
-    .addHelpText(
-      "after",
-      RESTORE_HELP +
-        examples(
-          "mullion hns restore node.json",
-          "mullion hns restore network.txt endpoint.txt policy.txt",
-          "hnsdiag list all -d | mullion hns restore --replace -",
-        ),
-    )
-    .action((files: readonly string[], options: RestoreOptions) =>
-      run(() => {
-        if (files.filter((file) => file === "-").length > 1)
-          throw usage("standard input is named twice", "Write - once.");
-        const target = { files: [], socket: options.socket };
-        return restore({ target, files, isReplacing: options.replace === true }, terminal);
-      }),
-    );
+  addVerb(hns, "restore").action((files: readonly string[], options: RestoreOptions) =>
+    run(() => {
+      if (files.filter((file) => file === "-").length > 1)
+        throw usage("standard input is named twice", "Write - once.");
+      const target = { files: [], socket: options.socket };
+      return restore({ target, files, isReplacing: options.replace === true }, terminal);
+    }),
+  );
 }
 
 interface FolderOptions {
@@ -170,43 +104,18 @@ function addFolderVerbs(
   terminal: Terminal,
 ): void {
   if (check !== undefined) {
-    hns
-      .command("check")
-      .summary("say whether a state folder is whole")
-      .description(WORDS.checkDescription)
-      .argument("<folder>", WORDS.stateFolderArgument)
-      .addOption(outputOption())
-      .addHelpText("after", `${examples("mullion hns check /var/lib/mullion/hns")}${CHECK_CODES}`)
-      .action((folder: string, { output }: FolderOptions) => run(() => check({ folder, output }, terminal)));
+    addVerb(hns, "check", { values: { "--output": TEXT_FORMATS } }).action(
+      (folder: string, { output }: FolderOptions) => run(() => check({ folder, output }, terminal)),
+    );
   }
   if (repair === undefined) return;
-  hns
-    .command("repair")
-    .summary("put a damaged state folder back to its last good state")
-    .description(WORDS.repairDescription)
-    .argument("<folder>", WORDS.stateFolderArgument)
-    .addOption(outputOption())
-    .addHelpText("after", `${examples("mullion hns repair /var/lib/mullion/hns")}${REPAIR_CODES}`)
-    .action((folder: string, { output }: FolderOptions) => run(() => repair({ folder, output }, terminal)));
+  addVerb(hns, "repair", { values: { "--output": TEXT_FORMATS } }).action(
+    (folder: string, { output }: FolderOptions) => run(() => repair({ folder, output }, terminal)),
+  );
 }
 
-const CHECK_CODES = `\n${WORDS.checkExitCodes}\n`;
-const REPAIR_CODES = `\n${WORDS.repairExitCodes}\n`;
-
 export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
-  const hns = program
-    .command("hns")
-    .summary("serve, look at, change, restore and break a Host Networking Service")
-    .description(WORDS.hnsDescription)
-    .addHelpText(
-      "after",
-      examples(
-        "mullion hns serve --socket /tmp/hns.sock",
-        "mullion hns get all",
-        "mullion hns dump --to node.json",
-        "mullion hns fault list",
-      ) + EXIT_CODES,
-    );
+  const hns = addVerb(program, "hns");
   if (verbs.serve !== undefined) addServe(hns, run, verbs.serve, terminal);
   if (verbs.get !== undefined) addGet(hns, run, verbs.get, terminal);
   if (verbs.create !== undefined) addCreate(hns, run, verbs.create, terminal);

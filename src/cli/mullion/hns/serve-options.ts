@@ -5,8 +5,9 @@ import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { parseDuration } from "../duration.ts";
 import type { Failure } from "../failure.ts";
-import { usage, type Run, collect, examples } from "../options.ts";
-import { type Command, Option } from "commander";
+import { usage, type Run } from "../options.ts";
+import type { Command } from "commander";
+import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import type { HnsVerbs } from "./verbs.ts";
 import { hnsCommands } from "#data/words.js";
@@ -87,45 +88,13 @@ interface HnsServeOptions {
 }
 
 export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], terminal: Terminal): void {
-  hns
-    .command("serve")
-    .summary("serve the HNS of a Windows node to other programs")
-    .description(WORDS.serveDescription)
-    .addOption(new Option("--profile <build>", "the build of Windows").default("ws2022"))
-    .option("--hns-version <version>", WORDS.serveHnsVersion)
-    .option("--data <folder>", WORDS.serveData)
-    .option("--socket <path>", "where to listen; only you can open it")
-    .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
-    .option("--token-file <file>", "the token that TCP clients send; made when it is missing")
-    .addOption(
-      new Option(
-        "--adapter <name=address/length>",
-        "a network adapter of the node; may be repeated (default: Ethernet=10.0.0.11/24)",
-      ).argParser(collect),
-    )
-    .addOption(new Option("--address-delay <time>", WORDS.serveAddressDelay).default("2s"))
-    .addOption(new Option("--quirk <name=setting>", WORDS.serveQuirk).argParser(collect))
-    .addOption(
-      new Option("--faults <file>", "a plan of faults to begin with; may be repeated").argParser(collect),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "mullion hns serve",
-        "mullion hns serve --profile ws2019 --socket /tmp/hns.sock",
-        "mullion hns serve --data hns-state",
-        'mullion hns serve --adapter "Ethernet=192.168.1.5/24" --adapter "Ethernet=fd00::5/64"',
-        "mullion hns serve --listen 127.0.0.1:8080 --token-file hns.token",
-        "mullion hns serve --profile ws2019 --quirk reattach-refused=off --faults plan.json",
-      ),
-    )
-    .action((options: HnsServeOptions) => {
-      const { profile, hnsVersion, socket, listen, tokenFile, data, addressDelay } = options;
-      const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
-      return run(() => {
-        const addressDelayMs = parseDelay(addressDelay);
-        const place = { socket, listen, tokenFile, data };
-        return serve({ profile, hnsVersion, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
-      });
+  addVerb(hns, "serve").action((options: HnsServeOptions) => {
+    const { profile, hnsVersion, socket, listen, tokenFile, data, addressDelay } = options;
+    const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
+    return run(() => {
+      const addressDelayMs = parseDelay(addressDelay);
+      const place = { socket, listen, tokenFile, data };
+      return serve({ profile, hnsVersion, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
     });
+  });
 }

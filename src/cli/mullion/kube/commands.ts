@@ -1,19 +1,9 @@
 /** `mullion kube` on the command line. */
 import type { Command } from "commander";
-import {
-  EXAMPLE,
-  EXIT_CODES,
-  type FileOptions,
-  type Run,
-  addFileOptions,
-  examples,
-  inputPaths,
-} from "../options.ts";
+import { type FileOptions, type Run, inputPaths } from "../options.ts";
+import { addVerb } from "../described-verb.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import { commandLine } from "#data/words.js";
 import type { InputPaths } from "../cluster/cluster-target.ts";
-
-const WORDS = commandLine();
 
 // `mullion kube`, as the command line hands it over: parsed, nothing read yet.
 
@@ -36,38 +26,13 @@ interface KubeServeOptions extends FileOptions {
 }
 
 export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, terminal: Terminal): void {
-  const kube = program
-    .command("kube")
-    .summary(WORDS.kubeSummary)
-    .description(WORDS.kubeDescription)
-    .addHelpText(
-      "after",
-      examples(
-        `mullion kube serve -f ${EXAMPLE} --kubeconfig twin.kubeconfig`,
-        "KUBECONFIG=twin.kubeconfig kubectl get nodes,pods -A",
-      ) + EXIT_CODES,
-    );
+  const kube = addVerb(program, "kube");
   const { serve } = verbs;
   if (serve === undefined) return;
-  const command = kube
-    .command("serve")
-    .summary("serve the Kubernetes API of a cluster file")
-    .description(WORDS.kubeServeDescription);
-  addFileOptions(command, WORDS.kubeServeFile)
-    .requiredOption("--kubeconfig <file>", "where to write the kubeconfig; only you can read it")
-    .option("--listen <address>", WORDS.kubeServeListen, "127.0.0.1:0")
-    .addHelpText(
-      "after",
-      examples(
-        `mullion kube serve -f ${EXAMPLE} --kubeconfig twin.kubeconfig`,
-        "KUBECONFIG=twin.kubeconfig kubectl get nodes,pods,services -A -o wide",
-        "mullion kube serve --kubeconfig empty.kubeconfig --listen 127.0.0.1:6443",
-      ),
-    )
-    .action((options: KubeServeOptions) =>
-      run(() => {
-        const { kubeconfig, listen } = options;
-        return serve({ inputs: inputPaths(options), kubeconfig, listen }, terminal);
-      }),
-    );
+  addVerb(kube, "serve").action((options: KubeServeOptions) =>
+    run(() => {
+      const { kubeconfig, listen } = options;
+      return serve({ inputs: inputPaths(options), kubeconfig, listen }, terminal);
+    }),
+  );
 }
