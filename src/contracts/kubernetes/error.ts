@@ -33,6 +33,16 @@ export interface StatusSubject {
   readonly kind: string;
 }
 
+/** What an error has beside its code, its status and its message. */
+export interface KubeErrorDetails {
+  readonly reason?: StatusReason | undefined;
+  readonly causes?: readonly StatusCause[];
+  readonly subject?: StatusSubject;
+  /** How long the server wants to be left alone, in seconds. */
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KnowledgeCode;
@@ -44,18 +54,7 @@ export class KubeError extends Error {
   /** How long the server wants to be left alone, in seconds. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(
-    code: KnowledgeCode,
-    status: number,
-    message: string,
-    details: {
-      readonly reason?: StatusReason;
-      readonly causes?: readonly StatusCause[];
-      readonly subject?: StatusSubject;
-      readonly retryAfterSeconds?: number | undefined;
-      readonly cause?: unknown;
-    } = {},
-  ) {
+  constructor(code: KnowledgeCode, status: number, message: string, details: KubeErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
     this.code = code;
     this.status = status;
@@ -84,15 +83,7 @@ const REASONS: Readonly<Record<number, StatusReason>> = Object.freeze({
 });
 
 /** The error for a `Status` of the API, or for an answer that is none. */
-export function kubeErrorOf(
-  status: number,
-  message: string,
-  details: {
-    readonly reason?: StatusReason | undefined;
-    readonly causes?: readonly StatusCause[];
-    readonly retryAfterSeconds?: number | undefined;
-  } = {},
-): KubeError {
+export function kubeErrorOf(status: number, message: string, details: KubeErrorDetails = {}): KubeError {
   const reason = details.reason ?? REASONS[status] ?? "Unknown";
   return new KubeError(codeOf(status, reason), status, message, { ...details, reason });
 }
