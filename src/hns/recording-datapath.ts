@@ -87,18 +87,15 @@ export class RecordingDatapath implements Datapath {
   }
 
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
-    const vnic = this.vnics.get(portId);
-    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
+    this.change(portId, { mtuBytes });
   }
 
   setVlan(portId: Guid, vlan: number): void {
-    const vnic = this.vnics.get(portId);
-    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, vlan });
+    this.change(portId, { vlan });
   }
 
   setBandwidth(portId: Guid, bandwidth: readonly Group[]): void {
-    const vnic = this.vnics.get(portId);
-    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, bandwidth });
+    this.change(portId, { bandwidth });
   }
 
   hostDnsServers(): readonly Ip[] {
@@ -106,8 +103,7 @@ export class RecordingDatapath implements Datapath {
   }
 
   setFilters(portId: Guid, filters: FilterProgram | undefined): void {
-    const vnic = this.vnics.get(portId);
-    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, filters });
+    this.change(portId, { filters });
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
@@ -170,6 +166,11 @@ export class RecordingDatapath implements Datapath {
         range: block,
       })),
     );
+  }
+
+  private change(portId: Guid, fields: Partial<VnicDefinition>): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, ...fields });
   }
 
   private reservedOn(switchId: Guid): Map<string, ReservedPool> {
