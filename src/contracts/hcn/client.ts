@@ -6,27 +6,21 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./documents/port-reservation.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
-import { checkGuid } from "./guid.ts";
+import { type Guid, checkGuid } from "./guid.ts";
 
-export type Guid = string;
+export type { Guid } from "./guid.ts";
 
-/** The kinds of objects, named as in the exports `HcnCreateNetwork`, `HcnCreateEndpoint` … */
-export type HcnObjectKind =
-  | "Network"
-  | "Endpoint"
-  | "Namespace"
-  | "LoadBalancer"
-  | "SdnRoute"
-  | "GuestNetworkService";
-
-export const HCN_KINDS: readonly HcnObjectKind[] = Object.freeze([
+const KINDS = [
   "Network",
   "Endpoint",
   "Namespace",
   "LoadBalancer",
   "SdnRoute",
   "GuestNetworkService",
-]);
+] as const;
+/** The kinds of objects, named as in the exports `HcnCreateNetwork`, `HcnCreateEndpoint` … */
+export type HcnObjectKind = (typeof KINDS)[number];
+export const HCN_KINDS: readonly HcnObjectKind[] = Object.freeze(KINDS);
 
 /** `HostComputeQuery` (hcn.md §5.1). */
 export interface HostComputeQuery {

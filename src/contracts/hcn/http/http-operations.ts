@@ -65,6 +65,10 @@ const ID: RequestField = {
   schema: { ...TEXT, description: "A GUID in either letter case." },
   isRequired: true,
 };
+const SYSTEM_ID: RequestField = {
+  schema: { ...TEXT, description: "The id that who creates a compute system chooses for it." },
+  isRequired: true,
+};
 const QUERY: RequestField = {
   schema: {
     anyOf: [component("HostComputeQuery"), { type: "string", description: "The same, written as text." }],
@@ -121,9 +125,8 @@ function change(
   };
 }
 
-type Rows<Name extends HttpOperation> = Readonly<Record<Name, HttpOperationRow>>;
-
-const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "delete"> = {
+/** All of them, in the order in which the description lists them. */
+export const HTTP_OPERATIONS: Readonly<Record<HttpOperation, HttpOperationRow>> = {
   enumerate: {
     summary: "GUIDs of the objects of a kind that match",
     native: "HcnEnumerate*s",
@@ -190,9 +193,6 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
     isRead: false,
     perform: change((client, request) => client.delete(requireKind(request), requireText(request, "id"))),
   },
-};
-
-const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
   stats: {
     summary: "What has passed an endpoint's switch port",
     native: "HcnQueryEndpointStats",
@@ -211,14 +211,6 @@ const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
     perform: async (client, request) =>
       client.queryEndpointAddresses(requireText(request, "id"), optionalQuery(request)),
   },
-};
-
-const SYSTEM_ID: RequestField = {
-  schema: { ...TEXT, description: "The id that who creates a compute system chooses for it." },
-  isRequired: true,
-};
-
-const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | "systems-terminate"> = {
   systems: {
     summary: "Containers and virtual machines that endpoints can be attached to",
     native: "HcsEnumerateComputeSystems",
@@ -262,9 +254,6 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     isRead: false,
     perform: change((client, request) => requireComputeSystems(client).terminate(requireText(request, "id"))),
   },
-};
-
-const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservations"> = {
   "reserve-ports": {
     summary: WORDS.reservePortsSummary,
     native: "HcnReserveGuestNetworkServicePort, HcnReserveGuestNetworkServicePortRange",
@@ -297,9 +286,6 @@ const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservatio
     isRead: true,
     perform: async (client) => (await client.listPortReservations()).map((entry) => ({ ...entry })),
   },
-};
-
-const SERVICE_OPERATIONS: Rows<"service" | "call"> = {
   service: {
     summary: "What the service reports about itself",
     native: "HcnQueryFeatures, HcnQueryMetrics",
@@ -324,15 +310,6 @@ const SERVICE_OPERATIONS: Rows<"service" | "call"> = {
     perform: async (client, request) =>
       client.call(requireText(request, "method"), requireText(request, "path"), request.text("body") ?? ""),
   },
-};
-
-/** All of them, in the order in which the description lists them. */
-export const HTTP_OPERATIONS: Rows<HttpOperation> = {
-  ...OBJECT_OPERATIONS,
-  ...ENDPOINT_OPERATIONS,
-  ...SYSTEM_OPERATIONS,
-  ...PORT_OPERATIONS,
-  ...SERVICE_OPERATIONS,
 };
 
 export function isHttpOperation(text: string): text is HttpOperation {
