@@ -244,31 +244,6 @@ const EVENT: Check = object({
   count: COUNT,
 });
 
-function metadata(kind: KubeKind): Check {
-  return object({ metadata: required(metadataOf(kind), "Write metadata with a name.") });
-}
-
-const METADATA: Readonly<Record<KubeKind, Check>> = Object.freeze({
-  Node: metadata("Node"),
-  Namespace: metadata("Namespace"),
-  Pod: metadata("Pod"),
-  Deployment: metadata("Deployment"),
-  ReplicaSet: metadata("ReplicaSet"),
-  StatefulSet: metadata("StatefulSet"),
-  DaemonSet: metadata("DaemonSet"),
-  Job: metadata("Job"),
-  CronJob: metadata("CronJob"),
-  Service: metadata("Service"),
-  EndpointSlice: metadata("EndpointSlice"),
-  Endpoints: metadata("Endpoints"),
-  NetworkPolicy: metadata("NetworkPolicy"),
-  ConfigMap: metadata("ConfigMap"),
-  Lease: metadata("Lease"),
-  ServiceCIDR: metadata("ServiceCIDR"),
-  RuntimeClass: metadata("RuntimeClass"),
-  Event: metadata("Event"),
-});
-
 const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   Node: NODE,
   Namespace: NO_FIELDS,
@@ -299,6 +274,14 @@ const DETAILS: Readonly<Partial<Record<KubeKind, Check>>> = Object.freeze({
   Job: JOB_DETAILS,
   CronJob: CRON_JOB_DETAILS,
 });
+
+/** Names differ by kind in what they may be. */
+const METADATA = Object.fromEntries(
+  (Object.keys(BODY) as KubeKind[]).map((kind) => [
+    kind,
+    object({ metadata: required(metadataOf(kind), "Write metadata with a name.") }),
+  ]),
+) as Record<KubeKind, Check>;
 
 /** Tells what Kubernetes would refuse about an object; what an API server has shown is not checked in its details. */
 export function checkObject(kind: KubeKind, value: Fields, faults: FieldFaults): void {
