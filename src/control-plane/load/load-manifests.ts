@@ -5,6 +5,7 @@
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { kindMismatch } from "#contracts/kubernetes/kind-match.ts";
 import { KINDS, isKubeKind, isVersionOf } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
@@ -121,6 +122,8 @@ function itemKindOf(kind: string): string | undefined {
 /** How many kinds of which nothing is known are named. */
 const UNKNOWN_KINDS_SHOWN = 5;
 
+type Told = Pick<FileProblem, "message" | "advice">;
+
 /** An object that is passed by. */
 interface PassedBy {
   readonly kind: string;
@@ -221,12 +224,13 @@ class Loader {
   }
 
   private noteBareList(file: string, piece: Piece): void {
-    const message = DOCUMENT_WORDS.listWithoutKind;
-    const advice = DOCUMENT_WORDS.adviceListWithoutKind;
-    const { line, column } = placeOf(piece, 0);
-    const problem = { file, line, column, path: "", message, advice };
     this.report.count(`bare list ${file}`, () => ({
-      problem: { code: "manifest-list-without-kind", ...problem },
+      code: "manifest-list-without-kind",
+      file,
+      ...placeOf(piece, 0),
+      path: "",
+      message: DOCUMENT_WORDS.listWithoutKind,
+      advice: DOCUMENT_WORDS.adviceListWithoutKind,
     }));
   }
 
@@ -375,7 +379,14 @@ class Loader {
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
-    if (removed !== undefined) this.passOldVersion(candidate, name, version, removed);
+    if (removed !== undefined)
+      this.noteOldVersion(candidate, name, version, {
+        message: WORDS.apiVersionRemoved({ version, name, removed: removed.removed }),
+        advice:
+          removed.present === undefined
+            ? "Remove it: the kind is gone."
+            : `Write apiVersion: ${removed.present}.`,
+      });
     if (removed !== undefined && (effect ?? "nothing") === "nothing") return;
     const place = (): FilePlace & { readonly file: string } => {
       return { file: candidate.file, ...placeOfField(candidate, below(undefined, "kind")) };
@@ -389,9 +400,7 @@ class Loader {
 
   private tellPassedBy({ kind, version, place }: PassedBy, effect: FurtherEffect): void {
     const [code, message, advice] = PASSED_BY[effect](kind, version);
-    this.report.count(`kind ${version} ${kind}`, () => ({
-      problem: { code, ...place(), path: "kind", message, advice },
-    }));
+    this.report.count(`kind ${version} ${kind}`, () => ({ code, ...place(), path: "kind", message, advice }));
   }
 
   /** What was made of an object that an API server has shown stands beside it, when pods were asked for. */
@@ -407,13 +416,11 @@ class Loader {
     const more = all.length - UNKNOWN_KINDS_SHOWN;
     const kinds = `${all.slice(0, UNKNOWN_KINDS_SHOWN).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
     this.report.count("unknown kinds", () => ({
-      problem: {
-        code: "manifest-kind-unknown",
-        ...first,
-        path: "kind",
-        message: WORDS.kindUnknown({ kinds }),
-        advice: WORDS.adviceKindUnknown,
-      },
+      code: "manifest-kind-unknown",
+      ...first,
+      path: "kind",
+      message: WORDS.kindUnknown({ kinds }),
+      advice: WORDS.adviceKindUnknown,
     }));
   }
 
@@ -424,21 +431,13 @@ class Loader {
     if (typeof name === "string") this.named.set(`${kind} ${own}/${name}`, keys);
   }
 
-  private passOldVersion(
-    candidate: Candidate,
-    name: string,
-    version: string,
-    { removed, present }: NonNullable<ReturnType<typeof removedVersion>>,
-  ): void {
-    this.report.count(`old ${version} ${name}`, () => ({
-      problem: {
-        code: "manifest-old-version",
-        file: candidate.file,
-        ...placeOfField(candidate, below(undefined, "apiVersion")),
-        path: "apiVersion",
-        message: WORDS.apiVersionRemoved({ version, name, removed }),
-        advice: present === undefined ? "Remove it: the kind is gone." : `Write apiVersion: ${present}.`,
-      },
+  private noteOldVersion(candidate: Candidate, kind: string, version: string, says: Told): void {
+    this.report.count(`old ${version} ${kind}`, () => ({
+      code: "manifest-old-version",
+      file: candidate.file,
+      ...placeOfField(candidate, below(undefined, "apiVersion")),
+      path: "apiVersion",
+      ...says,
     }));
   }
 
@@ -463,16 +462,10 @@ class Loader {
     const { apiVersion: present, oldVersions } = KINDS[kind];
     const removed = oldVersions[version];
     if (removed === undefined) return candidate.value;
-    this.report.count(`old ${version} ${kind}`, () => ({
-      problem: {
-        code: "manifest-old-version",
-        file: candidate.file,
-        ...placeOfField(candidate, below(undefined, "apiVersion")),
-        path: "apiVersion",
-        message: `${version} of ${kind} was removed in Kubernetes ${removed}; read as ${present}`,
-        advice: `Write apiVersion: ${present}.`,
-      },
-    }));
+    this.noteOldVersion(candidate, kind, version, {
+      message: `${version} of ${kind} was removed in Kubernetes ${removed}; read as ${present}`,
+      advice: `Write apiVersion: ${present}.`,
+    });
     return convertOld(kind, candidate.value);
   }
 
@@ -583,13 +576,11 @@ class Loader {
   ): void {
     const message = `${kind} ${showValue(metadata.name)} is in ${other.file}:${other.line} already, and is the same`;
     this.report.count(`repeated ${kind}`, () => ({
-      problem: {
-        code: "manifest-duplicate-object",
-        ...place,
-        path: "metadata.name",
-        message,
-        advice: "Nothing to do: kubectl changes nothing either.",
-      },
+      code: "manifest-duplicate-object",
+      ...place,
+      path: "metadata.name",
+      message,
+      advice: "Nothing to do: kubectl changes nothing either.",
     }));
   }
 
@@ -606,19 +597,13 @@ class Loader {
   /** What pods need and no file has: taken to be there, and said. */
   private noteMissing(): void {
     for (const { reference, needed, count } of missingReferences(this.objects, this.named)) {
-      const { kind, metadata } = needed.object;
-      const { file = "", line = 0, column = 0 } = needed.origin ?? {};
-      const whose = `${kind} ${metadata.namespace}/${metadata.name}${count > 1 ? ` and ${count - 1} more` : ""}`;
+      const { place, whose } = firstOfSome(needed, count);
       this.report.count(`needed ${reference}`, () => ({
-        problem: {
-          code: "pod-needs-missing-object",
-          file,
-          line,
-          column,
-          path: "spec",
-          message: WORDS.podObjectAssumed({ reference, whose }),
-          advice: WORDS.advicePodObjectAssumed,
-        },
+        code: "pod-needs-missing-object",
+        ...place,
+        path: "spec",
+        message: WORDS.podObjectAssumed({ reference, whose }),
+        advice: WORDS.advicePodObjectAssumed,
       }));
     }
   }
@@ -626,13 +611,13 @@ class Loader {
   /** A proxy beside the containers takes their connections, and nothing puts it there here. */
   private noteSidecars(): void {
     for (const { mesh, first, count } of sidecarRequests(this.objects)) {
-      const { kind, metadata } = first.object;
-      const { file = "", line = 0, column = 0 } = first.origin ?? {};
-      const whose = `${kind} ${metadata.namespace}/${metadata.name}${count > 1 ? ` and ${count - 1} more` : ""}`;
-      const message = WORDS.sidecarLeftOut({ mesh: mesh.name, whose });
-      const problem = { file, line, column, path: "", message, advice: WORDS.adviceSidecarLeftOut };
+      const { place, whose } = firstOfSome(first, count);
       this.report.count(`sidecar ${mesh.name}`, () => ({
-        problem: { code: "mesh-sidecar-left-out", ...problem },
+        code: "mesh-sidecar-left-out",
+        ...place,
+        path: "",
+        message: WORDS.sidecarLeftOut({ mesh: mesh.name, whose }),
+        advice: WORDS.adviceSidecarLeftOut,
       }));
     }
   }
@@ -647,6 +632,13 @@ class Loader {
     const configurations = Object.freeze(this.configurations);
     return Object.freeze({ objects, policies, configurations, notes, problems });
   }
+}
+
+/** The first of `count` objects, as a note says it. */
+function firstOfSome({ object: { kind, metadata }, origin }: LoadedObject, count: number) {
+  const { file = "", line = 0, column = 0 } = origin ?? {};
+  const more = count > 1 ? ` and ${count - 1} more` : "";
+  return { place: { file, line, column }, whose: `${kind} ${metadata.namespace}/${metadata.name}${more}` };
 }
 
 /** From one call of `reads` to the next. */

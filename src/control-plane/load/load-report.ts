@@ -23,9 +23,9 @@ export class LoadReport {
   }
 
   /** A note that is told once, with how often it holds. `make` is only called the first time. */
-  count(key: string, make: () => { readonly problem: FileProblem }): void {
+  count(key: string, make: () => FileProblem): void {
     const known = this.notes.get(key);
-    if (known === undefined) this.notes.set(key, { first: make().problem, count: 1 });
+    if (known === undefined) this.notes.set(key, { first: make(), count: 1 });
     else known.count++;
   }
 
