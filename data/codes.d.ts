@@ -411,6 +411,7 @@ export declare const KNOWLEDGE_CODES: readonly [
   "mesh-sidecar-left-out",
   "network-capability-on-windows",
   "network-sysctl-on-windows",
+  "pod-security-violated",
   "probe-port-undeclared",
   "resolv-conf-mapped",
   "windows-image-on-linux-node",

@@ -411,6 +411,7 @@ export const KNOWLEDGE_CODES = [
   "mesh-sidecar-left-out",
   "network-capability-on-windows",
   "network-sysctl-on-windows",
+  "pod-security-violated",
   "probe-port-undeclared",
   "resolv-conf-mapped",
   "windows-image-on-linux-node",

@@ -695,6 +695,9 @@ export interface ControlPlane {
   readonly cronMonths: string;
   readonly cronDays: string;
   readonly adviceCronSchedule: string;
+  readonly podSecurityViolated: Template<"whose" | "level" | "reasons">;
+  readonly advicePodSecurity: string;
+  readonly resourceFieldInvalid: string;
 }
 export function controlPlane(): ControlPlane;
 
@@ -1382,6 +1385,8 @@ export interface LintRules {
   readonly pauseImageUnknown: Template<"image">;
   readonly pauseImageWithoutWincat: Template<"image">;
   readonly proxyWithoutExceptions: Template<"proxy">;
+  readonly podSecurityViolated: Template<"namespace" | "level" | "reasons">;
+  readonly advicePodSecurity: string;
 }
 export function lintRules(): LintRules;
 

@@ -112,6 +112,25 @@ metadata: { name: big }
 spec: { nodeName: win-1, containers: [{ name: c, image: registry.example/Shop/Web }] }
 `;
 
+/** A Namespace takes no pods with folders of their node, and the Deployment is taken all the same. */
+const SECURED = `
+apiVersion: v1
+kind: Namespace
+metadata: { name: shop, labels: { pod-security.kubernetes.io/enforce: baseline } }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: agent, namespace: shop }
+spec:
+  selector: { matchLabels: { app: agent } }
+  template:
+    metadata: { labels: { app: agent } }
+    spec:
+      nodeName: win-1
+      volumes: [{ name: k, hostPath: { path: "C:/k" } }]
+      containers: [{ name: c, image: c }]
+`;
+
 /** Pods of one Service that have its port at different numbers. */
 const TWO_NUMBERS = `
 apiVersion: v1
@@ -189,6 +208,7 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
     { texts: [CLUSTER, podFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
     { texts: [CLUSTER, deploymentFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
     { texts: [CLUSTER, UNREADABLE_IMAGE], findings: ["image-name-invalid"] },
+    { texts: [CLUSTER, SECURED], findings: ["pod-security-violated"] },
   ],
   "Every flow that was tried is judged: none of them meets a policy that is not carried out.": [
     { texts: [CLUSTER, POLICY], findings: ["network-policy-not-enforced"] },

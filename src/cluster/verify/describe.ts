@@ -199,7 +199,11 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 // could change a flow.
 
 /** Of notes about objects that were passed by and could change a flow. Policies that are about one are a limit of it. */
-const LEFT_OUT: readonly KnowledgeCode[] = ["manifest-kind-not-carried-out", "mesh-sidecar-left-out"];
+const LEFT_OUT: readonly KnowledgeCode[] = [
+  "manifest-kind-not-carried-out",
+  "mesh-sidecar-left-out",
+  "pod-security-violated",
+];
 
 /** Of notes about what is taken to be so. */
 const ASSUMED: readonly KnowledgeCode[] = [

@@ -35,7 +35,7 @@ import {
   isLong,
 } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
-import { sidecarRequests } from "./mesh-sidecars.ts";
+import { podSecurityRefusals, sidecarRequests } from "./admission.ts";
 import { NAMED_ONLY, missingReferences } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
@@ -622,11 +622,26 @@ class Loader {
     }
   }
 
+  /** Admission that is not carried out: pods are there that an API server refuses. */
+  private notePodSecurity(): void {
+    for (const { loaded, level, reasons } of podSecurityRefusals(this.objects)) {
+      const { place, whose } = firstOfSome(loaded, 1);
+      this.report.count(`security ${whose}`, () => ({
+        code: "pod-security-violated",
+        ...place,
+        path: "",
+        message: WORDS.podSecurityViolated({ whose, level, reasons: reasons.join(", ") }),
+        advice: WORDS.advicePodSecurity,
+      }));
+    }
+  }
+
   finish(): Manifests {
     this.tellShownSources();
     this.tellUnknownKinds();
     this.noteMissing();
     this.noteSidecars();
+    this.notePodSecurity();
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
     const configurations = Object.freeze(this.configurations);

@@ -119,6 +119,80 @@ export const OBJECTS: readonly ObjectOfKind[] = [
   },
   { apiVersion: "v1", kind: "Pod", metadata: { name: "pod" }, spec: podSpec() },
   {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "sources" },
+    spec: {
+      serviceAccountName: "web",
+      securityContext: { runAsUser: 1000, fsGroup: 2000, seccompProfile: { type: "RuntimeDefault" } },
+      volumes: [
+        { name: "folder", hostPath: { path: "/k", type: "Directory" } },
+        {
+          name: "settings",
+          configMap: { name: "x", items: [{ key: "k", path: "a/b", mode: 256 }], defaultMode: 256 },
+        },
+        { name: "secret", secret: { secretName: "x", items: [{ key: "k", path: "k" }] } },
+        { name: "claim", persistentVolumeClaim: { claimName: "data" } },
+        {
+          name: "all",
+          projected: {
+            sources: [
+              { configMap: { name: "x" } },
+              { secret: { name: "x" } },
+              { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+              { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+            ],
+          },
+        },
+        { name: "share", azureFile: { secretName: "x", shareName: "y" } },
+        { name: "driver", csi: { driver: "disk.csi.azure.com" } },
+        { name: "export", nfs: { server: "s", path: "/" } },
+      ],
+      containers: [
+        {
+          name: "c",
+          image: "nginx:1",
+          terminationMessagePolicy: "FallbackToLogsOnError",
+          lifecycle: {
+            preStop: { httpGet: { path: "/", port: 80 } },
+            postStart: { exec: { command: ["a"] } },
+          },
+          securityContext: { runAsUser: 1, seccompProfile: { type: "Unconfined" } },
+          env: [
+            { name: "A", valueFrom: { configMapKeyRef: { name: "x", key: "k", optional: true } } },
+            { name: "B", valueFrom: { secretKeyRef: { name: "x", key: "k" } } },
+            { name: "C", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+            { name: "D", valueFrom: { resourceFieldRef: { resource: "limits.memory" } } },
+          ],
+          envFrom: [{ configMapRef: { name: "x" } }, { prefix: "A_", secretRef: { name: "x" } }],
+        },
+      ],
+      affinity: {
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 5,
+              podAffinityTerm: { topologyKey: "zone", labelSelector: { matchLabels: { a: "b" } } },
+            },
+          ],
+        },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { a: "b" } } },
+          ],
+        },
+      },
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: "zone",
+          whenUnsatisfiable: "DoNotSchedule",
+          labelSelector: { matchLabels: { a: "b" } },
+        },
+      ],
+    },
+  },
+  {
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { name: "d" },
@@ -143,6 +217,16 @@ export const OBJECTS: readonly ObjectOfKind[] = [
       updateStrategy: { type: "OnDelete" },
       selector: selector(),
       template: template(),
+      volumeClaimTemplates: [
+        {
+          metadata: { name: "data" },
+          spec: {
+            accessModes: ["ReadWriteOnce"],
+            storageClassName: "fast",
+            resources: { requests: { storage: "10Gi" } },
+          },
+        },
+      ],
     },
   },
   {
@@ -250,6 +334,115 @@ export const OBJECTS: readonly ObjectOfKind[] = [
     status: { addresses: [{ type: "InternalIP", address: "1.2.3.4" }] },
   },
 ];
+
+/** Fields of the security of a pod, of that of a container, and of a pod, each with a value that Linux takes. */
+export const FIELDS_OF_LINUX: readonly (readonly [
+  of: "pod" | "container" | "spec",
+  field: string,
+  value: Json,
+])[] = [
+  ["pod", "appArmorProfile", { type: "RuntimeDefault" }],
+  ["pod", "seLinuxOptions", { level: "s0" }],
+  ["pod", "seccompProfile", { type: "RuntimeDefault" }],
+  ["pod", "runAsUser", 1000],
+  ["pod", "runAsGroup", 1000],
+  ["pod", "runAsNonRoot", true],
+  ["pod", "fsGroup", 1000],
+  ["pod", "fsGroupChangePolicy", "Always"],
+  ["pod", "sysctls", [{ name: "kernel.shm_rmid_forced", value: "1" }]],
+  ["pod", "sysctls", []],
+  ["pod", "supplementalGroups", [1]],
+  ["pod", "supplementalGroupsPolicy", "Strict"],
+  ["container", "appArmorProfile", { type: "RuntimeDefault" }],
+  ["container", "seLinuxOptions", { level: "s0" }],
+  ["container", "seccompProfile", { type: "RuntimeDefault" }],
+  ["container", "capabilities", { drop: ["ALL"] }],
+  ["container", "readOnlyRootFilesystem", true],
+  ["container", "privileged", false],
+  ["container", "allowPrivilegeEscalation", false],
+  ["container", "procMount", "Default"],
+  ["container", "runAsUser", 1000],
+  ["container", "runAsGroup", 1000],
+  ["container", "runAsNonRoot", true],
+  ["spec", "hostPID", true],
+  ["spec", "hostPID", false],
+  ["spec", "hostIPC", true],
+  ["spec", "shareProcessNamespace", true],
+  ["spec", "shareProcessNamespace", false],
+  ["spec", "hostUsers", true],
+];
+
+/** A pod for a system with one of those fields. */
+export function podFor(os: string, [of, field, value]: (typeof FIELDS_OF_LINUX)[number]): ObjectOfKind {
+  const container = {
+    name: "c",
+    image: "i",
+    ...(of === "container" && { securityContext: { [field]: value } }),
+  };
+  const spec = {
+    os: { name: os },
+    containers: [container],
+    ...(of === "pod" && { securityContext: { [field]: value } }),
+    ...(of === "spec" && { [field]: value }),
+  };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "pod" }, spec };
+}
+
+const SAFE: Json = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  runAsNonRoot: true,
+  seccompProfile: { type: "RuntimeDefault" },
+};
+
+/** Changes of a pod that `restricted` takes, and whose places are those that Pod Security looks at. */
+export const SECURED_CHANGES: readonly Json[] = [
+  { hostNetwork: true },
+  { hostPID: true },
+  { hostIPC: true },
+  { volumes: [{ name: "v", hostPath: { path: "/x" } }] },
+  { volumes: [{ name: "v", nfs: { server: "s", path: "/" } }] },
+  { volumes: [{ name: "v", emptyDir: {} }] },
+  { volumes: [{ name: "v" }] },
+  { securityContext: { sysctls: [{ name: "net.core.somaxconn", value: "1" }] } },
+  { securityContext: { sysctls: [{ name: "net.ipv4.tcp_rmem", value: "1" }] } },
+  { securityContext: { windowsOptions: { hostProcess: true } }, hostNetwork: true },
+  { securityContext: { runAsNonRoot: false } },
+  { securityContext: { runAsUser: 0 } },
+  { securityContext: { seccompProfile: { type: "Unconfined" } } },
+  { securityContext: { seLinuxOptions: { type: "spc_t" } } },
+  { securityContext: { appArmorProfile: { type: "Unconfined" } } },
+  { os: { name: "windows" } },
+];
+export const SECURED_CONTAINER_CHANGES: readonly Readonly<Record<string, Json>>[] = [
+  {},
+  { securityContext: {} },
+  { securityContext: { ...SAFE, privileged: true, allowPrivilegeEscalation: true } },
+  { securityContext: { ...SAFE, allowPrivilegeEscalation: true } },
+  { securityContext: { ...SAFE, capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } } },
+  { securityContext: { ...SAFE, capabilities: { add: ["NET_ADMIN"] } } },
+  { securityContext: { ...SAFE, capabilities: { drop: ["all"], add: ["CHOWN"] } } },
+  { securityContext: { ...SAFE, runAsNonRoot: false } },
+  { securityContext: { ...SAFE, runAsUser: 0 } },
+  { securityContext: { ...SAFE, seccompProfile: { type: "Unconfined" } } },
+  { securityContext: { ...SAFE, procMount: "Default" } },
+  { securityContext: { ...SAFE, seLinuxOptions: { type: "container_t", user: "u" } } },
+  { securityContext: { ...SAFE, appArmorProfile: { type: "Unconfined" } } },
+  { securityContext: { runAsNonRoot: true } },
+  { securityContext: SAFE, ports: [{ containerPort: 80, hostPort: 80 }] },
+  { securityContext: SAFE, readinessProbe: { httpGet: { port: 80, host: "a" } } },
+  { securityContext: SAFE, lifecycle: { preStop: { httpGet: { port: 80, host: "a" } } } },
+];
+
+/** A pod of two containers, of which `restricted` takes the second. */
+export function securedPod(change: Json, container: Readonly<Record<string, Json>>): ObjectOfKind {
+  const containers = [
+    { name: "c", image: "i", securityContext: SAFE, ...container },
+    { name: "d", image: "i", securityContext: SAFE },
+  ];
+  const spec = { containers, ...(change as Readonly<Record<string, Json>>) };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "pod" }, spec };
+}
 
 /** All places of an object but its version and kind. */
 export function* placesOf(value: Json, at: Place = []): Generator<Place> {

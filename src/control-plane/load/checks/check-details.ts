@@ -27,7 +27,7 @@ import { portOrName } from "./check-service.ts";
 import { controlPlane } from "#data/words.js";
 import { DNS_LABEL, DNS_SEARCH, DNS_SUBDOMAIN, LABEL_VALUE, QUALIFIED_NAME, type TextRule } from "./names.ts";
 import { SELECTOR } from "./check-metadata.ts";
-import { CLAIM_SPEC, ENV_SOURCES, VOLUME_SOURCES } from "./check-sources.ts";
+import { CLAIM, VARIABLES, VOLUME_SOURCES } from "./check-sources.ts";
 
 const WORDS = controlPlane();
 
@@ -35,16 +35,17 @@ const INT32_MAX = 2_147_483_647;
 
 const PROBE_PORT = required(portOrName, "Write the number of the port, or its name.");
 
-const HANDLERS = ["exec", "httpGet", "tcpSocket", "grpc"] as const;
-
-const oneHandler: Check = (value, path, faults) => {
-  const probe = mappingOf(value);
-  const [first, ...others] = HANDLERS.filter((name) => !isAbsent(probe[name]));
-  if (first === undefined)
-    faults.required(path, "Write exec, httpGet, tcpSocket or grpc.", "must specify a handler type");
-  for (const name of others)
-    faults.forbidden(below(path, name), "may not specify more than 1 handler type", "Keep one of them.");
-};
+/** A probe or a hook asks or does one thing. */
+function oneHandlerOf(...handlers: readonly string[]): Check {
+  return (value, path, faults) => {
+    const probe = mappingOf(value);
+    const [first, ...others] = handlers.filter((name) => !isAbsent(probe[name]));
+    if (first === undefined)
+      faults.required(path, `Write one of: ${handlers.join(", ")}.`, "must specify a handler type");
+    for (const name of others)
+      faults.forbidden(below(path, name), "may not specify more than 1 handler type", "Keep one of them.");
+  };
+}
 
 const PROBE: Check = all(
   object({
@@ -59,13 +60,8 @@ const PROBE: Check = all(
     failureThreshold: COUNT,
     terminationGracePeriodSeconds: integer(1, INT32_MAX, "must be greater than 0"),
   }),
-  oneHandler,
+  oneHandlerOf("exec", "httpGet", "tcpSocket", "grpc"),
 );
-
-const VARIABLE_NAME: TextRule = Object.freeze({
-  fault: (name: string) => (/^[ -<>-~]+$/.test(name) ? undefined : WORDS.variableNameInvalid),
-  advice: "Use letters, digits and underscores.",
-});
 
 const IMAGE: TextRule = Object.freeze({
   fault: (image: string) =>
@@ -117,16 +113,18 @@ const USER = integer(0, INT32_MAX);
 const SECURITY = { seccompProfile: SECCOMP, runAsUser: USER, runAsGroup: USER };
 
 /** What the kubelet runs when a container starts or ends. */
-const HANDLER: Check = object({
-  exec: object({ command: required(list(anyText), "Write the command.") }),
-  httpGet: object({ port: PROBE_PORT, scheme: oneOf("", "HTTP", "HTTPS") }),
-  tcpSocket: object({ port: PROBE_PORT }),
-});
+const HANDLER: Check = all(
+  object({
+    exec: object({ command: required(list(anyText), "Write the command.") }),
+    httpGet: object({ port: PROBE_PORT, scheme: oneOf("", "HTTP", "HTTPS") }),
+    tcpSocket: object({ port: PROBE_PORT }),
+  }),
+  oneHandlerOf("exec", "httpGet", "tcpSocket", "sleep"),
+);
 
 const CONTAINER_FIELDS: Check = object({
   image: text(IMAGE),
   imagePullPolicy: oneOf("", "Always", "IfNotPresent", "Never"),
-  env: list(object({ name: required(text(VARIABLE_NAME), "Write the name of the variable.") })),
   readinessProbe: PROBE,
   livenessProbe: PROBE,
   startupProbe: PROBE,
@@ -137,12 +135,10 @@ const CONTAINER_FIELDS: Check = object({
   securityContext: object(SECURITY),
 });
 
-const CONTAINER: Check = all(CONTAINER_FIELDS, ENV_SOURCES);
+const CONTAINER: Check = all(CONTAINER_FIELDS, VARIABLES);
 
-const TOPOLOGY_KEY = required(
-  text(QUALIFIED_NAME),
-  "Write a label of nodes, such as kubernetes.io/hostname.",
-);
+const TOPOLOGY_ADVICE = "Write a label of nodes, such as kubernetes.io/hostname.";
+const TOPOLOGY_KEY = required(text(QUALIFIED_NAME), TOPOLOGY_ADVICE);
 const POD_TERM: Check = object({ topologyKey: TOPOLOGY_KEY, labelSelector: SELECTOR });
 const POD_AFFINITY: Check = object({
   requiredDuringSchedulingIgnoredDuringExecution: list(POD_TERM),
@@ -169,7 +165,7 @@ const SPEC: Check = object({
   topologySpreadConstraints: list(
     object({
       maxSkew: required(integer(1, INT32_MAX, "must be greater than zero"), "Write maxSkew: 1, for example."),
-      topologyKey: TOPOLOGY_KEY,
+      topologyKey: required(anyText, TOPOLOGY_ADVICE),
       whenUnsatisfiable: required(
         oneOf("DoNotSchedule", "ScheduleAnyway"),
         "Write DoNotSchedule or ScheduleAnyway.",
@@ -286,7 +282,7 @@ export const STATEFUL_SET_DETAILS: Check = object({
       template: object({ spec: all(SPEC, VOLUMES) }),
       minReadySeconds: COUNT,
       updateStrategy: UPDATE_STRATEGY,
-      volumeClaimTemplates: list(object({ spec: CLAIM_SPEC })),
+      volumeClaimTemplates: list(CLAIM),
     }),
     claimsAreVolumes,
   ),

@@ -19,7 +19,10 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { CONFIG_KEY, DNS_SUBDOMAIN, QUALIFIED_NAME, type TextRule } from "./names.ts";
+import { controlPlane } from "#data/words.js";
+import { CONFIG_KEY, DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME, type TextRule } from "./names.ts";
+
+const WORDS = controlPlane();
 
 const REFERRED = required(text(DNS_SUBDOMAIN), "Write the name of the object.");
 const KEY = required(text(CONFIG_KEY), "Write the key.");
@@ -64,9 +67,17 @@ function fieldRef(fields: readonly string[]): Check {
   return object({ fieldPath: required(text(fieldPathIn(fields)), "Write the field of the pod.") });
 }
 
+const RESOURCE: TextRule = Object.freeze({
+  fault: (name: string) =>
+    /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hugepages-.*)$/.test(name)
+      ? undefined
+      : WORDS.resourceFieldInvalid,
+  advice: "Write limits.memory, for example.",
+});
+
 const RESOURCE_REF: Check = object({
   containerName: anyText,
-  resource: required(anyText, "Write the resource, such as limits.memory."),
+  resource: required(text(RESOURCE), "Write the resource, such as limits.memory."),
 });
 
 /** Exactly one of some fields is there. */
@@ -101,12 +112,29 @@ const valueOrSource: Check = (variable, path, faults) => {
   faults.invalid(below(path, "valueFrom"), "", detail, "Keep value or valueFrom.");
 };
 
-/** Where variables come from, beside their names. */
-export const ENV_SOURCES: Check = object({
-  env: list(all(object({ valueFrom: VALUE_FROM }), valueOrSource)),
+const VARIABLE_NAME: TextRule = Object.freeze({
+  fault: (name: string) => (/^[ -<>-~]+$/.test(name) ? undefined : WORDS.variableNameInvalid),
+  advice: "Use letters, digits and underscores.",
+});
+
+/** Variables of a container: their names, and where they come from. */
+export const VARIABLES: Check = object({
+  env: list(
+    all(
+      object({
+        name: required(text(VARIABLE_NAME), "Write the name of the variable."),
+        valueFrom: VALUE_FROM,
+      }),
+      valueOrSource,
+    ),
+  ),
   envFrom: list(
     all(
-      object({ configMapRef: object({ name: REFERRED }), secretRef: object({ name: REFERRED }) }),
+      object({
+        prefix: text(VARIABLE_NAME, true),
+        configMapRef: object({ name: REFERRED }),
+        secretRef: object({ name: REFERRED }),
+      }),
       oneOfFields(["configMapRef", "secretRef"], "must specify one of: `configMapRef` or `secretRef`"),
     ),
   ),
@@ -122,6 +150,17 @@ const noStepBack: TextRule = Object.freeze({
 const relative: TextRule = Object.freeze({
   fault: (path: string) => (path.startsWith("/") ? "must be a relative path" : noStepBack.fault(path)),
   advice: "Write a path below the place of the volume.",
+});
+
+const absolute: TextRule = Object.freeze({
+  fault: (path: string) => (path.startsWith("/") ? undefined : "must be an absolute path"),
+  advice: "Begin with a slash.",
+});
+
+const DRIVER: TextRule = Object.freeze({
+  fault: (name: string) =>
+    name.length > 63 ? "may not be more than 63 bytes" : DNS_SUBDOMAIN.fault(name.toLowerCase()),
+  advice: DNS_SUBDOMAIN.advice,
 });
 
 const ITEM_PATH = required(text(relative), "Write the path of the file in the volume.");
@@ -194,21 +233,46 @@ const SOURCES: Readonly<Record<string, Check>> = {
   }),
   nfs: object({
     server: required(anyText, "Write the server."),
-    path: required(anyText, "Write the path on the server."),
+    path: required(text(absolute), "Write the path on the server."),
   }),
-  csi: object({ driver: required(anyText, "Write the name of the driver.") }),
+  csi: object({ driver: required(text(DRIVER), "Write the name of the driver.") }),
   azureFile: object({
     secretName: required(anyText, "Write the name of the Secret."),
     shareName: required(anyText, "Write the name of the share."),
   }),
 };
 
+/** Sources of which nothing more is checked. */
+const FURTHER_SOURCES = [
+  "awsElasticBlockStore",
+  "azureDisk",
+  "cephfs",
+  "cinder",
+  "emptyDir",
+  "ephemeral",
+  "fc",
+  "flexVolume",
+  "flocker",
+  "gcePersistentDisk",
+  "gitRepo",
+  "glusterfs",
+  "image",
+  "iscsi",
+  "photonPersistentDisk",
+  "portworxVolume",
+  "quobyte",
+  "rbd",
+  "scaleIO",
+  "storageos",
+  "vsphereVolume",
+];
+
 /** One source each; none is an empty folder. */
 const oneSource: Check = (value, path, faults) => {
-  const [, ...others] = Object.entries(mappingOf(value)).filter(
-    ([name, source]) => name !== "name" && !isAbsent(source),
-  );
-  for (const [name] of others)
+  const volume = mappingOf(value);
+  const names = [...FURTHER_SOURCES, ...Object.keys(SOURCES)];
+  const [, ...others] = names.filter((name) => !isAbsent(volume[name]));
+  for (const name of others)
     faults.forbidden(below(path, name), "may not specify more than 1 volume type", "Keep one of them.");
 };
 
@@ -220,13 +284,12 @@ const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWri
 function storageFits(value: unknown, path: FieldPath | undefined, faults: FieldFaults): void {
   const storage = mappingOf(mappingOf(mappingOf(value)["resources"])["requests"])["storage"];
   const at = below(path, "resources", "requests", "storage");
-  if (isAbsent(storage)) faults.required(at, "Write resources.requests.storage.");
+  if (isAbsent(storage) || storage === "") faults.required(at, "Write resources.requests.storage.");
   else if ((parseQuantity(storage) ?? 1) <= 0)
     faults.invalid(at, storage, "must be greater than zero", "Write how much it is, such as 10Gi.");
 }
 
-/** The spec of a claim of a StatefulSet. */
-export const CLAIM_SPEC: Check = all(
+const CLAIM_SPEC: Check = all(
   object({
     accessModes: required(list(oneOf(...ACCESS_MODES)), "Write ReadWriteOnce, for example."),
     storageClassName: text(DNS_SUBDOMAIN, true),
@@ -234,3 +297,12 @@ export const CLAIM_SPEC: Check = all(
   }),
   storageFits,
 );
+
+/** A claim of a StatefulSet, which is a volume of its pods. */
+export const CLAIM: Check = object({
+  metadata: required(
+    object({ name: required(text(DNS_LABEL), "Give the claim a name.") }),
+    "Give the claim a name.",
+  ),
+  spec: required(CLAIM_SPEC, "Write accessModes and resources.requests.storage."),
+});

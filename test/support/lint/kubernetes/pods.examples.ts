@@ -51,6 +51,26 @@ spec:
   );
 }
 
+/** An agent of the node in a namespace that enforces a level. */
+function secured(level: string, mark = ""): ExampleInput {
+  return oneFile(
+    "agent.yaml",
+    `apiVersion: v1
+kind: Namespace
+metadata: { name: agents, labels: { pod-security.kubernetes.io/enforce: ${level} } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: agent, namespace: agents }
+${mark}spec:
+  ${WINDOWS}
+  hostNetwork: true
+  securityContext: { windowsOptions: { hostProcess: true, runAsUserName: 'NT AUTHORITY\\SYSTEM' } }
+  containers: [{ name: agent, image: registry.example/agent:1 }]
+`,
+  );
+}
+
 const DAEMON_SET = (spec: string): ExampleInput =>
   oneFile(
     "agent.yaml",
@@ -243,6 +263,10 @@ spec:
   "mesh-sidecar-left-out": {
     bad: meshed("linkerd.io/inject: enabled", "«"),
     good: meshed("consul.hashicorp.com/connect-inject: 'true'"),
+  },
+  "pod-security-violated": {
+    bad: secured("baseline", "«"),
+    good: secured("privileged"),
   },
   "pod-os-mismatch": {
     bad: podExample("os: { name: windows }\nnodeSelector:\n  «kubernetes.io/os: linux"),

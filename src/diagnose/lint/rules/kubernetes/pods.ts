@@ -2,6 +2,7 @@
 import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
 import { type Marks, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
+import { podSecurityOf, podSecurityViolations } from "#contracts/kubernetes/pod-security.ts";
 import { ASKING_BY_PORT, DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
 import { type ContainerView, type PodView, lastingContainers } from "../../views/pods.ts";
 import { IMAGE_RULES } from "./images.ts";
@@ -349,6 +350,25 @@ const MESH_SIDECAR = windowsPods("mesh-sidecar-left-out", function* (pod, contex
     };
 });
 
+/** A Namespace of the input enforces a level that the pods go beyond. */
+const POD_SECURITY: LintRule = {
+  code: "pod-security-violated",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.podOf(document);
+    if (pod === undefined) return;
+    const { labels = {} } = context.once(marksOfNamespaces).get(pod.namespace) ?? {};
+    const security = podSecurityOf(labels);
+    if (security === undefined) return;
+    const { annotations = {} } = marksAt(document.value, ...pod.path.slice(0, -1));
+    const reasons = podSecurityViolations({ annotations, spec: pod.spec }, security);
+    if (reasons.length === 0) return;
+    const level = `${security.level}:${security.version}`;
+    const said = { namespace: pod.namespace, level, reasons: reasons.join(", ") };
+    yield { at: { path: pod.path }, message: WORDS.podSecurityViolated(said), fix: WORDS.advicePodSecurity };
+  },
+};
+
 /** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
 const OS_MISMATCH: LintRule = {
   code: "pod-os-mismatch",
@@ -385,5 +405,6 @@ export const POD_RULES: readonly LintRule[] = [
   SAME_PORT,
   PROBE_PORT,
   MESH_SIDECAR,
+  POD_SECURITY,
   OS_MISMATCH,
 ];
