@@ -60,9 +60,9 @@ describe("the texts of data/words", () => {
     const types = formatWordTypes();
     expect(formatWordModule()).toContain('export const commandLine = () => openWords("command-line");');
     expect(types).toMatch(/^ {2}readonly "arp-truncated": string;$/mu);
-    expect(types).toMatch(/^ {2}readonly exitCodes: string;$/mu);
+    expect(types).toMatch(/^ {2}readonly lintSubject: string;$/mu);
     expect(types).toMatch(
-      /^ {2}readonly getHelp: Template<"kubeKinds" \| "hnsKindNames" \| "ovnKindNames" \| "stackKindNames">;$/mu,
+      /^ {2}readonly adapterDriverConflict: Template<"driver" \| "name" \| "otherDriver">;$/mu,
     );
   });
 });

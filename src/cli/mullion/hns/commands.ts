@@ -1,32 +1,37 @@
-/** `mullion hns` on the command line, and its verbs that look at objects. */
+/** `mullion hns` on the command line: its verbs that look at objects, and those that change them. */
 import type { Command } from "commander";
 import { type Run, usage } from "../options.ts";
 import { addVerb } from "../described-verb.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-options.ts";
-import { addCreate, addDelete, addModify } from "./change-commands.ts";
 import { addFaults } from "./fault-commands.ts";
-import type { HnsVerbs } from "./verbs.ts";
+import type { HnsCreateRequest, HnsVerbs } from "./verbs.ts";
 import { hnsCommands } from "#data/words.js";
 import { TEXT_FORMATS, type TextFormat } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
-import { parseHnsKinds } from "./hns-kinds.ts";
+import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 
 const WORDS = hnsCommands();
 
-// The verbs of `mullion hns` that look at objects: `get`, `watch`, `dump`, `restore`.
+const KINDS = { hnsKinds: HNS_KIND_HELP } as const;
 
-interface TargetOptions {
-  readonly file?: readonly string[];
+interface SocketOption {
   readonly socket?: string;
 }
 
-function targetOf({ file = [], socket }: TargetOptions): {
-  readonly files: readonly string[];
-  readonly socket: string | undefined;
-} {
+interface TargetOptions extends SocketOption {
+  readonly file?: readonly string[];
+}
+
+function targetOf({ file = [], socket }: TargetOptions): HnsCreateRequest["target"] {
   return { files: file, socket };
+}
+
+/** Of verbs whose files are not dumps: a running service. */
+function serviceOf({ socket }: SocketOption): HnsCreateRequest["target"] {
+  return { files: [], socket };
 }
 
 interface GetOptions extends TargetOptions {
@@ -36,7 +41,7 @@ interface GetOptions extends TargetOptions {
 
 function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: Terminal): void {
   const values = { "--output": LIST_FORMATS };
-  addVerb(hns, "get", { values, holes: { hnsKinds: HNS_KIND_HELP } }).action(
+  addVerb(hns, "get", { values, holes: KINDS }).action(
     (kind: string, objects: readonly string[], options: GetOptions) =>
       run(() => {
         const { output, v1 } = options;
@@ -77,7 +82,7 @@ function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal: Termi
   );
 }
 
-interface RestoreOptions extends TargetOptions {
+interface RestoreOptions extends SocketOption {
   readonly replace?: boolean;
 }
 
@@ -86,9 +91,63 @@ function addRestore(hns: Command, run: Run, restore: HnsVerbs["restore"], termin
     run(() => {
       if (files.filter((file) => file === "-").length > 1)
         throw usage("standard input is named twice", "Write - once.");
-      const target = { files: [], socket: options.socket };
-      return restore({ target, files, isReplacing: options.replace === true }, terminal);
+      return restore({ target: serviceOf(options), files, isReplacing: options.replace === true }, terminal);
     }),
+  );
+}
+
+/** One kind, not several. @throws Failure. */
+function parseKind(text: string): HnsKindNames {
+  const [kind, ...others] = parseHnsKinds(text);
+  if (kind !== undefined && others.length === 0) return kind;
+  throw usage(`${JSON.stringify(text)} stands for several kinds`, "Name one kind, such as network.");
+}
+
+interface CreateOptions extends SocketOption {
+  readonly file?: string;
+  readonly id?: string;
+  readonly network?: string;
+  readonly v1?: boolean;
+  readonly output: HnsCreateRequest["output"];
+}
+
+function parseId(text: string | undefined): string | undefined {
+  const guid = text === undefined ? undefined : parseGuid(text);
+  if (text !== undefined && guid === undefined)
+    throw usage(`--id takes a GUID, not ${JSON.stringify(text)}`, "Leave it out: HNS then chooses one.");
+  return guid;
+}
+
+function addCreate(hns: Command, run: Run, create: HnsVerbs["create"], terminal: Terminal): void {
+  addVerb(hns, "create", { values: { "--output": [...TEXT_FORMATS, "name"] }, holes: KINDS }).action(
+    (kind: string, options: CreateOptions) =>
+      run(() => {
+        const { file, network, v1, output } = options;
+        const names = parseKind(kind);
+        if (network !== undefined && names.kind !== "Endpoint")
+          throw usage(`--network is for an endpoint, not for a ${names.singular}`, "Leave it out.");
+        const request = { target: serviceOf(options), kind: names, file, network, output };
+        return create({ ...request, id: parseId(options.id), isV1: v1 === true }, terminal);
+      }),
+  );
+}
+
+interface ModifyOptions extends SocketOption {
+  readonly file: string;
+}
+
+function addModify(hns: Command, run: Run, modify: HnsVerbs["modify"], terminal: Terminal): void {
+  addVerb(hns, "modify", { holes: KINDS }).action((kind: string, object: string, options: ModifyOptions) =>
+    run(() =>
+      modify({ target: serviceOf(options), kind: parseKind(kind), object, file: options.file }, terminal),
+    ),
+  );
+}
+
+function addDelete(hns: Command, run: Run, remove: HnsVerbs["delete"], terminal: Terminal): void {
+  addVerb(hns, "delete", { holes: KINDS }).action(
+    (kind: string, objects: readonly string[], options: SocketOption) =>
+      run(() => remove({ target: serviceOf(options), kind: parseKind(kind), objects }, terminal)),
   );
 }
 
