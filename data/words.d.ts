@@ -583,6 +583,14 @@ export interface Commands {
 }
 export function commands(): Commands;
 
+export interface Completion {
+  readonly bash: string;
+  readonly zsh: string;
+  readonly fish: string;
+  readonly powershell: string;
+}
+export function completion(): Completion;
+
 export interface Contracts {
   readonly hcnDocument: string;
   readonly createRequestId: string;

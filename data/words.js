@@ -9,6 +9,7 @@ export const clusterInput = () => openWords("cluster-input");
 export const clusterLife = () => openWords("cluster-life");
 export const commandLine = () => openWords("command-line");
 export const commands = () => openWords("commands");
+export const completion = () => openWords("completion");
 export const contracts = () => openWords("contracts");
 export const controlPlane = () => openWords("control-plane");
 export const core = () => openWords("core");

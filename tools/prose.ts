@@ -24,10 +24,6 @@ export interface ForeignPrograms {
 
 /** By file. */
 export const FOREIGN_PROGRAMS: Readonly<Record<string, ForeignPrograms>> = {
-  "src/cli/mullion/completion/scripts.ts": {
-    count: 4,
-    reason: "what bash, zsh, fish and PowerShell run to complete a line: a function in the language of each",
-  },
   "src/cli/mullion/cluster/shell.ts": {
     count: 1,
     reason: "what sh does before a command has the name servers of a pod",
