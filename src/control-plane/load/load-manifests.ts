@@ -36,7 +36,7 @@ import {
 } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
 import { podSecurityRefusals, sidecarRequests } from "./admission.ts";
-import { NAMED_ONLY, missingReferences } from "./pod-references.ts";
+import { missingReferences, referenceTo } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
 import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
@@ -375,7 +375,7 @@ class Loader {
   private passBy(candidate: Candidate, version: string, name: string): void {
     const known = effectOfFurther(version, name);
     const effect = known === "overlay" && onlyListsFiles(candidate.value) ? "nothing" : known;
-    if (version === "v1" && NAMED_ONLY.includes(name)) this.passNamed(candidate, name);
+    this.passNamed(candidate, version, name);
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
@@ -424,11 +424,12 @@ class Loader {
     }));
   }
 
-  private passNamed({ value }: Candidate, kind: string): void {
+  private passNamed({ value }: Candidate, version: string, kind: string): void {
     const { name, namespace } = mappingOf(value["metadata"]);
     const own = typeof namespace === "string" && namespace !== "" ? namespace : this.namespace;
     const keys = Object.keys({ ...mappingOf(value["data"]), ...mappingOf(value["stringData"]) });
-    if (typeof name === "string") this.named.set(`${kind} ${own}/${name}`, keys);
+    const reference = typeof name === "string" ? referenceTo({ kind, version }, own, name) : undefined;
+    if (reference !== undefined) this.named.set(reference, keys);
   }
 
   private noteOldVersion(candidate: Candidate, kind: string, version: string, says: Told): void {

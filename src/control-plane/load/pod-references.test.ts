@@ -38,6 +38,36 @@ describe("what a pod needs and no file has", () => {
     expect(notesOf(podOf(spec), object("shop"))).toEqual([]);
   });
 
+  // kubernetes.io: concepts/scheduling-eviction/pod-priority-preemption; tasks/configure-pod-container/configure-gmsa.
+  it.each([
+    ["priorityClassName: x", "PriorityClass", "scheduling.k8s.io/v1"],
+    [
+      "securityContext: {windowsOptions: {gmsaCredentialSpecName: x}}",
+      "GMSACredentialSpec",
+      "windows.k8s.io/v1",
+    ],
+  ])(
+    "%s: a %s of the cluster is said to be taken as there, unless a file has it",
+    (field, kind, apiVersion) => {
+      const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: {containers: [{name: c, image: i}], ${field}}}`;
+      const object = `{apiVersion: ${apiVersion}, kind: ${kind}, metadata: {name: x}, value: 5}`;
+      expect(notesOf(pod)).toEqual([
+        `no file has ${kind} x, needed by Pod shop/web: it is taken to be there`,
+      ]);
+      expect(notesOf(pod, object)).toEqual([]);
+      expect(
+        notesOf(pod.replace("priorityClassName: x", "priorityClassName: system-node-critical"), object),
+      ).toEqual([]);
+    },
+  );
+
+  it("a credential spec of one container counts, too", () => {
+    const spec = "securityContext: {windowsOptions: {gmsaCredentialSpecName: x}}";
+    expect(notesOf(podOf(spec))).toEqual([
+      "no file has GMSACredentialSpec x, needed by Pod shop/web: it is taken to be there",
+    ]);
+  });
+
   it.each([
     "env: [{name: A, valueFrom: {configMapKeyRef: {name: x, key: k, optional: true}}}]",
     "envFrom: [{secretRef: {name: x, optional: true}}]",

@@ -1,18 +1,51 @@
 /**
  * What containers of pods cannot start without: ConfigMaps and Secrets of their environment and volumes, claims of volumes. The kubelet
  * waits for each that is not optional (kubernetes.io, tasks/configure-pod-container/configure-pod-configmap and
- * concepts/configuration/secret), so that a pod whose manifests lack one may never be ready. Without its ServiceAccount a pod
- * is not even created (k8s.io/kubernetes, plugin/pkg/admission/serviceaccount).
+ * concepts/configuration/secret), so that a pod whose manifests lack one may never be ready. Without its ServiceAccount, its
+ * PriorityClass or its GMSA credential spec a pod is not even created (k8s.io/kubernetes, plugin/pkg/admission/serviceaccount and
+ * priority; kubernetes.io, tasks/configure-pod-container/configure-gmsa).
  */
 import type { Container } from "#contracts/kubernetes/pod.ts";
 import type { KubeObject, PodSpec } from "#contracts/kubernetes/objects.ts";
 import { podSpecOf } from "#contracts/kubernetes/runtime-class.ts";
 import type { LoadedObject } from "./manifests.ts";
 
-/** Kinds that pods refer to and nothing here carries out: their names and keys are all that is kept. */
-export const NAMED_ONLY: readonly string[] = ["Secret", "PersistentVolumeClaim", "ServiceAccount"];
+interface NamedKind {
+  /** As the API serves it; of GMSACredentialSpec each version. */
+  readonly version: RegExp;
+  readonly isOfCluster?: true;
+}
 
-type ReferredKind = "ConfigMap" | "Secret" | "PersistentVolumeClaim" | "ServiceAccount";
+/** Kinds that pods refer to and nothing here carries out: their names and keys are all that is kept. */
+const NAMED_ONLY: ReadonlyMap<string, NamedKind> = new Map<string, NamedKind>([
+  ["Secret", { version: /^v1$/ }],
+  ["PersistentVolumeClaim", { version: /^v1$/ }],
+  ["ServiceAccount", { version: /^v1$/ }],
+  ["PriorityClass", { version: /^scheduling\.k8s\.io\/v1$/, isOfCluster: true }],
+  ["GMSACredentialSpec", { version: /^windows\.k8s\.io\//, isOfCluster: true }],
+]);
+
+type ReferredKind =
+  | "ConfigMap"
+  | "Secret"
+  | "PersistentVolumeClaim"
+  | "ServiceAccount"
+  | "PriorityClass"
+  | "GMSACredentialSpec";
+
+/** How an object is called that is kept by its name alone: `Secret shop/creds`, `PriorityClass high`; undefined: it is not. */
+export function referenceTo(
+  { kind, version }: { readonly kind: string; readonly version: string },
+  namespace: string,
+  name: string,
+): string | undefined {
+  const named = NAMED_ONLY.get(kind);
+  if (named?.version.test(version) !== true) return undefined;
+  return named.isOfCluster === true ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+/** Classes that each cluster has (k8s.io/kubernetes, `pkg/apis/scheduling`). */
+const SYSTEM_CLASSES: readonly string[] = ["system-node-critical", "system-cluster-critical"];
 
 interface Referred {
   readonly name?: string | undefined;
@@ -49,6 +82,17 @@ function* ofVolumes({ volumes = [] }: PodSpec): Generator<Reference> {
   }
 }
 
+function* ofAdmission({ priorityClassName, securityContext, ...spec }: PodSpec): Generator<Reference> {
+  if (!SYSTEM_CLASSES.includes(priorityClassName ?? "")) yield ["PriorityClass", { name: priorityClassName }];
+  for (const { windowsOptions } of [
+    { windowsOptions: securityContext?.windowsOptions },
+    ...[...(spec.initContainers ?? []), ...spec.containers].map((each) => ({
+      windowsOptions: each.securityContext?.windowsOptions,
+    })),
+  ])
+    yield ["GMSACredentialSpec", { name: windowsOptions?.gmsaCredentialSpecName }];
+}
+
 /** The cluster makes it in each namespace, and admission gives it to pods that name none. */
 const DEFAULT_ACCOUNT = "default";
 
@@ -76,6 +120,7 @@ function missingOf(object: KubeObject, spec: PodSpec, known: KnownKeys): Readonl
   const references: Reference[] = [
     ...containers.flatMap((each) => [...ofContainer(each)]),
     ...ofVolumes(spec),
+    ...ofAdmission(spec),
   ];
   const { serviceAccountName = spec.serviceAccount ?? "" } = spec;
   if (serviceAccountName !== DEFAULT_ACCOUNT)
@@ -85,7 +130,8 @@ function missingOf(object: KubeObject, spec: PodSpec, known: KnownKeys): Readonl
     references.flatMap(([kind, { name = "", key, optional } = {}]): readonly string[] => {
       if (name === "" || optional === true || name === ROOT_CERTIFICATE) return [];
       if (kind === "PersistentVolumeClaim" && claims.includes(name)) return [];
-      const reference = `${kind} ${object.metadata.namespace}/${name}`;
+      const isOfCluster = NAMED_ONLY.get(kind)?.isOfCluster === true;
+      const reference = `${kind} ${isOfCluster ? "" : `${object.metadata.namespace}/`}${name}`;
       const keys = known.get(reference);
       if (keys === undefined) return [reference];
       return key === undefined || keys.includes(key) ? [] : [`key ${JSON.stringify(key)} of ${reference}`];
