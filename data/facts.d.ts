@@ -13,6 +13,7 @@ export function knownFaults(): Table;
 export function apiFields(): Table;
 export function kubeProxyFlags(): Table;
 export function kubeProxyGates(): Table;
+export function kubeColumns(): Table;
 export function kubeProtobuf(): Table;
 export function ovnNorthbound(): Table;
 export function ovnSouthbound(): Table;

@@ -16,6 +16,7 @@ export const knownFaults = table("known-faults");
 export const apiFields = table("api-fields");
 export const kubeProxyFlags = table("kube-proxy-flags");
 export const kubeProxyGates = table("kube-proxy-gates");
+export const kubeColumns = table("kube-columns");
 export const kubeProtobuf = table("kube-protobuf");
 export const ovnNorthbound = table("ovn-northbound");
 export const ovnSouthbound = table("ovn-southbound");

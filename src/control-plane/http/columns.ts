@@ -1,53 +1,23 @@
-/**
- * The columns in which Kubernetes objects are listed, by kind: those that `kubectl get` shows, narrow and wide
- * (k8s.io/kubernetes, `pkg/printers/internalversion/printers.go`), and those of `mullion get`, which leaves some out, shows
- * some without `-o wide`, and adds what matters on Windows nodes.
- */
+/** How Kubernetes objects are listed: the columns of data/facts/kube-columns.yaml, and how their cells are written. */
+import { kubeColumns } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { isFields } from "#core/base/json.ts";
 import type {
   ConfigMap,
-  CronJob,
-  DaemonSet,
-  Deployment,
-  EndpointSlice,
   Endpoints,
-  Job,
+  EndpointSlice,
   KubeEvent,
   KubeKind,
   KubeObject,
-  KubeObjects,
-  Lease,
-  RuntimeClass,
-  ServiceCIDR,
-  Namespace,
-  NetworkPolicy,
   Node,
   Pod,
-  ReplicaSet,
   Service,
-  StatefulSet,
 } from "#contracts/kubernetes/objects.ts";
 import { type ContainerStatus, isFinished, isSidecar } from "#contracts/kubernetes/pod.ts";
 
-/** When a column is shown: `wide` with `-o wide` only. */
-export type ColumnWidth = "always" | "wide" | "never";
-
-export interface KubeColumn<T> {
-  /** As the API server writes it. */
-  readonly name: string;
-  /** Default: always. */
-  readonly kubectl?: ColumnWidth;
-  /** Default: always. */
-  readonly mullion?: ColumnWidth;
-  /** What kubectl shows where `cell` has nothing. Default: `<none>`. */
-  readonly absent?: string;
-  /** The cells are numbers. */
-  readonly isNumber?: boolean;
-  readonly cell: (object: T, nowMs: number) => string | number | undefined;
-}
-
-type Columns<T> = readonly KubeColumn<T>[];
-
 const NONE = "<none>";
+/** When a column is shown: `wide` with `-o wide` only. */
+const WIDTHS = ["wide", "never"] as const;
 const UNKNOWN = "<unknown>";
 const MS_PER_SECOND = 1_000;
 
@@ -72,28 +42,9 @@ function since(time: string | undefined, nowMs: number): string {
   return Number.isNaN(at) ? UNKNOWN : humanDuration(nowMs - at);
 }
 
-const NAME: KubeColumn<KubeObject> = { name: "Name", cell: ({ metadata }) => metadata.name };
-const AGE: KubeColumn<KubeObject> = {
-  name: "Age",
-  mullion: "never",
-  cell: ({ metadata }, nowMs) => since(metadata.creationTimestamp, nowMs),
-};
-
-function count<T>(
-  name: string,
-  read: (object: T) => number | undefined,
-  shown: Pick<KubeColumn<T>, "kubectl" | "mullion"> = {},
-): KubeColumn<T> {
-  return { name, isNumber: true, ...shown, cell: (object) => read(object) ?? 0 };
-}
-
 /** Undefined for none. */
 function joined(texts: readonly string[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join(",");
-}
-
-function pairs(labels: Readonly<Record<string, string>> | undefined): string | undefined {
-  return joined(Object.entries(labels ?? {}).map(([label, value]) => `${label}=${value}`));
 }
 
 /** More addresses than this are counted. */
@@ -103,32 +54,6 @@ function shortened(texts: readonly string[]): string | undefined {
   const rest = texts.length - SHOWN_ADDRESSES_MAX;
   const shown = texts.slice(0, SHOWN_ADDRESSES_MAX);
   return rest > 0 ? `${shown.join(",")} + ${rest} more...` : joined(shown);
-}
-
-function selector<T>(labelsOf: (object: T) => Readonly<Record<string, string>> | undefined): KubeColumn<T> {
-  return { name: "Selector", kubectl: "wide", mullion: "wide", cell: (object) => pairs(labelsOf(object)) };
-}
-
-type PodTemplate = { readonly containers?: readonly { readonly name: string; readonly image?: string }[] };
-
-function containers<T>(
-  specOf: (object: T) => PodTemplate | undefined,
-  imagesInMullion: ColumnWidth = "never",
-): Columns<T> {
-  return [
-    {
-      name: "Containers",
-      kubectl: "wide",
-      mullion: "never",
-      cell: (object) => joined((specOf(object)?.containers ?? []).map(({ name }) => name)),
-    },
-    {
-      name: "Images",
-      kubectl: "wide",
-      mullion: imagesInMullion,
-      cell: (object) => joined((specOf(object)?.containers ?? []).map(({ image }) => image ?? "")),
-    },
-  ];
 }
 
 /** Why a container ended, as kubectl says it. */
@@ -203,8 +128,10 @@ function podSummary(pod: Pod): PodSummary {
   return { ready: `${ready}/${(spec?.containers ?? []).length + sidecars}`, status: reason };
 }
 
-function podPorts({ spec }: Pod): string | undefined {
-  const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+type Containers = NonNullable<Pod["spec"]>["containers"];
+
+function podPorts(containers: Containers = []): string | undefined {
+  const ports = containers.flatMap((container) => container.ports ?? []);
   return joined(
     ports.map(({ containerPort, hostPort, protocol = "TCP" }) =>
       hostPort === undefined ? `${containerPort}/${protocol}` : `${hostPort}:${containerPort}/${protocol}`,
@@ -212,36 +139,10 @@ function podPorts({ spec }: Pod): string | undefined {
   );
 }
 
-function podMessage({ status }: Pod): string | undefined {
-  const failed = (status?.conditions ?? []).find(
-    (each) => each.status === "False" && each.message !== undefined,
-  );
-  return status?.message ?? failed?.message;
+function podMessage({ message, conditions = [] }: NonNullable<Pod["status"]> = {}): string | undefined {
+  const failed = conditions.find((each) => each.status === "False" && each.message !== undefined);
+  return message ?? failed?.message;
 }
-
-const PODS: Columns<Pod> = [
-  NAME,
-  { name: "Ready", cell: (pod) => podSummary(pod).ready },
-  { name: "Status", cell: (pod) => podSummary(pod).status },
-  count(
-    "Restarts",
-    ({ status }) =>
-      (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
-    { mullion: "never" },
-  ),
-  AGE,
-  { name: "IP", kubectl: "wide", cell: ({ status }) => status?.podIP },
-  { name: "Node", kubectl: "wide", cell: ({ spec }) => spec?.nodeName },
-  {
-    name: "Nominated Node",
-    kubectl: "wide",
-    mullion: "never",
-    cell: ({ status }) => status?.nominatedNodeName,
-  },
-  { name: "Readiness Gates", kubectl: "wide", mullion: "never", cell: () => undefined },
-  { name: "Ports", kubectl: "never", mullion: "wide", cell: podPorts },
-  { name: "Message", kubectl: "never", mullion: "wide", cell: podMessage },
-];
 
 function nodeStatus({ spec, status }: Node): string {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
@@ -249,54 +150,13 @@ function nodeStatus({ spec, status }: Node): string {
   return spec?.unschedulable === true ? `${word},SchedulingDisabled` : word;
 }
 
-function nodeRoles({ metadata }: Node): string | undefined {
+function nodeRoles(labels: Labels = {}): string | undefined {
   const prefix = "node-role.kubernetes.io/";
-  const roles = Object.keys(metadata.labels ?? {}).flatMap((label) =>
+  const roles = Object.keys(labels).flatMap((label) =>
     label.startsWith(prefix) ? label.slice(prefix.length) : [],
   );
   return joined(roles.toSorted());
 }
-
-function nodeOs({ metadata, status }: Node): string | undefined {
-  return metadata.labels?.["kubernetes.io/os"] ?? status?.nodeInfo?.operatingSystem;
-}
-
-function addressOf({ status }: Node, wanted: string): string | undefined {
-  return status?.addresses?.find(({ type }) => type === wanted)?.address;
-}
-
-const NODES: Columns<Node> = [
-  NAME,
-  { name: "Status", cell: nodeStatus },
-  { name: "Roles", mullion: "never", cell: nodeRoles },
-  { name: "OS", kubectl: "never", cell: nodeOs },
-  AGE,
-  { name: "Version", absent: "", cell: ({ status }) => status?.nodeInfo?.kubeletVersion },
-  { name: "Internal-IP", kubectl: "wide", cell: (node) => addressOf(node, "InternalIP") },
-  { name: "External-IP", kubectl: "wide", mullion: "never", cell: (node) => addressOf(node, "ExternalIP") },
-  { name: "Pod-CIDR", kubectl: "never", cell: ({ spec }) => spec?.podCIDR },
-  {
-    name: "OS-Image",
-    kubectl: "wide",
-    mullion: "wide",
-    absent: UNKNOWN,
-    cell: ({ status }) => status?.nodeInfo?.osImage,
-  },
-  {
-    name: "Kernel-Version",
-    kubectl: "wide",
-    mullion: "wide",
-    absent: UNKNOWN,
-    cell: ({ status }) => status?.nodeInfo?.kernelVersion,
-  },
-  {
-    name: "Container-Runtime",
-    kubectl: "wide",
-    mullion: "never",
-    absent: UNKNOWN,
-    cell: ({ status }) => status?.nodeInfo?.containerRuntimeVersion,
-  },
-];
 
 function externalAddresses({ spec, status }: Service): string | undefined {
   if (spec?.type === "ExternalName") return spec.externalName;
@@ -305,182 +165,61 @@ function externalAddresses({ spec, status }: Service): string | undefined {
   return all.length === 0 && spec?.type === "LoadBalancer" ? "<pending>" : joined(all);
 }
 
-function servicePorts({ spec }: Service): string | undefined {
-  return joined(
-    (spec?.ports ?? []).map(({ port, nodePort = 0, protocol = "TCP" }) =>
-      nodePort === 0 ? `${port}/${protocol}` : `${port}:${nodePort}/${protocol}`,
-    ),
-  );
+type Labels = Readonly<Record<string, string>>;
+type NodeAddresses = NonNullable<Node["status"]>["addresses"];
+type ServicePorts = NonNullable<Service["spec"]>["ports"];
+
+/** A cell of what stands at the path of a column. What a path leads to is of the type that its form takes. */
+type Form = (value: never, nowMs: number) => string | number | undefined;
+
+function asItStands(value: string | number | undefined): string | number | undefined {
+  return value;
 }
 
-const SERVICES: Columns<Service> = [
-  NAME,
-  { name: "Type", cell: ({ spec }) => spec?.type ?? "ClusterIP" },
-  { name: "Cluster-IP", cell: ({ spec }) => spec?.clusterIP },
-  { name: "External-IP", cell: externalAddresses },
-  { name: "Port(s)", cell: servicePorts },
-  AGE,
-  selector(({ spec }) => spec?.selector),
-];
-
-const DEPLOYMENTS: Columns<Deployment> = [
-  NAME,
-  { name: "Ready", cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 1}` },
-  count("Up-to-date", ({ status }) => status?.updatedReplicas),
-  count("Available", ({ status }) => status?.availableReplicas),
-  AGE,
-  ...containers<Deployment>(({ spec }) => spec?.template.spec, "wide"),
-  selector(({ spec }) => spec?.selector.matchLabels),
-];
-
-const REPLICA_SETS: Columns<ReplicaSet> = [
-  NAME,
-  count("Desired", ({ spec }) => spec?.replicas ?? 1),
-  count("Current", ({ status }) => status?.replicas),
-  count("Ready", ({ status }) => status?.readyReplicas),
-  AGE,
-  ...containers<ReplicaSet>(({ spec }) => spec?.template?.spec),
-  selector(({ spec }) => spec?.selector.matchLabels),
-];
-
-const STATEFUL_SETS: Columns<StatefulSet> = [
-  NAME,
-  { name: "Ready", cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 1}` },
-  AGE,
-  ...containers<StatefulSet>(({ spec }) => spec?.template.spec),
-  { name: "Service", kubectl: "never", mullion: "wide", cell: ({ spec }) => spec?.serviceName },
-];
-
-const DAEMON_SETS: Columns<DaemonSet> = [
-  NAME,
-  count("Desired", ({ status }) => status?.desiredNumberScheduled),
-  count("Current", ({ status }) => status?.currentNumberScheduled),
-  count("Ready", ({ status }) => status?.numberReady),
-  count("Up-to-date", ({ status }) => status?.updatedNumberScheduled, { mullion: "never" }),
-  count("Available", ({ status }) => status?.numberAvailable, { mullion: "never" }),
-  { name: "Node Selector", cell: ({ spec }) => pairs(spec?.template.spec?.nodeSelector) },
-  AGE,
-  ...containers<DaemonSet>(({ spec }) => spec?.template.spec),
-];
-
-const JOBS: Columns<Job> = [
-  NAME,
-  { name: "Completions", cell: ({ spec, status }) => `${status?.succeeded ?? 0}/${spec?.completions ?? 1}` },
-  count("Active", ({ status }) => status?.active, { kubectl: "never" }),
-  AGE,
-];
-
-const CRON_JOBS: Columns<CronJob> = [
-  NAME,
-  { name: "Schedule", absent: "", cell: ({ spec }) => spec?.schedule },
-  { name: "Suspend", cell: ({ spec }) => (spec?.suspend === true ? "True" : "False") },
-  AGE,
-];
-
-function readyEndpoints({ endpoints = [] }: EndpointSlice): string {
-  return `${endpoints.filter(({ conditions }) => conditions?.ready !== false).length}/${endpoints.length}`;
-}
-
-const ENDPOINT_SLICES: Columns<EndpointSlice> = [
-  NAME,
-  { name: "AddressType", cell: ({ addressType }) => addressType },
-  { name: "Ports", cell: ({ ports = [] }) => joined(ports.map(({ port }) => String(port ?? "*"))) },
-  {
-    name: "Endpoints",
-    cell: ({ endpoints = [] }) => shortened(endpoints.flatMap(({ addresses }) => addresses)),
-  },
-  { name: "Ready", kubectl: "never", mullion: "wide", cell: readyEndpoints },
-  AGE,
-];
-
-const ENDPOINTS: Columns<Endpoints> = [
-  NAME,
-  {
-    name: "Endpoints",
-    cell: ({ subsets = [] }) =>
-      shortened(
-        subsets.flatMap(({ addresses = [], ports = [] }) =>
-          addresses.flatMap(({ ip }) => ports.map(({ port }) => `${ip}:${port}`)),
-        ),
+const FORMS = {
+  nothing: () => undefined,
+  age: since,
+  list: (texts?: readonly string[]) => texts?.join(","),
+  trimmed: (text = "") => text.trim(),
+  pairs: (labels: Labels = {}) => joined(Object.entries(labels).map(([label, value]) => `${label}=${value}`)),
+  names: (containers: Containers = []) => joined(containers.map(({ name }) => name)),
+  images: (containers: Containers = []) => joined(containers.map(({ image }) => image ?? "")),
+  podReady: (pod: Pod) => podSummary(pod).ready,
+  podStatus: (pod: Pod) => podSummary(pod).status,
+  restarts: (statuses: readonly ContainerStatus[] = []) =>
+    statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
+  podPorts,
+  podMessage,
+  nodeStatus,
+  nodeRoles,
+  nodeOs: ({ metadata, status }: Node) =>
+    metadata.labels?.["kubernetes.io/os"] ?? status?.nodeInfo?.operatingSystem,
+  internalAddress: (all: NodeAddresses = []) => all.find(({ type }) => type === "InternalIP")?.address,
+  externalAddress: (all: NodeAddresses = []) => all.find(({ type }) => type === "ExternalIP")?.address,
+  suspended: (isSuspended?: boolean) => (isSuspended === true ? "True" : "False"),
+  externalAddresses,
+  servicePorts: (ports: ServicePorts = []) =>
+    joined(
+      ports.map(({ port, nodePort = 0, protocol = "TCP" }) =>
+        nodePort === 0 ? `${port}/${protocol}` : `${port}:${nodePort}/${protocol}`,
       ),
-  },
-  AGE,
-];
-
-const NAMESPACES: Columns<Namespace> = [
-  NAME,
-  { name: "Status", cell: ({ status }) => status?.phase ?? "Active" },
-  AGE,
-];
-
-const NETWORK_POLICIES: Columns<NetworkPolicy> = [
-  NAME,
-  { name: "Pod-Selector", cell: ({ spec }) => pairs(spec?.podSelector?.matchLabels) },
-  AGE,
-];
-
-const CONFIG_MAPS: Columns<ConfigMap> = [
-  NAME,
-  count(
-    "Data",
-    ({ data = {}, binaryData = {} }) => Object.keys(data).length + Object.keys(binaryData).length,
-  ),
-  AGE,
-];
-
-const LEASES: Columns<Lease> = [
-  NAME,
-  { name: "Holder", absent: "", cell: ({ spec }) => spec?.holderIdentity },
-  AGE,
-];
-
-const SERVICE_CIDRS: Columns<ServiceCIDR> = [
-  NAME,
-  { name: "CIDRs", cell: ({ spec }) => spec?.cidrs?.join(",") },
-  AGE,
-];
-
-const RUNTIME_CLASSES: Columns<RuntimeClass> = [
-  NAME,
-  { name: "Handler", cell: ({ handler }) => handler },
-  AGE,
-];
-
-const EVENTS: Columns<KubeEvent> = [
-  {
-    name: "Last Seen",
-    mullion: "never",
-    cell: ({ lastTimestamp, eventTime, metadata }, nowMs) =>
-      since(lastTimestamp ?? eventTime ?? metadata.creationTimestamp, nowMs),
-  },
-  { name: "Type", absent: "", cell: ({ type }) => type },
-  { name: "Reason", absent: "", cell: ({ reason }) => reason },
-  {
-    name: "Object",
-    cell: ({ involvedObject: { kind = "", name = "" } }) => `${kind.toLowerCase()}/${name}`,
-  },
-  { name: "Message", cell: ({ message }) => (message ?? "").trim() },
-];
-
-const COLUMNS: { readonly [Kind in KubeKind]: Columns<KubeObjects[Kind]> } = {
-  Node: NODES,
-  Namespace: NAMESPACES,
-  Pod: PODS,
-  Deployment: DEPLOYMENTS,
-  ReplicaSet: REPLICA_SETS,
-  StatefulSet: STATEFUL_SETS,
-  DaemonSet: DAEMON_SETS,
-  Job: JOBS,
-  CronJob: CRON_JOBS,
-  Service: SERVICES,
-  EndpointSlice: ENDPOINT_SLICES,
-  Endpoints: ENDPOINTS,
-  NetworkPolicy: NETWORK_POLICIES,
-  ConfigMap: CONFIG_MAPS,
-  Lease: LEASES,
-  ServiceCIDR: SERVICE_CIDRS,
-  RuntimeClass: RUNTIME_CLASSES,
-  Event: EVENTS,
+    ),
+  slicePorts: (ports: EndpointSlice["ports"] = []) => joined(ports.map(({ port }) => String(port ?? "*"))),
+  sliceAddresses: (endpoints: EndpointSlice["endpoints"] = []) =>
+    shortened(endpoints.flatMap(({ addresses }) => addresses)),
+  readyEndpoints: (endpoints: EndpointSlice["endpoints"] = []) =>
+    `${endpoints.filter(({ conditions }) => conditions?.ready !== false).length}/${endpoints.length}`,
+  subsets: (subsets: Endpoints["subsets"] = []) =>
+    shortened(
+      subsets.flatMap(({ addresses = [], ports = [] }) =>
+        addresses.flatMap(({ ip }) => ports.map(({ port }) => `${ip}:${port}`)),
+      ),
+    ),
+  dataEntries: ({ data = {}, binaryData = {} }: ConfigMap) =>
+    Object.keys(data).length + Object.keys(binaryData).length,
+  lastSeen: ({ lastTimestamp, eventTime, metadata }: KubeEvent, nowMs: number) =>
+    since(lastTimestamp ?? eventTime ?? metadata.creationTimestamp, nowMs),
+  reference: ({ kind = "", name = "" }: KubeEvent["involvedObject"]) => `${kind.toLowerCase()}/${name}`,
 };
 
 /** A column as one program shows it. */
@@ -491,19 +230,43 @@ export interface ShownColumn {
   readonly cell: (object: KubeObject, nowMs: number) => string | number;
 }
 
+type Program = "kubectl" | "mullion";
+type Cell = (object: KubeObject, nowMs: number) => string | number | undefined;
+
+/** What stands in an object at a path, undefined for nothing. */
+function valueAt(object: KubeObject, path: string | undefined): unknown {
+  let value: unknown = object;
+  for (const name of path?.split(".") ?? []) value = isFields(value) ? value[name] : undefined;
+  return value ?? undefined;
+}
+
+function cellOf(row: CheckedFields, isNumber: boolean): Cell {
+  const [path, of] = [row.optionalText("path"), row.optionalText("of")];
+  const form = row.optionalWord("as", Object.keys(FORMS) as (keyof typeof FORMS)[]);
+  const fallback = isNumber ? (row.optionalNumber("default") ?? 0) : row.optionalText("default");
+  if (of !== undefined)
+    return (object) => `${Number(valueAt(object, path) ?? 0)}/${Number(valueAt(object, of) ?? 1)}`;
+  const write: Form = form === undefined ? asItStands : FORMS[form];
+  return (object, nowMs) => write(valueAt(object, path) as never, nowMs) ?? fallback;
+}
+
 /** The columns that a program shows of a kind. */
-function columnsOf(kind: KubeKind, program: "kubectl" | "mullion"): readonly ShownColumn[] {
-  // All objects are of this kind.
-  const columns = COLUMNS[kind] as Columns<KubeObject>;
-  return columns
-    .filter((column) => column[program] !== "never")
-    .map((column) => ({
-      name: column.name,
-      isWide: column[program] === "wide",
-      isNumber: column.isNumber === true,
-      cell: (object, nowMs) =>
-        column.cell(object, nowMs) ?? (program === "kubectl" ? (column.absent ?? NONE) : ""),
-    }));
+function columnsOf(kind: KubeKind, program: Program): readonly ShownColumn[] {
+  const rows = CheckedFields.ofTable(kubeColumns()).items(kind);
+  return rows.flatMap((row) => {
+    const name = row.text("name");
+    const kubectl = row.optionalWord("kubectl", WIDTHS);
+    const mullion = row.optionalWord("mullion", WIDTHS);
+    const isNumber = row.isSet("isNumber");
+    const absent = row.optionalText("absent") ?? NONE;
+    const cell = cellOf(row, isNumber);
+    row.end();
+    const shown = program === "kubectl" ? kubectl : mullion;
+    if (shown === "never") return [];
+    const nothing = program === "kubectl" ? absent : "";
+    const shownCell: ShownColumn["cell"] = (object, nowMs) => cell(object, nowMs) ?? nothing;
+    return [{ name, isWide: shown === "wide", isNumber, cell: shownCell }];
+  });
 }
 
 /** What `kubectl get` shows. */
