@@ -2,7 +2,7 @@
  * What kube-proxy does on Windows, by Kubernetes version and mode (kube-proxy.md §4). Code asks for a behaviour by
  * its name here, never for a version.
  */
-import type { ByMode, Compat } from "#core/base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 
 /** A version of Kubernetes; patch releases are not distinguished. */
 export interface KubernetesVersion {
@@ -228,155 +228,101 @@ function labelFiltersOf(minor: number): LabelFilters {
     : { service: BOTH_LABELS, slice: BOTH_LABELS };
 }
 
-function upstreamIdentity(minor: number): IdentityRule {
-  return {
-    backEnds: minor >= 26 ? "set" : "count",
-    hasFamily: minor >= 36,
-    forgetsDeleted: minor <= 24,
-    hasSettings: false,
-  };
-}
-
-function upstreamRemoval(minor: number): RemoteEndpointRemoval {
-  if (minor >= 35) return "terminated";
-  if (minor >= 31) return "terminated-of-last-service";
-  return minor >= 27 ? "unreferenced" : "with-release";
-}
-
-function upstreamEqualAddress(minor: number): EqualAddressRule {
-  if (minor >= 36) return "local";
-  return minor >= 33 ? "remote" : "last";
-}
-
-function upstreamIdleChanges(minor: number): IdleChanges {
+/** Fields that make a change though no load balancer shows it; upstream alone has them. */
+function idleChangesOf(minor: number): IdleChanges {
   const slice = minor >= 31 ? "whole" : "read";
   if (minor >= 21 && minor <= 32) return { service: "with-hints", slice };
   return { service: minor >= 34 ? "zero-ranges-are-none" : "plain", slice };
 }
 
-function upstream({ minor }: KubernetesVersion): Behaviour {
+function equalAddressOf(minor: number): EqualAddressRule {
+  if (minor >= 36) return "local";
+  return minor >= 33 ? "remote" : "last";
+}
+
+function removalOf(minor: number, isMended: boolean): RemoteEndpointRemoval {
+  if (minor >= 35 || (isMended && minor >= 31)) return "terminated";
+  if (minor >= 31) return "terminated-of-last-service";
+  return minor >= 27 ? "unreferenced" : "with-release";
+}
+
+function identityOf(minor: number, isMended: boolean): IdentityRule {
   return {
-    minor,
-    checksIngressAddresses: minor >= 21,
-    filtersFrontEnds: minor >= 36,
-    hasIngressDsr: minor <= 21,
-    skipsEmptyLists: minor >= 23,
-    hasInternalPolicy: minor >= 27,
-    hasOptimisation: minor >= 27,
-    marksExternalVips: minor >= 27,
-    hasHealthCheckForward: minor >= 24,
-    labelFilters: labelFiltersOf(minor),
-    canonical: { endpoints: minor >= 31, frontEnds: minor >= 36 },
-    idleChanges: upstreamIdleChanges(minor),
-    repeatedEntry: minor >= 36 ? "running" : "local",
-    readiness: minor >= 27 ? "terminating" : "ready",
-    identity: upstreamIdentity(minor),
-    checksWrongFrontEnd: minor >= 27 && minor <= 30,
-    checksOwnFamily: true,
-    checksAllBackEnds: minor >= 27 && minor <= 34,
-    retriesDeletion: minor >= 26,
-    remembersDeletedExternal: minor >= 27 && minor <= 36,
-    staleDeletionsMax: minor >= 27 ? 20 : 0,
-    knowsSecondAddress: minor >= 27,
-    equalAddress: upstreamEqualAddress(minor),
-    duplicateRemoval: minor >= 36 ? "at-once" : "never",
-    removal: upstreamRemoval(minor),
-    oldLoadBalancers: minor >= 31 ? "load-balancers" : "policy-lists",
-    takesUnreadForNone: true,
-    sparesLocalEndpoints: minor >= 33,
-    canModify: minor >= 31,
-    slicePortWins: minor >= 34,
-    toleratedFailure: minor >= 37 ? "not-running" : "none",
-    takesUnreadForDeleted: minor <= 36,
-    removesConflicts: minor >= 37,
-    defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
-    hasLockedGates: minor >= 34,
-    hasDualStack: minor >= 21,
-    stopsAtFailure: true,
-    wrapsPorts: true,
-    servesWhileTerminating: false,
-    doubtsEmptyLists: false,
-    retriesPartialFailure: false,
-    countsOnce: false,
-    keepsClusterIps: false,
-    adoptsClusterIps: false,
-    rereadsNetwork: true,
-    readsOnlyNew: false,
-    process: {
-      servesAtOnce: false,
-      isReadyAfterSync: false,
-      needsNode: true,
-      waitsForHns: false,
-      syncsFamiliesAtOnce: true,
-      comparesHns: false,
-      callLimitMs: undefined,
-      showsAllMetrics: false,
-      takesNoMetricsAddress: false,
-      endsAtEachWrite: true,
-    },
+    backEnds: isMended || minor >= 26 ? "set" : "count",
+    hasFamily: isMended || minor >= 36,
+    forgetsDeleted: isMended || minor <= 24,
+    hasSettings: isMended,
   };
 }
 
 /** A busy node takes half a minute for a load balancer (kube-proxy.md §9.3), and HNS two to come back (hcn.md §4.6). */
 const CALL_LIMIT_MS = 120_000;
 
-/** What a version lacks as a feature it lacks here, too; only its defects are mended. */
-function hardened(version: KubernetesVersion): Behaviour {
-  const published = upstream(version);
+function processOf(isMended: boolean): ProcessBehaviour {
   return {
-    ...published,
-    checksIngressAddresses: true,
-    filtersFrontEnds: true,
-    hasIngressDsr: false,
-    skipsEmptyLists: true,
-    canonical: { endpoints: true, frontEnds: true },
-    idleChanges: { service: "none", slice: "none" },
-    repeatedEntry: "running",
-    identity: { backEnds: "set", hasFamily: true, forgetsDeleted: true, hasSettings: true },
-    checksWrongFrontEnd: false,
-    checksOwnFamily: false,
-    checksAllBackEnds: false,
-    retriesDeletion: true,
-    remembersDeletedExternal: false,
-    staleDeletionsMax: 20,
-    knowsSecondAddress: true,
-    equalAddress: "local",
-    duplicateRemoval: "unreferenced",
-    removal: published.removal === "terminated-of-last-service" ? "terminated" : published.removal,
-    oldLoadBalancers: "identifiers",
-    takesUnreadForNone: false,
-    sparesLocalEndpoints: true,
-    slicePortWins: true,
-    toleratedFailure: "unanswered",
-    removesConflicts: true,
-    stopsAtFailure: false,
-    wrapsPorts: false,
-    servesWhileTerminating: true,
-    doubtsEmptyLists: true,
-    retriesPartialFailure: true,
-    countsOnce: true,
-    keepsClusterIps: true,
-    adoptsClusterIps: true,
-    rereadsNetwork: false,
-    readsOnlyNew: true,
-    process: {
-      servesAtOnce: true,
-      isReadyAfterSync: true,
-      needsNode: false,
-      waitsForHns: true,
-      syncsFamiliesAtOnce: false,
-      comparesHns: true,
-      callLimitMs: CALL_LIMIT_MS,
-      showsAllMetrics: true,
-      takesNoMetricsAddress: true,
-      endsAtEachWrite: false,
-    },
+    servesAtOnce: isMended,
+    isReadyAfterSync: isMended,
+    needsNode: !isMended,
+    waitsForHns: isMended,
+    syncsFamiliesAtOnce: !isMended,
+    comparesHns: isMended,
+    callLimitMs: isMended ? CALL_LIMIT_MS : undefined,
+    showsAllMetrics: isMended,
+    takesNoMetricsAddress: isMended,
+    endsAtEachWrite: !isMended,
   };
 }
 
-const TABLES: ByMode<(version: KubernetesVersion) => Behaviour> = { upstream, hardened };
-
-/** The behaviour of a version. */
-export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
-  return Object.freeze(TABLES[compat](version));
+/** The behaviour of a version. What it lacks as a feature it lacks hardened, too; only its defects are mended. */
+export function behaviourOf({ minor }: KubernetesVersion, compat: Compat): Behaviour {
+  const isMended = compat === "hardened";
+  return Object.freeze<Behaviour>({
+    minor,
+    checksIngressAddresses: isMended || minor >= 21,
+    filtersFrontEnds: isMended || minor >= 36,
+    hasIngressDsr: !isMended && minor <= 21,
+    skipsEmptyLists: isMended || minor >= 23,
+    hasInternalPolicy: minor >= 27,
+    hasOptimisation: minor >= 27,
+    marksExternalVips: minor >= 27,
+    hasHealthCheckForward: minor >= 24,
+    labelFilters: labelFiltersOf(minor),
+    canonical: { endpoints: isMended || minor >= 31, frontEnds: isMended || minor >= 36 },
+    idleChanges: isMended ? { service: "none", slice: "none" } : idleChangesOf(minor),
+    repeatedEntry: isMended || minor >= 36 ? "running" : "local",
+    readiness: minor >= 27 ? "terminating" : "ready",
+    identity: identityOf(minor, isMended),
+    checksWrongFrontEnd: !isMended && minor >= 27 && minor <= 30,
+    checksOwnFamily: !isMended,
+    checksAllBackEnds: !isMended && minor >= 27 && minor <= 34,
+    retriesDeletion: isMended || minor >= 26,
+    remembersDeletedExternal: !isMended && minor >= 27 && minor <= 36,
+    staleDeletionsMax: isMended || minor >= 27 ? 20 : 0,
+    knowsSecondAddress: isMended || minor >= 27,
+    equalAddress: isMended ? "local" : equalAddressOf(minor),
+    duplicateRemoval: isMended ? "unreferenced" : minor >= 36 ? "at-once" : "never",
+    removal: removalOf(minor, isMended),
+    oldLoadBalancers: isMended ? "identifiers" : minor >= 31 ? "load-balancers" : "policy-lists",
+    takesUnreadForNone: !isMended,
+    sparesLocalEndpoints: isMended || minor >= 33,
+    canModify: minor >= 31,
+    slicePortWins: isMended || minor >= 34,
+    toleratedFailure: isMended ? "unanswered" : minor >= 37 ? "not-running" : "none",
+    takesUnreadForDeleted: minor <= 36,
+    removesConflicts: isMended || minor >= 37,
+    defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
+    hasLockedGates: minor >= 34,
+    hasDualStack: minor >= 21,
+    stopsAtFailure: !isMended,
+    wrapsPorts: !isMended,
+    servesWhileTerminating: isMended,
+    doubtsEmptyLists: isMended,
+    retriesPartialFailure: isMended,
+    countsOnce: isMended,
+    keepsClusterIps: isMended,
+    adoptsClusterIps: isMended,
+    rereadsNetwork: !isMended,
+    readsOnlyNew: isMended,
+    process: processOf(isMended),
+  });
 }
