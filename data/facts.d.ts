@@ -11,6 +11,7 @@ export function kubernetesPage(): Table;
 export function quirks(): Table;
 export function knownFaults(): Table;
 export function apiFields(): Table;
+export function apiRoutes(): Table;
 export function kubeProxyFlags(): Table;
 export function kubeProxyGates(): Table;
 export function kubeColumns(): Table;

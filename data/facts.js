@@ -14,6 +14,7 @@ export const kubernetesPage = table("kubernetes-page");
 export const quirks = table("quirks");
 export const knownFaults = table("known-faults");
 export const apiFields = table("api-fields");
+export const apiRoutes = table("api-routes");
 export const kubeProxyFlags = table("kube-proxy-flags");
 export const kubeProxyGates = table("kube-proxy-gates");
 export const kubeColumns = table("kube-columns");

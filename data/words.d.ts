@@ -1682,18 +1682,7 @@ export interface Reports {
   readonly lintShardMissing: string;
   readonly listingDifferenceRule: string;
   readonly apiSchemaDescription: string;
-  readonly routePods: string;
-  readonly routeQuirks: string;
-  readonly routeServices: string;
   readonly ovnDatabaseTables: string;
-  readonly routeOvn: string;
-  readonly routeVfpPort: string;
-  readonly routeNode: string;
-  readonly routeTime: string;
-  readonly routeTrace: string;
-  readonly routeResolve: string;
-  readonly routeExec: string;
-  readonly routeVerify: string;
   readonly policyReferenceName: string;
   readonly provenanceObject: string;
   readonly problemFile: string;
@@ -1705,6 +1694,5 @@ export interface Reports {
   readonly listedFlow: string;
   readonly listedAllToExternal: string;
   readonly execReportWalks: string;
-  readonly routeCapture: string;
 }
 export function reports(): Reports;

@@ -72,6 +72,8 @@ import {
   VFP_PORT_VIEW,
 } from "./documents.ts";
 import { CONTROL_API_VERSION } from "./client.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { apiRoutes } from "#data/facts.js";
 import { reports } from "#data/words.js";
 
 const WORDS = reports();
@@ -184,102 +186,43 @@ export interface ApiRoute {
   readonly text: string;
 }
 
-function get(path: string, answer: Shape | undefined, text: string, ...query: readonly string[]): ApiRoute {
-  return { method: "GET", path, ...(query.length > 0 && { query }), ...(answer && { answer }), text };
+/** What paths take and give, by name: with those that have a schema file of their own, and those that stand in answers alone. */
+const DOCUMENTS: Readonly<Record<string, Shape>> = {
+  ...API_SHAPES,
+  ResolutionReport: RESOLUTION_REPORT,
+  ExecReport: EXEC_REPORT,
+  VerifyReport: VERIFY_REPORT,
+  EffectiveRouteList: EFFECTIVE_ROUTE_LIST,
+  EffectiveRuleList: EFFECTIVE_RULE_LIST,
+  DockerNetworkList: DOCKER_NETWORK_LIST,
+  DhcpLeaseList: DHCP_LEASE_LIST,
+};
+
+function readRoute(name: string, row: CheckedFields): ApiRoute {
+  const [method, path = ""] = name.split(" ");
+  const documentOf = (field: "request" | "answer"): Partial<ApiRoute> => {
+    const document = row.optionalWord(field, Object.keys(DOCUMENTS));
+    return document === undefined ? {} : { [field]: DOCUMENTS[document] };
+  };
+  const answers = row.optionalText("answers");
+  const status = row.optionalNumber("status");
+  const route: ApiRoute = {
+    method: row.toWord("method", method, ["GET", "POST"]),
+    path,
+    query: row.texts("query"),
+    ...documentOf("request"),
+    ...documentOf("answer"),
+    ...(answers !== undefined && { answers }),
+    ...(status !== undefined && { status }),
+    text: row.text("text"),
+  };
+  row.end();
+  return route;
 }
 
-function post(path: string, request: Shape | undefined, answer: Shape, text: string): ApiRoute {
-  return { method: "POST", path, ...(request !== undefined && { request }), answer, text };
-}
-
-export const API_ROUTES: readonly ApiRoute[] = [
-  get("/health", HEALTH, "says who answers: name, version, process, `ready` or `ending`"),
-  {
-    ...get(
-      "/schemas/FILE",
-      undefined,
-      "`api.v1alpha1.json`, `trace.v1alpha1.json`, `resolve.v1alpha1.json`, `exec.v1alpha1.json`, `verify.v1alpha1.json`; `api.openapi.json`",
-    ),
-    answers: "a JSON schema",
-  },
-  get("/cluster", CLUSTER_SUMMARY, "nodes, number of pods, outside hosts, virtual time"),
-  get("/pods", POD_SUMMARY_LIST, WORDS.routePods, "node"),
-  get(
-    "/objects/KIND",
-    OBJECT_LIST,
-    "Kubernetes objects, as `kubectl get -o json`; all namespaces without one",
-    "namespace",
-  ),
-  get(
-    "/hns/KIND",
-    HNS_LIST,
-    "`networks`, `endpoints`, `namespaces`, `loadbalancers` of HNS, on all nodes or one",
-    "node",
-  ),
-  get(
-    "/stacks/computesystems",
-    COMPUTE_SYSTEM_LIST,
-    "containers and virtual machines of Windows nodes, with their endpoints",
-    "node",
-  ),
-  get(
-    "/stacks/compartments",
-    COMPARTMENT_LIST,
-    "compartments of Windows and network namespaces of Linux",
-    "node",
-  ),
-  get("/stacks/adapters", ADAPTER_LIST, "network adapters in all compartments", "node"),
-  get("/stacks/routes", ROUTE_LIST, "routes of all compartments", "node"),
-  get(
-    "/stacks/effectiveroutes",
-    EFFECTIVE_ROUTE_LIST,
-    "routes of nodes in a virtual network of Azure",
-    "node",
-  ),
-  get(
-    "/stacks/effectiverules",
-    EFFECTIVE_RULE_LIST,
-    "security rules of nodes in a virtual network of Azure",
-    "node",
-  ),
-  get(
-    "/stacks/dockernetworks",
-    DOCKER_NETWORK_LIST,
-    "networks of Docker, as `docker network inspect` prints them",
-    "node",
-  ),
-  get("/stacks/dhcpleases", DHCP_LEASE_LIST, "leases and reservations of DHCP servers", "node"),
-  get("/stacks/quirks", QUIRK_LIST, WORDS.routeQuirks, "node"),
-  get("/services", SERVICE_LIST, WORDS.routeServices, "node"),
-  get("/vfp/ports", VFP_PORT_LIST, "switch ports of Windows nodes, as `vfpctrl /list-vmswitch-port`", "node"),
-  get("/vfp/port", VFP_PORT_VIEW, WORDS.routeVfpPort, "name!", "node"),
-  get(
-    "/vfp/counters",
-    PACKET_COUNTER_LIST,
-    "what adapters, filters and stacks counted and dropped, as `pktmon counters`",
-    "node",
-  ),
-  get("/ovn/NAME", OVN_DATABASE_ANSWER, WORDS.routeOvn),
-  get("/live", LIVE_ANSWER, "namespaces and processes of this machine that are the cluster"),
-  get("/live/log", LIVE_LOG_ANSWER, "what the processes of a real pod printed last", "pod!"),
-  post("/apply", APPLY_REQUEST, APPLY_ANSWER, "creates or changes the objects of manifests"),
-  post("/delete", DELETE_REQUEST, DELETE_ANSWER, "deletes objects, by name or those that manifests name"),
-  post("/node", NODE_REQUEST, NODE_ANSWER, WORDS.routeNode),
-  post(
-    "/control-plane",
-    CONTROL_PLANE_REQUEST,
-    CONTROL_PLANE_ANSWER,
-    "begins or ends an outage of the API server",
-  ),
-  post("/time", TIME_REQUEST, TIME_ANSWER, WORDS.routeTime),
-  post("/trace", TRACE_REQUEST, TRACE_ANSWER, WORDS.routeTrace),
-  post("/resolve", RESOLVE_REQUEST, RESOLUTION_REPORT, WORDS.routeResolve),
-  post("/exec", EXEC_REQUEST, EXEC_REPORT, WORDS.routeExec),
-  post("/verify", VERIFY_REQUEST, VERIFY_REPORT, WORDS.routeVerify),
-  { ...get("/events", undefined, "reports what happens"), answers: "an event stream" },
-  { ...get("/capture", undefined, WORDS.routeCapture, "at", "now"), answers: "a pcapng stream" },
-  { ...post("/shutdown", undefined, SHUTDOWN, "ends the cluster (status 202)"), status: 202 },
-];
+export const API_ROUTES: readonly ApiRoute[] = CheckedFields.ofTable(apiRoutes())
+  .rows()
+  .map(([name, row]) => readRoute(name, row));
 
 /** OpenAPI 3.1. The documents are those of the schema files, which lie beside it. */
 export function apiOpenApi(routes: readonly ApiRoute[] = API_ROUTES): JsonSchema {
