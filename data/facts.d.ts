@@ -24,3 +24,5 @@ export function ovnLanguage(): Table;
 export function hresults(): Table;
 export function removedVersions(): Table;
 export function profiles(): Table;
+export function hnsApi(): Table;
+export function hnsOperations(): Table;

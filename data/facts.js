@@ -27,3 +27,5 @@ export const ovnLanguage = table("ovn-language");
 export const hresults = table("hresults");
 export const removedVersions = table("removed-versions");
 export const profiles = table("profiles");
+export const hnsApi = table("hns-api");
+export const hnsOperations = table("hns-operations");

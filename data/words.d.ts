@@ -592,9 +592,6 @@ export interface Completion {
 export function completion(): Completion;
 
 export interface Contracts {
-  readonly hcnDocument: string;
-  readonly createRequestId: string;
-  readonly reservePortsSummary: string;
   readonly tokenFileInvalid: Template<"path">;
   readonly tokenFileReadableByOthers: Template<"path">;
   readonly tokenInvalid: Template<"path" | "tokenLengthMin">;
@@ -1032,20 +1029,10 @@ export interface HnsDocuments {
   readonly effectCrash: string;
   readonly effectStaleEndpoint: string;
   readonly effectExhaustPorts: string;
-  readonly schemaVersion: string;
-  readonly hostComputeQuery: string;
-  readonly modifySettingsResourceType: string;
-  readonly computeSystem: string;
-  readonly v1Envelope: string;
-  readonly notificationScope: string;
   readonly networkIpamsAbsent: string;
   readonly networkManagementIP: string;
   readonly networkDrMacAddress: string;
   readonly networkExtensions: string;
-  readonly responseInternalError: string;
-  readonly notificationStream: string;
-  readonly restoreSummary: string;
-  readonly apiDescription: string;
   readonly guidNotCanonical: Template<"where" | "text">;
   readonly computeSystemRequestUnsupported: string;
   readonly guestNetworkServiceMirroredInterfaces: string;

@@ -1,113 +1,76 @@
 /**
- * The HTTP API of a served HNS as an OpenAPI 3.1 description, made from the table of operations. Published as
- * schemas/hns.openapi.json and at `GET /openapi.json`.
+ * The HTTP API of a served HNS as an OpenAPI 3.1 description, made from the table of operations, the descriptions of
+ * objects and `data/facts/hns-api.yaml`. Published as schemas/hns.openapi.json and at `GET /openapi.json`.
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { DUMP_PATH, RESTORE_PATH } from "#contracts/hcn/http/dump-protocol.ts";
-import { type Schema, component } from "#contracts/hcn/description/description-schema.ts";
-import { DOCUMENT_SCHEMAS } from "#contracts/hcn/description/document-schemas.ts";
+import { hnsApi } from "#data/facts.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import {
+  type Schema,
+  component,
+  readSchema,
+  schemaOf,
+} from "#contracts/hcn/description/description-schema.ts";
+import { DNS, POLICY, ROUTE } from "#contracts/hcn/documents/base-document.ts";
+import { IP_SUBNET, NETWORK, SUBNET } from "#contracts/hcn/documents/network.ts";
+import { LOAD_BALANCER, PORT_MAPPING } from "#contracts/hcn/documents/load-balancer.ts";
+import { GUEST_NETWORK_SERVICE, MIRRORED_INTERFACE } from "#contracts/hcn/documents/guest-network-service.ts";
+import { SDN_ROUTE, SDN_ROUTE_SETTING } from "#contracts/hcn/documents/sdn-route.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
 import { FAULT_PATHS } from "../failures/faults/fault-paths.ts";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
 import { HTTP_OPERATIONS, type HttpOperationRow } from "#contracts/hcn/http/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
-import { hnsDocuments } from "#data/words.js";
+import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
 
-const WORDS = hnsDocuments();
-
-/** Of the description, not of the program. */
-const API_VERSION = "1.0.0";
-
-const REFUSALS: Readonly<Record<string, string>> = {
-  "400": "Refused: the document or request is wrong.",
-  "401": "The token is missing or wrong.",
-  "404": "The object is not there.",
-  "409": "Something is there already, or still used.",
-  "413": "The request is longer than 10 MiB.",
-  "500": WORDS.responseInternalError,
-  "501": "This version of HNS has no such call.",
-  "503": "The service is stopping, or its store fails.",
-};
+/** Objects and their parts, in the order in which they are published. What is unknown in one is allowed. */
+const DESCRIBED = [
+  POLICY,
+  ROUTE,
+  DNS,
+  IP_SUBNET,
+  SUBNET,
+  PORT_MAPPING,
+  MIRRORED_INTERFACE,
+  SDN_ROUTE_SETTING,
+  NETWORK,
+  ENDPOINT,
+  NAMESPACE,
+  LOAD_BALANCER,
+  SDN_ROUTE,
+  GUEST_NETWORK_SERVICE,
+];
 
 function json(schema: Schema): JsonObject {
   return { "application/json": { schema } };
 }
 
-/** By status, for each path. */
-function refusals(): Readonly<Record<string, JsonObject>> {
+/** An answer, and the refusals that every path has. */
+function responses(refusals: readonly string[], done: JsonValue): JsonObject {
   const reference = (status: string): JsonObject => ({ $ref: `#/components/responses/Refusal${status}` });
-  return Object.fromEntries(Object.keys(REFUSALS).map((status) => [status, reference(status)]));
+  return { "200": done, ...Object.fromEntries(refusals.map((status) => [status, reference(status)])) };
 }
 
-/** What the references mean. */
-function refusalComponents(): Readonly<Record<string, JsonObject>> {
-  const answer = (description: string): JsonObject => ({ description, content: json(component("Error")) });
-  const entries = Object.entries(REFUSALS).map(([status, text]): [string, JsonObject] => [
-    `Refusal${status}`,
-    answer(text),
-  ]);
-  return Object.fromEntries(entries);
+function doneWith(schema: Schema): JsonObject {
+  const result: Schema = { type: "object", required: ["result"], properties: { result: schema } };
+  return { description: "Done.", content: json(result) };
 }
 
-/** The schema of an operation's request. */
-function requestSchema({ request }: HttpOperationRow): Schema {
-  const fields = Object.entries(request);
-  const required = fields.filter(([, field]) => field.isRequired === true).map(([name]) => name);
-  return {
-    type: "object",
-    properties: Object.fromEntries(fields.map(([name, field]) => [name, field.schema])),
-    ...(required.length > 0 && { required }),
-  };
-}
-
-function operationPath(name: string, row: HttpOperationRow): JsonObject {
-  const result: Schema = { type: "object", required: ["result"], properties: { result: row.result } };
+function operationPath(name: string, row: HttpOperationRow, refusals: readonly string[]): JsonObject {
   return {
     post: {
       operationId: name,
       summary: row.summary,
       description: `Windows: ${row.native}.`,
-      requestBody: { required: true, content: json(requestSchema(row)) },
-      responses: { "200": { description: "Done.", content: json(result) }, ...refusals() },
+      requestBody: { required: true, content: json(row.request) },
+      responses: responses(refusals, doneWith(row.result)),
     },
   };
 }
-
-function getPath(
-  operationId: string,
-  summary: string,
-  content: JsonObject,
-  parameters: readonly JsonObject[] = [],
-): JsonObject {
-  return {
-    get: {
-      operationId,
-      summary,
-      ...(parameters.length > 0 && { parameters }),
-      responses: { "200": { description: "The answer.", content }, ...refusals() },
-    },
-  };
-}
-
-function queryParameter(name: string, description: string, schema: Schema): JsonObject {
-  return { name, in: "query", description, schema };
-}
-
-const NOTIFICATIONS: JsonObject = getPath(
-  "notifications",
-  WORDS.notificationStream,
-  { "application/x-ndjson": { schema: component("Notification") } },
-  [
-    queryParameter("network", "Those of a network: endpoints attached and detached.", { type: "string" }),
-    queryParameter("guestNetworkService", "Those of a guest network service.", { type: "string" }),
-    queryParameter("computeSystem", "The end of a compute system, as reported by HCS.", { type: "string" }),
-    queryParameter("scope", "service (default), or all.", { enum: ["service", "all"] }),
-  ],
-);
 
 /** The paths of faults. */
-function faultPaths(): Readonly<Record<string, JsonObject>> {
+function faultPaths(refusals: readonly string[]): Readonly<Record<string, JsonObject>> {
   const paths: Record<string, Record<string, JsonValue>> = {};
-  const result: Schema = { type: "object", required: ["result"], properties: { result: {} } };
   for (const { method, path, operationId, summary } of FAULT_PATHS) {
     const hasId = path.includes("{id}");
     const id = { name: "id", in: "path", required: true, schema: { type: "string" } };
@@ -117,74 +80,64 @@ function faultPaths(): Readonly<Record<string, JsonObject>> {
       summary,
       ...(hasId && { parameters: [id] }),
       ...(method === "POST" && { requestBody: { required: true, content: json({ type: "object" }) } }),
-      responses: { "200": { description: "Done.", content: json(result) }, ...refusals() },
+      responses: responses(refusals, doneWith({})),
     };
   }
   return paths;
 }
 
-/** The paths of dumps (`dump-protocol.ts`). The form of a dump has a schema of its own. */
-function dumpPaths(): Readonly<Record<string, JsonObject>> {
-  const dump: Schema = { type: "object", description: "schemas/hns-dump.v1alpha1.json" };
-  const objects: Schema = { type: "array", items: { type: "object" }, description: "As a dump has them." };
-  const replace: Schema = { type: "boolean", description: "What the service has may go." };
-  const note: Schema = {
-    type: "object",
-    required: ["kind", "id", "text"],
-    properties: { kind: { type: "string" }, id: { type: "string" }, text: { type: "string" } },
-  };
-  const result = (schema: Schema): JsonObject =>
-    json({ type: "object", required: ["result"], properties: { result: schema } });
-  const request: Schema = { type: "object", required: ["objects"], properties: { objects, replace } };
-  const notes: Schema = { type: "object", properties: { notes: { type: "array", items: note } } };
-  return {
-    [DUMP_PATH]: getPath("dump", "Everything that the service holds", result(dump)),
-    [RESTORE_PATH]: {
-      post: {
-        operationId: "restore",
-        summary: WORDS.restoreSummary,
-        requestBody: { required: true, content: json(request) },
-        responses: { "200": { description: "Done.", content: result(notes) }, ...refusals() },
-      },
-    },
-  };
+/** A path of the table, with what every path may answer. */
+function withRefusals(path: JsonObject, refusals: readonly string[]): JsonObject {
+  const methods = Object.entries(path).flatMap(([method, operation]) =>
+    isJsonObject(operation) && isJsonObject(operation["responses"])
+      ? [
+          [
+            method,
+            { ...operation, responses: responses(refusals, operation["responses"]["200"] ?? {}) },
+          ] as const,
+        ]
+      : [],
+  );
+  return Object.fromEntries(methods);
 }
 
 /** The whole description. */
 export function hnsOpenApi(): JsonObject {
-  const text: JsonObject = { "text/plain": { schema: { type: "string" } } };
-  const operations = Object.entries(HTTP_OPERATIONS).map(([name, row]): [string, JsonValue] => [
-    `${HTTP_PREFIX}${name}`,
-    operationPath(name, row),
-  ]);
+  const table = CheckedFields.ofTable(hnsApi());
+  const meanings = table.within("refusals");
+  const refusals = meanings.names();
+  const fixed = Object.fromEntries(
+    table
+      .within("paths")
+      .names()
+      .map((path) => [path, withRefusals(readSchema(table.within("paths"), path), refusals)] as const),
+  );
+  const { [HTTP_NOTIFICATIONS_PATH]: notifications = {}, ...others } = fixed;
+  const refusal = (description: string): JsonObject => ({ description, content: json(component("Error")) });
   return {
-    openapi: "3.1.0",
-    info: {
-      title: "Mullion HNS",
-      version: API_VERSION,
-      description: WORDS.apiDescription,
-    },
-    servers: [
-      { url: "http://localhost", description: "Through the Unix socket, the named pipe, or loopback TCP." },
-    ],
-    security: [{ token: [] }, {}],
+    ...readSchema(table, "head"),
     paths: {
-      ...Object.fromEntries(operations),
-      [HTTP_NOTIFICATIONS_PATH]: NOTIFICATIONS,
-      ...faultPaths(),
-      ...dumpPaths(),
-      "/healthz": getPath(
-        "health",
-        "How the service is; status 503 when it fails",
-        json(component("Health")),
+      ...Object.fromEntries(
+        Object.entries(HTTP_OPERATIONS).map(([name, row]) => [
+          `${HTTP_PREFIX}${name}`,
+          operationPath(name, row, refusals),
+        ]),
       ),
-      "/metrics": getPath("metrics", "Counters in Prometheus' text format", text),
-      "/openapi.json": getPath("openapi", "This description", json({ type: "object" })),
+      [HTTP_NOTIFICATIONS_PATH]: notifications,
+      ...faultPaths(refusals),
+      ...others,
     },
     components: {
-      securitySchemes: { token: { type: "http", scheme: "bearer", description: "Over TCP only." } },
-      responses: refusalComponents(),
-      schemas: { ObjectKind: { enum: [...HCN_KINDS] }, ...DOCUMENT_SCHEMAS },
+      securitySchemes: readSchema(table, "securitySchemes"),
+      responses: Object.fromEntries(
+        refusals.map((status) => [`Refusal${status}`, refusal(meanings.text(status))]),
+      ),
+      schemas: {
+        ObjectKind: { enum: [...HCN_KINDS] },
+        ...readSchema(table, "parts"),
+        ...Object.fromEntries(DESCRIBED.map((each) => [each.name, schemaOf(each)])),
+        ...readSchema(table, "calls"),
+      },
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Described documents as JSON schemas. */
-import type { JsonValue } from "#core/base/json.ts";
+import { type JsonValue, isFields } from "#core/base/json.ts";
+import type { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { describe } from "#core/base/shape.ts";
 import {
   type Field,
@@ -11,6 +12,12 @@ import {
 } from "./description.ts";
 
 export type Schema = Readonly<Record<string, JsonValue>>;
+
+/** A schema, or schemas by name, in a table of facts. */
+export function readSchema(fields: CheckedFields, name: string): Schema {
+  const value = fields.take(name);
+  return isFields(value) ? (value as Schema) : fields.fail(`${name} is no schema`, name);
+}
 
 /** A reference to a published schema. */
 export function component(name: string): Schema {
