@@ -26,3 +26,4 @@ export function removedVersions(): Table;
 export function profiles(): Table;
 export function hnsApi(): Table;
 export function hnsOperations(): Table;
+export function objectShapes(): Table;

@@ -29,3 +29,4 @@ export const removedVersions = table("removed-versions");
 export const profiles = table("profiles");
 export const hnsApi = table("hns-api");
 export const hnsOperations = table("hns-operations");
+export const objectShapes = table("object-shapes");

@@ -2,7 +2,9 @@
  * Which kind of object a document is, and in which dialect. Dumps do not say: hnsdiag prints objects one after the
  * other, and files of collectlogs.ps1 are told apart by their names alone. The fields tell (hcn.md §2).
  */
-import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import { objectShapes } from "#data/facts.js";
+import { HCN_KINDS, type HcnObjectKind } from "#contracts/hcn/client.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
 import type { Dialect } from "#contracts/hcn/description/object-json.ts";
@@ -19,83 +21,20 @@ interface ShapeRow extends ObjectShape {
   readonly also: readonly string[];
 }
 
-const ROWS: readonly ShapeRow[] = [
-  {
-    kind: "Network",
-    dialect: "v1",
-    own: [
-      "Subnets",
-      "MacPools",
-      "NetworkAdapterName",
-      "ManagementIP",
-      "NatName",
-      "DrMacAddress",
-      "Extensions",
-      "CurrentEndpointCount",
-      "TotalEndpoints",
-      "MaxConcurrentEndpoints",
-      "LayeredOn",
-      "SwitchGuid",
-      "DNSServerCompartment",
-      "IsolateSwitch",
-    ],
-    also: ["Type", "IPv6", "Policies", "Resources"],
-  },
-  { kind: "Network", dialect: "v2", own: ["Ipams", "MacPool"], also: ["Type", "Dns", "Policies"] },
-  {
-    kind: "Endpoint",
-    dialect: "v1",
-    own: [
-      "VirtualNetwork",
-      "VirtualNetworkName",
-      "IPAddress",
-      "IPv6Address",
-      "SharedContainers",
-      "IsRemoteEndpoint",
-      "GatewayAddress",
-      "PrefixLength",
-    ],
-    also: ["MacAddress", "Namespace", "Policies", "Resources"],
-  },
-  {
-    kind: "Endpoint",
-    dialect: "v2",
-    own: ["IpConfigurations", "HostComputeNamespace"],
-    also: ["HostComputeNetwork", "MacAddress", "Routes", "Dns", "Policies"],
-  },
-  {
-    kind: "Namespace",
-    dialect: "v1",
-    own: ["CompartmentId", "CompartmentGuid", "ResourceList", "Containers", "IsDefault"],
-    also: ["Policies"],
-  },
-  {
-    kind: "Namespace",
-    dialect: "v2",
-    own: ["NamespaceId", "NamespaceGuid", "CreateWithCompartment"],
-    also: ["Resources"],
-  },
-  { kind: "LoadBalancer", dialect: "v1", own: ["References", "IsApplied"], also: ["Policies"] },
-  {
-    kind: "LoadBalancer",
-    dialect: "v2",
-    own: ["FrontendVIPs", "PortMappings", "SourceVIP"],
-    also: ["HostComputeEndpoints", "HostComputeNetwork"],
-  },
-  {
-    kind: "SdnRoute",
-    dialect: "v2",
-    own: ["Setting"],
-    also: ["HostComputeEndpoints", "HostComputeNetwork", "Routes"],
-  },
-  {
-    kind: "GuestNetworkService",
-    dialect: "v2",
-    own: ["VirtualMachineId", "MirroredInterfaces", "MirrorHostNetworking", "GnsRpcServerInformation"],
-    also: [],
-  },
-];
+const DIALECTS: readonly Dialect[] = ["v1", "v2"];
 
+function readRow(row: CheckedFields): ShapeRow {
+  const shape = {
+    kind: row.word("kind", HCN_KINDS),
+    dialect: row.word("dialect", DIALECTS),
+    own: row.texts("own"),
+    also: row.texts("also"),
+  };
+  row.end();
+  return shape;
+}
+
+const ROWS = CheckedFields.ofTable(objectShapes()).items("rows").map(readRow);
 const OWN_WEIGHT = 4;
 const SCHEMA_WEIGHT = 2;
 const NAMESPACE_TYPES: readonly string[] = ["host", "hostdefault", "guest", "guestdefault"];
