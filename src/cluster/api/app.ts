@@ -4,7 +4,7 @@
  */
 import { type Cluster, forkCluster } from "../cluster.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
-import type { ObjectReference } from "../session/session.ts";
+import type { ClusterSession, ObjectReference } from "../session/session.ts";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
@@ -24,23 +24,29 @@ import { OVN_DATABASES, viewOvnDatabase } from "../views/ovn-view.ts";
 import { listNodePorts, viewNodePort } from "../views/vfp-ports.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import { VERIFY_SCHEMA } from "../verify/report.ts";
-import type {
-  ApplyAnswer,
-  ControlPlaneAnswer,
-  DeleteAnswer,
-  ErrorAnswer,
-  ClusterHealth,
-  LiveAnswer,
-  LiveLogAnswer,
-  NodeAnswer,
-  OvnDatabaseAnswer,
-  PacketCounterList,
-  ShutdownAnswer,
-  TraceAnswer,
-  ServiceList,
-  TimeAnswer,
-  VfpPortList,
-  VfpPortView,
+import {
+  APPLY_REQUEST,
+  CONTROL_PLANE_REQUEST,
+  EXEC_REQUEST,
+  RESOLVE_REQUEST,
+  TIME_REQUEST,
+  VERIFY_REQUEST,
+  type ApplyAnswer,
+  type ControlPlaneAnswer,
+  type DeleteAnswer,
+  type ErrorAnswer,
+  type ClusterHealth,
+  type LiveAnswer,
+  type LiveLogAnswer,
+  type NodeAnswer,
+  type OvnDatabaseAnswer,
+  type PacketCounterList,
+  type ShutdownAnswer,
+  type TraceAnswer,
+  type ServiceList,
+  type TimeAnswer,
+  type VfpPortList,
+  type VfpPortView,
 } from "./documents.ts";
 import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
 import { streamCapture } from "./capture-stream.ts";
@@ -50,15 +56,10 @@ import { KUBE_KIND_TABLE, findKubeKind } from "./kube-kinds.ts";
 import { listHns, listStacks, listObjects, summarizeCluster, summarizePods } from "./listings.ts";
 import {
   refuseRequest,
-  readApplyRequest,
-  readControlPlaneRequest,
+  readRequest,
   readDeleteRequest,
   readNodeRequest,
-  readTimeRequest,
-  readExecQuestion,
-  readResolveQuestion,
   readTraceQuestion,
-  readVerifyRequest,
 } from "./requests.ts";
 import { apiOpenApi, apiSchema } from "./schema.ts";
 import { CONTROL_API_VERSION, ControlClient, HNS_KINDS, STACK_KINDS } from "./client.ts";
@@ -102,7 +103,7 @@ async function readBody(context: Context): Promise<unknown> {
 }
 
 async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
-  const { inputs, namespace } = readApplyRequest(body);
+  const { inputs, namespace } = readRequest(APPLY_REQUEST, body);
   return held.inTurn(async (session) => {
     const read = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
     const { objects, problems, notes, limits = [] } = read;
@@ -186,7 +187,7 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
 }
 
 async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionReport> {
-  const { as: program, ...request } = readResolveQuestion(body);
+  const { as: program, ...request } = readRequest(RESOLVE_REQUEST, body);
   return held.inTurn(async (session) =>
     session.ask((cluster) => resolveNames(cluster, { ...request, program }, held.limits)),
   );
@@ -194,7 +195,7 @@ async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionRepo
 
 /** What only looks runs in a copy; a command that changes something where it counts. */
 async function exec(held: HeldCluster, body: unknown): Promise<ExecReport> {
-  const question = readExecQuestion(body);
+  const question = readRequest(EXEC_REQUEST, body);
   return held.inTurn(async (session) => {
     const isChange = await session.ask((cluster) => changesMachine(cluster, question));
     if (!isChange) {
@@ -219,7 +220,7 @@ function onNetwork(report: ExecReport, limits: readonly FlowLimit[]): ExecReport
 }
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
-  const { whole = false } = readVerifyRequest(body);
+  const { whole = false } = readRequest(VERIFY_REQUEST, body);
   return held.inTurn(async (session) => {
     await session.raise();
     return held.verify(session, held.input, whole);
@@ -227,7 +228,7 @@ async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
 }
 
 async function passTime(held: HeldCluster, body: unknown): Promise<TimeAnswer> {
-  const { milliseconds } = readTimeRequest(body);
+  const { milliseconds } = readRequest(TIME_REQUEST, body);
   return held.inTurn(async (session) => ({
     apiVersion: DOCUMENT_VERSION,
     kind: "TimeReport",
@@ -245,7 +246,7 @@ async function changeNode(held: HeldCluster, body: unknown): Promise<NodeAnswer>
 }
 
 async function setControlPlane(held: HeldCluster, body: unknown): Promise<ControlPlaneAnswer> {
-  const { apiServer } = readControlPlaneRequest(body);
+  const { apiServer } = readRequest(CONTROL_PLANE_REQUEST, body);
   return held.inTurn(async (session) => ({
     apiVersion: DOCUMENT_VERSION,
     kind: "ControlPlaneReport",
@@ -263,71 +264,57 @@ function shutdown(held: HeldCluster): ShutdownAnswer {
   return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", cluster: held.clusterName, status: "ending" };
 }
 
-/** What looks at machines of nodes, which are up then. */
+/** What `look` sees of all nodes, or of the one that is asked for; they are up then. */
+async function ofMachines<T extends object>(
+  context: Context,
+  held: HeldCluster,
+  look: (session: ClusterSession, node: string | undefined) => T | Promise<T>,
+): Promise<Response> {
+  const node = context.req.query("node");
+  const answer = held.inTurn(async (session) => {
+    await session.raise(node);
+    return look(session, node);
+  });
+  return context.json(await answer);
+}
+
+/** What looks at machines of nodes. */
 function addMachines(app: Hono, held: HeldCluster): void {
-  app.get("/hns/:kind", async (context) => {
+  const apiVersion = DOCUMENT_VERSION;
+  app.get("/hns/:kind", (context) => {
     const text = context.req.param("kind");
     const kind = HNS_KINDS.find((each) => each === text);
     if (kind === undefined)
       return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
-    const node = context.req.query("node");
-    const answer = held.inTurn(async (session) => {
-      await session.raise(node);
-      return listHns(session, kind, node);
-    });
-    return context.json(await answer);
+    return ofMachines(context, held, (session, node) => listHns(session, kind, node));
   });
   for (const kind of STACK_KINDS)
-    app.get(`/stacks/${kind}`, async (context) => {
-      const node = context.req.query("node");
-      const answer = held.inTurn(async (session) => {
-        await session.raise(node);
-        return listStacks(session, kind, node);
-      });
-      return context.json(await answer);
-    });
-  app.get("/services", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(async (session): Promise<ServiceList> => {
-      await session.raise(node);
+    app.get(`/stacks/${kind}`, (context) =>
+      ofMachines(context, held, (session, node) => listStacks(session, kind, node)),
+    );
+  app.get("/services", (context) =>
+    ofMachines<ServiceList>(context, held, async (session, node) => {
       const items = await viewServices(session.cluster, (name) => session.servicesOn(name), node);
-      const repairs = session.repairs(node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items, repairs };
+      return { apiVersion, kind: "ServiceList", items, repairs: session.repairs(node) };
+    }),
+  );
+  app.get("/vfp/ports", (context) =>
+    ofMachines<VfpPortList>(context, held, ({ cluster }, node) => {
+      return { apiVersion, kind: "VfpPortList", items: listNodePorts(cluster, node) };
+    }),
+  );
+  app.get("/vfp/port", (context) => {
+    const name = context.req.query("name") ?? "";
+    if (name === "") return refuseRequest("name is missing", "Say which port: /vfp/port?name=GUID");
+    return ofMachines<VfpPortView>(context, held, ({ cluster }, node) => {
+      return { apiVersion, kind: "VfpPortView", ...viewNodePort(cluster, name, node) };
     });
-    return context.json(await answer);
   });
-  app.get("/vfp/ports", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(async (session): Promise<VfpPortList> => {
-      await session.raise(node);
-      const items = listNodePorts(session.cluster, node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "VfpPortList", items };
-    });
-    return context.json(await answer);
-  });
-  app.get("/vfp/port", async (context) => {
-    const { name, node } = context.req.query();
-    if (name === undefined || name === "")
-      return refuseRequest("name is missing", "Say which port: /vfp/port?name=GUID");
-    const answer = held.inTurn(async (session): Promise<VfpPortView> => {
-      await session.raise(node);
-      return {
-        apiVersion: DOCUMENT_VERSION,
-        kind: "VfpPortView",
-        ...viewNodePort(session.cluster, name, node),
-      };
-    });
-    return context.json(await answer);
-  });
-  app.get("/vfp/counters", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(async (session): Promise<PacketCounterList> => {
-      await session.raise(node);
-      const items = countPackets(session.cluster, node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "PacketCounterList", items };
-    });
-    return context.json(await answer);
-  });
+  app.get("/vfp/counters", (context) =>
+    ofMachines<PacketCounterList>(context, held, ({ cluster }, node) => {
+      return { apiVersion, kind: "PacketCounterList", items: countPackets(cluster, node) };
+    }),
+  );
 }
 
 function addOvn(app: Hono, held: HeldCluster): void {

@@ -352,7 +352,6 @@ export const TIME_REQUEST = {
   // An hour in one request: everything else waits for it.
   fields: { milliseconds: { is: "integer", min: 1, max: 3_600_000 } },
 } as const;
-export type TimeBody = ValueOf<typeof TIME_REQUEST>;
 
 export const TIME_ANSWER = {
   text: "Time has passed.",
@@ -374,7 +373,6 @@ export const CONTROL_PLANE_REQUEST = {
   text: "Begins or ends an outage of the API server.",
   fields: { apiServer: ["up", "down"] },
 } as const;
-export type ControlPlaneBody = ValueOf<typeof CONTROL_PLANE_REQUEST>;
 
 export const CONTROL_PLANE_ANSWER = {
   text: "The state of the control plane.",
@@ -467,7 +465,6 @@ export const VERIFY_REQUEST = {
   fields: {},
   optional: { whole: { is: [true], text: "All flows are tried." } },
 } as const;
-export type VerifyBody = ValueOf<typeof VERIFY_REQUEST>;
 
 export const EMPTY_REQUEST = { text: "Nothing.", fields: {} } as const;
 

@@ -5,23 +5,11 @@
 import type { ObjectReference } from "../session/session.ts";
 import { NODE_REQUEST, type NodeRequest } from "../life/node-change.ts";
 import {
-  APPLY_REQUEST,
-  type ApplyBody,
-  CONTROL_PLANE_REQUEST,
-  type ControlPlaneBody,
   DELETE_REQUEST,
   type DeleteBody,
   EMPTY_REQUEST,
-  TIME_REQUEST,
-  EXEC_REQUEST,
-  RESOLVE_REQUEST,
   TRACE_REQUEST,
-  type TimeBody,
-  type ExecQuestion,
-  type ResolveQuestion,
   type TraceQuestion,
-  VERIFY_REQUEST,
-  type VerifyBody,
 } from "./documents.ts";
 import { KUBE_KIND_TABLE } from "./kube-kinds.ts";
 import { isFields } from "#core/base/json.ts";
@@ -151,10 +139,6 @@ function referenceOf({ kind, name, namespace = "default" }: NamedObject, index: 
   return { kind: found.kind, namespace: found.isNamespaced ? namespace : "", name };
 }
 
-export function readApplyRequest(body: unknown): ApplyBody {
-  return readRequest(APPLY_REQUEST, body);
-}
-
 /** What is to be deleted, with whole references. */
 export function readDeleteRequest(
   body: unknown,
@@ -163,10 +147,6 @@ export function readDeleteRequest(
   if (references.length + (rest.inputs ?? []).length === 0)
     refuseRequest("the request names nothing to delete", "Give references, inputs, or both.");
   return { ...rest, references: references.map(referenceOf) };
-}
-
-export function readTimeRequest(body: unknown): TimeBody {
-  return readRequest(TIME_REQUEST, body);
 }
 
 /** Each action has its own fields. */
@@ -181,22 +161,6 @@ export function readNodeRequest(body: unknown): NodeRequest {
   const index = actions.findIndex((each) => each === action);
   checkObject(shapes[index] ?? EMPTY_REQUEST, body, "");
   return body as NodeRequest;
-}
-
-export function readControlPlaneRequest(body: unknown): ControlPlaneBody {
-  return readRequest(CONTROL_PLANE_REQUEST, body);
-}
-
-export function readVerifyRequest(body: unknown): VerifyBody {
-  return readRequest(VERIFY_REQUEST, body);
-}
-
-export function readResolveQuestion(body: unknown): ResolveQuestion {
-  return readRequest(RESOLVE_REQUEST, body);
-}
-
-export function readExecQuestion(body: unknown): ExecQuestion {
-  return readRequest(EXEC_REQUEST, body);
 }
 
 export function readTraceQuestion(body: unknown): TraceQuestion {
