@@ -26,6 +26,13 @@ export function chooseMode(word: string): Compat | undefined {
 /** What each mode has. */
 export type ByMode<T> = Readonly<Record<Compat, T>>;
 
+/** What a mode has by rows of differences. */
+export type Differences<
+  Rows extends Readonly<Record<string, readonly [upstream: unknown, hardened: unknown]>>,
+> = {
+  readonly [Row in keyof Rows]: Rows[Row][number];
+};
+
 /** Makes a table of differences, whose rows say what `upstream` has and what `hardened` has, into one object for each. */
 export function byMode<T extends object>(
   rows: {
