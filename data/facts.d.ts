@@ -13,6 +13,7 @@ export function knownFaults(): Table;
 export function apiFields(): Table;
 export function apiRoutes(): Table;
 export function kubeProxyFlags(): Table;
+export function flanneldFlags(): Table;
 export function kubeProxyGates(): Table;
 export function kubeColumns(): Table;
 export function kubeProtobuf(): Table;

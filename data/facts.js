@@ -16,6 +16,7 @@ export const knownFaults = table("known-faults");
 export const apiFields = table("api-fields");
 export const apiRoutes = table("api-routes");
 export const kubeProxyFlags = table("kube-proxy-flags");
+export const flanneldFlags = table("flanneld-flags");
 export const kubeProxyGates = table("kube-proxy-gates");
 export const kubeColumns = table("kube-columns");
 export const kubeProtobuf = table("kube-protobuf");

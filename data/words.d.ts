@@ -889,9 +889,6 @@ export interface Flannel {
   readonly etcdWatchCompacted: Template<"subnetsPrefix" | "revision">;
   readonly leaseRevoked: Template<"own">;
   readonly leaseConflict: Template<"lease">;
-  readonly flagIface: string;
-  readonly flagIfaceRegex: string;
-  readonly flagIpBlackholeRoute: string;
   readonly renewMarginInvalid: Template<"margin">;
   readonly usageDescription: string;
   readonly nodeListFailed: string;

@@ -1,63 +1,36 @@
 /** The words of flanneld's command line, as Go's `flag` package reads them (control-planes.md §1.2). */
 import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { FlannelError } from "#programs/flannel/reports.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
-import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
+import { flanneldFlags } from "#data/facts.js";
 import { flannel } from "#data/words.js";
 
 const WORDS = flannel();
 
-type FlagKind = "text" | "list" | "boolean" | "integer";
+const FLAG_KINDS = ["text", "list", "boolean", "integer"] as const;
 
 interface Flag {
-  readonly kind: FlagKind;
+  readonly kind: (typeof FLAG_KINDS)[number];
   readonly initial: string;
   readonly help: string;
 }
 
-function flag(kind: FlagKind, initial: string, help: string): Flag {
-  return { kind, initial, help };
+function readFlag(row: CheckedFields): Flag {
+  const kind = row.word("type", FLAG_KINDS);
+  const initial = row.optionalText("initial") ?? (kind === "boolean" ? "false" : "");
+  const flag = { kind, initial, help: row.text("help") };
+  row.end();
+  return flag;
 }
 
-const FLAGS: Readonly<Record<string, Flag>> = {
-  "etcd-cafile": flag("text", "", "certificate authority of etcd; used with a key and a certificate"),
-  "etcd-certfile": flag("text", "", "certificate for etcd"),
-  "etcd-endpoints": flag("text", "http://127.0.0.1:4001,http://127.0.0.1:2379", "addresses of etcd"),
-  "etcd-keyfile": flag("text", "", "key for etcd"),
-  "etcd-password": flag("text", "", "password for etcd"),
-  "etcd-prefix": flag("text", "/coreos.com/network", "where flannel's keys begin"),
-  "etcd-username": flag("text", "", "user of etcd"),
-  "healthz-ip": flag("text", "0.0.0.0", "address of the health server"),
-  "healthz-port": flag("integer", "0", "port of the health server; 0: none"),
-  iface: flag("list", "", WORDS.flagIface),
-  "iface-can-reach": flag("text", "", "interface that leads to this address; not on Windows"),
-  "iface-regex": flag("list", "", WORDS.flagIfaceRegex),
-  "ip-blackhole-route": flag("boolean", "false", WORDS.flagIpBlackholeRoute),
-  "ip-masq": flag("boolean", "false", "translate what leaves the network of pods"),
-  "ip-masq-fully-random-disable": flag("boolean", "false", "choose ports of translations in order"),
-  "iptables-forward-rules": flag("boolean", "true", "let packets of pods through FORWARD"),
-  "iptables-resync": flag("integer", "5", "seconds between two looks at the rules"),
-  "kube-annotation-prefix": flag("text", DEFAULT_ANNOTATION_PREFIX, "where the keys of annotations begin"),
-  "kube-api-url": flag("text", "", "address of the API server"),
-  "kube-subnet-mgr": flag("boolean", "false", "keep leases in Kubernetes and not in etcd"),
-  "kubeconfig-file": flag("text", "", "how to reach the API server"),
-  log_backtrace_at: flag("text", "", "accepted and not used"),
-  "mullion-compat": flag("text", "hardened", "hardened, or upstream with its defects"),
-  "net-config-path": flag("text", "/etc/kube-flannel/net-conf.json", "configuration (Kubernetes)"),
-  "public-ip": flag("text", "", "address by which other nodes reach this one"),
-  "public-ipv6": flag("text", "", "the same for IPv6"),
-  "set-node-network-unavailable": flag("boolean", "true", "report to Kubernetes when the network is ready"),
-  "subnet-file": flag("text", DEFAULT_OPTIONS.subnetFile, "what the CNI plugin reads"),
-  "subnet-lease-renew-margin": flag(
-    "integer",
-    "60",
-    "minutes before its end that a lease is renewed, 1 to 1439",
-  ),
-  v: flag("integer", "0", "accepted and not used"),
-  version: flag("boolean", "false", "print the version"),
-  vmodule: flag("text", "", "accepted and not used"),
-};
+/** The flags of data/facts/flanneld-flags.yaml, which says what the fields of a row are. */
+const FLAGS: Readonly<Record<string, Flag>> = Object.fromEntries(
+  CheckedFields.ofTable(flanneldFlags())
+    .rows()
+    .map(([name, row]) => [name, readFlag(row)] as const),
+);
 
 /** What is wrong with the words: exit code 2, as Go's. */
 export class FlagError extends Error {
