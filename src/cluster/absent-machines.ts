@@ -2,6 +2,7 @@
  * Copies of a cluster that hold a part of its nodes. The other nodes are looked at and never run: their cables end at a
  * receiver that says when a frame needs them, which ends the attempt. It begins again on a copy that has the node.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { AssertionError } from "#core/base/assert.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
 import type { Ip } from "#core/net/ip.ts";
@@ -47,9 +48,7 @@ class Owners {
   }
 
   private own(name: string, ip: Ip): void {
-    const known = this.nodes.get(ip);
-    if (known === undefined) this.nodes.set(ip, [name]);
-    else known.push(name);
+    addToList(this.nodes, ip, name);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The Kubernetes objects of a cluster as plain data, so that a fork of the cluster carries them along. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { EndpointSlice, KubeKind, KubeObjects, Service } from "#contracts/kubernetes/objects.ts";
 
@@ -43,9 +44,7 @@ export function slicesByService(
   for (const slice of slices) {
     const key = serviceKeyOf(slice);
     if (key === undefined) continue;
-    const known = found.get(key);
-    if (known === undefined) found.set(key, [slice]);
-    else known.push(slice);
+    addToList(found, key, slice);
   }
   return found;
 }

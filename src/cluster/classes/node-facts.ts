@@ -2,6 +2,7 @@
  * What the input says of a node, as texts. Nodes are of one class where a renaming makes the texts of the one those of the
  * other: nothing that a program of a node reads tells the two apart then.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { serviceKeyOf } from "../cluster-objects.ts";
@@ -56,9 +57,7 @@ export class NodeFacts {
   private add(node: string | undefined, fact: readonly unknown[]): void {
     if (node === undefined) return;
     const text = NOTHING_EXCHANGED.ofText(JSON.stringify(fact));
-    const known = this.texts.get(node);
-    if (known === undefined) this.texts.set(node, [text]);
-    else known.push(text);
+    addToList(this.texts, node, text);
   }
 
   private readNodes(): void {

@@ -1,4 +1,5 @@
 /** The renaming between two nodes: what each calls its own is read from the input, and its pods go onto the other's pods. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { controllerOf, stoppedContainers } from "#contracts/kubernetes/pod.ts";
 import { type Ip, type Prefix, hostPrefix } from "#core/net/ip.ts";
@@ -64,9 +65,7 @@ export class PodKinds {
       const behind = (services.get(key) ?? []).map(({ metadata }) => keyOf(metadata)).toSorted();
       const parts = [kept, ports, policies, network, podNetwork, own, behind, containers.get(key) ?? ""];
       this.kinds.set(key, JSON.stringify([namespace, owners.get(key) ?? "", ...parts]));
-      const known = this.byNode.get(pod.node);
-      if (known === undefined) this.byNode.set(pod.node, [pod]);
-      else known.push(pod);
+      addToList(this.byNode, pod.node, pod);
     }
     this.services = new Set(objects.Service.map(({ metadata }) => metadata.name));
     this.containers = containers;

@@ -2,6 +2,7 @@
  * Which pairs stand for which. Pods of one class on nodes of one class are alike to every part of the network, so one
  * pair of each kind proves all pairs of that kind (README.md says what this leaves open).
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { defined } from "#core/base/assert.ts";
 import type { VerifyNode, VerifyPod } from "./model.ts";
 
@@ -13,9 +14,7 @@ export function groupBy<T>(
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
+    addToList(groups, key, item);
   }
   return groups;
 }
@@ -41,9 +40,7 @@ class PodClass<T extends OnNode> {
     this.members = members;
     const byNode = new Map<number, T[]>();
     for (const member of members) {
-      const here = byNode.get(member.node.index);
-      if (here === undefined) byNode.set(member.node.index, [member]);
-      else here.push(member);
+      addToList(byNode, member.node.index, member);
     }
     this.byNode = byNode;
   }

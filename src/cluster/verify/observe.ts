@@ -2,6 +2,7 @@
  * Tries cells in a copy of the cluster: one after the other from each sender, all senders at the same time. Time is
  * virtual, so a thousand connections that wait cost no more than one.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { defined } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster } from "../cluster.ts";
@@ -63,9 +64,7 @@ class Observer {
       const node = nodeOf(source);
       if (node !== undefined) cluster.part?.require(node.name);
       const sender = compartmentOf(cluster, source);
-      const work = bySender.get(sender);
-      if (work === undefined) bySender.set(sender, [cell]);
-      else work.push(cell);
+      addToList(bySender, sender, cell);
     }
     this.waiting = [...bySender].map(([compartment, work]) => new Lane(work, compartment, this)).toReversed();
   }

@@ -1,4 +1,5 @@
 /** What machines consist of below their pods: compute systems, compartments, adapters, routes. Only looks. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { ValueOf } from "#core/base/shape.ts";
 import { requireComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
@@ -96,9 +97,7 @@ function placesOf(cluster: Cluster, name: string | undefined): readonly Place[] 
   const byCompartment = new Map<Compartment, ClusterPod[]>();
   for (const pod of cluster.pods) {
     if (pod.isAtRest === true) continue;
-    const known = byCompartment.get(pod.compartment);
-    if (known === undefined) byCompartment.set(pod.compartment, [pod]);
-    else known.push(pod);
+    addToList(byCompartment, pod.compartment, pod);
   }
   return selectNodes(cluster, name).flatMap((node) =>
     node.host

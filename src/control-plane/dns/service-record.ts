@@ -1,4 +1,5 @@
 /** What the DNS server keeps of Services and EndpointSlices: frozen values, shared by all copies of a world. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
@@ -125,9 +126,7 @@ export function sliceRecordOf(slice: EndpointSlice): SliceRecord | undefined {
   const endpoints = endpointRecords(slice);
   const byLabel = new Map<string, DnsEndpoint[]>();
   for (const endpoint of endpoints) {
-    const known = byLabel.get(endpoint.label);
-    if (known === undefined) byLabel.set(endpoint.label, [endpoint]);
-    else known.push(endpoint);
+    addToList(byLabel, endpoint.label, endpoint);
   }
   return Object.freeze({
     namespace: slice.metadata.namespace.toLowerCase(),

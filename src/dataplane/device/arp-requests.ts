@@ -4,6 +4,7 @@
  * one moment is therefore offered to each machine once, as a whole. Whoever would do something with one of them gets all of
  * them as frames, in their order. When machines come up, all announce themselves at one moment.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { BROADCAST_MAC } from "#core/net/mac.ts";
@@ -61,9 +62,9 @@ export class ArpRequests {
     const request = { packet, by };
     this.sent.push(request);
     this.bytes += packet.length;
-    enter(this.bySender, senderIp, request);
-    enter(this.byTarget, targetIp, request);
-    if (by !== undefined) enter(this.byCable, by, request);
+    addToList(this.bySender, senderIp, request);
+    addToList(this.byTarget, targetIp, request);
+    if (by !== undefined) addToList(this.byCable, by, request);
   }
 
   /** What reaches the machine behind the cable `by`. */
@@ -100,12 +101,6 @@ export class ArpRequests {
   [Symbol.iterator](): Iterator<Request> {
     return this.sent[Symbol.iterator]();
   }
-}
-
-function enter<K>(lists: Map<K, Request[]>, key: K, request: Request): void {
-  const known = lists.get(key);
-  if (known === undefined) lists.set(key, [request]);
-  else known.push(request);
 }
 
 function someOf(lists: ReadonlyMap<Ip, readonly Request[]>, ips: Iterable<Ip>, by: Device): boolean {

@@ -1,4 +1,5 @@
 /** UDP of one compartment (RFC 768, RFC 1122 §4.1). */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { PacketTag } from "#core/base/recorder.ts";
 import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
@@ -108,9 +109,7 @@ export class Udp {
     const port = options.port ?? this.ports.reserveEphemeral();
     if (port === undefined) return "no-free-port";
     const socket = new UdpSocket(this, options, port);
-    const others = this.sockets.get(port);
-    if (others === undefined) this.sockets.set(port, [socket]);
-    else others.push(socket);
+    addToList(this.sockets, port, socket);
     this.count++;
     return socket;
   }

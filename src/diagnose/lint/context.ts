@@ -2,6 +2,7 @@
  * What rules know besides the document in hand: the builds of Windows and the Kubernetes that it is for, address ranges,
  * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseNodeBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import { hostPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
@@ -132,14 +133,10 @@ export class LintContext {
   }
 
   private index(document: LintDocument, classes: ClassesOfPods): void {
-    const kind = this.kinds.get(document.kind);
-    if (kind === undefined) this.kinds.set(document.kind, [document]);
-    else kind.push(document);
+    addToList(this.kinds, document.kind, document);
     if (document.kind !== "kubernetes") return;
     const type = objectTypeOf(document.value);
-    const same = this.types.get(type);
-    if (same === undefined) this.types.set(type, [document]);
-    else same.push(document);
+    addToList(this.types, type, document);
     const pod = podView(document, classes);
     if (pod !== undefined) {
       this.pods.set(document, pod);
@@ -155,16 +152,9 @@ export class LintContext {
 
   /** A pod that Services select. */
   private addPod(pod: PodView): void {
-    for (const label of Object.entries(pod.labels)) this.addLabelled(labelKey(pod.namespace, ...label), pod);
-    const others = this.podsByNamespace.get(pod.namespace);
-    if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
-    else others.push(pod);
-  }
-
-  private addLabelled(key: string, pod: PodView): void {
-    const others = this.podsByLabel.get(key);
-    if (others === undefined) this.podsByLabel.set(key, [pod]);
-    else others.push(pod);
+    for (const label of Object.entries(pod.labels))
+      addToList(this.podsByLabel, labelKey(pod.namespace, ...label), pod);
+    addToList(this.podsByNamespace, pod.namespace, pod);
   }
 
   /** What `find` finds in the whole input; it looks once. */
@@ -291,9 +281,7 @@ export class LintContext {
     for (const slice of this.objects("EndpointSlice")) {
       const service = textAt(slice.value, "metadata", "labels", SERVICE_NAME_LABEL);
       const key = `${textAt(slice.value, "metadata", "namespace") ?? "default"}/${service ?? ""}`;
-      const known = slices.get(key);
-      if (known === undefined) slices.set(key, [slice]);
-      else known.push(slice);
+      addToList(slices, key, slice);
     }
     this.slices = slices;
     return slices;

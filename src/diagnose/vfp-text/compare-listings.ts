@@ -2,6 +2,7 @@
  * What differs between two listings, in words. Names that hold a node's address or an object's id differ between any two
  * nodes; they are compared without these, and the two forms of LB_DSR ids are taken for the same (users.md §4).
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { ConditionLabel, listItems } from "#dataplane/vfp/listing/conditions.ts";
 import type { ListingDifference } from "./documents.ts";
@@ -84,9 +85,7 @@ function pair<T>(
     // From the last to the first, so that the first is taken first from the end.
     for (const item of right.toReversed()) {
       const name = nameOf(item);
-      const alike = waiting.get(name);
-      if (alike === undefined) waiting.set(name, [item]);
-      else alike.push(item);
+      addToList(waiting, name, item);
     }
     for (const item of left) {
       const partner = waiting.get(nameOf(item))?.pop();

@@ -1,4 +1,5 @@
 /** Files of one node as objects that a service can be made of. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { decodeSource } from "#core/base/source-text.ts";
 import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import { dumpItems } from "./dump-items.ts";
@@ -99,9 +100,7 @@ export function readDumps(files: Iterable<DumpFile>): NodeDump {
       continue;
     }
     replaceLongNumbers(source?.text ?? "", (key, digits) => {
-      const known = longNumbers.get(key);
-      if (known === undefined) longNumbers.set(key, [digits]);
-      else known.push(digits);
+      addToList(longNumbers, key, digits);
       return digits;
     });
     // One by one: there may be more of them than a call takes arguments.

@@ -6,6 +6,7 @@
  * Windows sends TTL 128 and DF (observed). Inferred: DSCP 0 outside whatever it is inside (dataplane.md §2.15 leaves it
  * open), and a UDP source port from the inner headers, 1024 or above (dataplane.md §11, Q-13).
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { writeU16 } from "#core/base/bytes.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type Ip, familyOf } from "#core/net/ip.ts";
@@ -167,9 +168,7 @@ export class OuterHeadersTable {
     if (this.count >= LIMITS.outerHeadersPerPortMax) this.clear();
     const { entropy: _flow, ...shared } = fields;
     const made = new OuterHeaders(shared, dscp, ttl);
-    const list = this.byDestination.get(fields.destination);
-    if (list === undefined) this.byDestination.set(fields.destination, [made]);
-    else list.push(made);
+    addToList(this.byDestination, fields.destination, made);
     this.count++;
     return made;
   }

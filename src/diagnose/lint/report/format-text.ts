@@ -1,4 +1,5 @@
 /** A report for people: each cause with its line and a caret, what to do about it, and a summary. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { getEntry, pathOfEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { LINT_SEVERITIES, type LintSeverity } from "../../catalogue/entry.ts";
@@ -122,9 +123,7 @@ function formatPassedBy({ passedBy }: LintReport): readonly string[] {
   const reasons = new Map<string, string[]>();
   for (const { file, line, reason } of passedBy) {
     const place = line > 1 ? `${file}:${line}` : file;
-    const known = reasons.get(reason);
-    if (known === undefined) reasons.set(reason, [place]);
-    else known.push(place);
+    addToList(reasons, reason, place);
   }
   const lines = [...reasons].map(([reason, places]) => {
     const [first = ""] = places;

@@ -2,6 +2,7 @@
  * The ways to other nodes as policies of the overlay network (control-planes.md §1.8). Upstream makes each change
  * once and does not look what came of it; `hardened` mode keeps what is wanted, and puts right what differs.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
@@ -47,9 +48,7 @@ export class RemoteSubnets {
     for (const policy of network.Policies ?? []) {
       const prefix = destinationOf(policy);
       if (prefix === undefined) continue;
-      const policies = byPrefix.get(prefix);
-      if (policies === undefined) byPrefix.set(prefix, [policy]);
-      else policies.push(policy);
+      addToList(byPrefix, prefix, policy);
     }
     this.present = new PresentSubnets(network.ID, byPrefix, revision);
   }
