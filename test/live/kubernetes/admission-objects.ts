@@ -119,80 +119,6 @@ export const OBJECTS: readonly ObjectOfKind[] = [
   },
   { apiVersion: "v1", kind: "Pod", metadata: { name: "pod" }, spec: podSpec() },
   {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "sources" },
-    spec: {
-      serviceAccountName: "web",
-      securityContext: { runAsUser: 1000, fsGroup: 2000, seccompProfile: { type: "RuntimeDefault" } },
-      volumes: [
-        { name: "folder", hostPath: { path: "/k", type: "Directory" } },
-        {
-          name: "settings",
-          configMap: { name: "x", items: [{ key: "k", path: "a/b", mode: 256 }], defaultMode: 256 },
-        },
-        { name: "secret", secret: { secretName: "x", items: [{ key: "k", path: "k" }] } },
-        { name: "claim", persistentVolumeClaim: { claimName: "data" } },
-        {
-          name: "all",
-          projected: {
-            sources: [
-              { configMap: { name: "x" } },
-              { secret: { name: "x" } },
-              { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
-              { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
-            ],
-          },
-        },
-        { name: "share", azureFile: { secretName: "x", shareName: "y" } },
-        { name: "driver", csi: { driver: "disk.csi.azure.com" } },
-        { name: "export", nfs: { server: "s", path: "/" } },
-      ],
-      containers: [
-        {
-          name: "c",
-          image: "nginx:1",
-          terminationMessagePolicy: "FallbackToLogsOnError",
-          lifecycle: {
-            preStop: { httpGet: { path: "/", port: 80 } },
-            postStart: { exec: { command: ["a"] } },
-          },
-          securityContext: { runAsUser: 1, seccompProfile: { type: "Unconfined" } },
-          env: [
-            { name: "A", valueFrom: { configMapKeyRef: { name: "x", key: "k", optional: true } } },
-            { name: "B", valueFrom: { secretKeyRef: { name: "x", key: "k" } } },
-            { name: "C", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
-            { name: "D", valueFrom: { resourceFieldRef: { resource: "limits.memory" } } },
-          ],
-          envFrom: [{ configMapRef: { name: "x" } }, { prefix: "A_", secretRef: { name: "x" } }],
-        },
-      ],
-      affinity: {
-        podAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [
-            {
-              weight: 5,
-              podAffinityTerm: { topologyKey: "zone", labelSelector: { matchLabels: { a: "b" } } },
-            },
-          ],
-        },
-        podAntiAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: [
-            { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { a: "b" } } },
-          ],
-        },
-      },
-      topologySpreadConstraints: [
-        {
-          maxSkew: 1,
-          topologyKey: "zone",
-          whenUnsatisfiable: "DoNotSchedule",
-          labelSelector: { matchLabels: { a: "b" } },
-        },
-      ],
-    },
-  },
-  {
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { name: "d" },
@@ -332,6 +258,80 @@ export const OBJECTS: readonly ObjectOfKind[] = [
       taints: [{ key: "os", value: "windows", effect: "NoSchedule" }],
     },
     status: { addresses: [{ type: "InternalIP", address: "1.2.3.4" }] },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "sources" },
+    spec: {
+      serviceAccountName: "web",
+      securityContext: { runAsUser: 1000, fsGroup: 2000, seccompProfile: { type: "RuntimeDefault" } },
+      volumes: [
+        { name: "folder", hostPath: { path: "/k", type: "Directory" } },
+        {
+          name: "settings",
+          configMap: { name: "x", items: [{ key: "k", path: "a/b", mode: 256 }], defaultMode: 256 },
+        },
+        { name: "secret", secret: { secretName: "x", items: [{ key: "k", path: "k" }] } },
+        { name: "claim", persistentVolumeClaim: { claimName: "data" } },
+        {
+          name: "all",
+          projected: {
+            sources: [
+              { configMap: { name: "x" } },
+              { secret: { name: "x" } },
+              { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+              { downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] } },
+            ],
+          },
+        },
+        { name: "share", azureFile: { secretName: "x", shareName: "y" } },
+        { name: "driver", csi: { driver: "disk.csi.azure.com" } },
+        { name: "export", nfs: { server: "s", path: "/" } },
+      ],
+      containers: [
+        {
+          name: "c",
+          image: "nginx:1",
+          terminationMessagePolicy: "FallbackToLogsOnError",
+          lifecycle: {
+            preStop: { httpGet: { path: "/", port: 80 } },
+            postStart: { exec: { command: ["a"] } },
+          },
+          securityContext: { runAsUser: 1, seccompProfile: { type: "Unconfined" } },
+          env: [
+            { name: "A", valueFrom: { configMapKeyRef: { name: "x", key: "k", optional: true } } },
+            { name: "B", valueFrom: { secretKeyRef: { name: "x", key: "k" } } },
+            { name: "C", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+            { name: "D", valueFrom: { resourceFieldRef: { resource: "limits.memory" } } },
+          ],
+          envFrom: [{ configMapRef: { name: "x" } }, { prefix: "A_", secretRef: { name: "x" } }],
+        },
+      ],
+      affinity: {
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 5,
+              podAffinityTerm: { topologyKey: "zone", labelSelector: { matchLabels: { a: "b" } } },
+            },
+          ],
+        },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { a: "b" } } },
+          ],
+        },
+      },
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: "zone",
+          whenUnsatisfiable: "DoNotSchedule",
+          labelSelector: { matchLabels: { a: "b" } },
+        },
+      ],
+    },
   },
 ];
 
