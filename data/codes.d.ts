@@ -409,6 +409,7 @@ export declare const KNOWLEDGE_CODES: readonly [
   "image-of-another-build",
   "linux-image-on-windows-node",
   "mesh-sidecar-left-out",
+  "namespace-limit-exceeded",
   "network-capability-on-windows",
   "network-sysctl-on-windows",
   "pod-security-violated",

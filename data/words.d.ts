@@ -703,6 +703,9 @@ export interface ControlPlane {
   readonly podSecurityViolated: Template<"whose" | "level" | "reasons">;
   readonly advicePodSecurity: string;
   readonly resourceFieldInvalid: string;
+  readonly namespaceLimitExceeded: Template<"whose" | "reasons">;
+  readonly quotaExceeded: Template<"whose" | "reasons">;
+  readonly adviceNamespaceLimit: string;
 }
 export function controlPlane(): ControlPlane;
 
@@ -1379,6 +1382,8 @@ export interface LintRules {
   readonly proxyWithoutExceptions: Template<"proxy">;
   readonly podSecurityViolated: Template<"namespace" | "level" | "reasons">;
   readonly advicePodSecurity: string;
+  readonly namespaceLimitExceeded: Template<"namespace" | "reasons">;
+  readonly adviceNamespaceLimit: string;
 }
 export function lintRules(): LintRules;
 

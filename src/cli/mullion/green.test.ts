@@ -131,6 +131,24 @@ spec:
       containers: [{ name: c, image: c }]
 `;
 
+/** Three pods where one is allowed. */
+const QUOTA = `
+apiVersion: v1
+kind: ResourceQuota
+metadata: { name: few }
+spec: { hard: { pods: "1" } }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: many }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: many } }
+  template:
+    metadata: { labels: { app: many } }
+    spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: c }] }
+`;
+
 /** Pods of one Service that have its port at different numbers. */
 const TWO_NUMBERS = `
 apiVersion: v1
@@ -209,6 +227,7 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
     { texts: [CLUSTER, deploymentFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
     { texts: [CLUSTER, UNREADABLE_IMAGE], findings: ["image-name-invalid"] },
     { texts: [CLUSTER, SECURED], findings: ["pod-security-violated"] },
+    { texts: [CLUSTER, QUOTA], findings: ["namespace-limit-exceeded"] },
   ],
   "Every flow that was tried is judged: none of them meets a policy that is not carried out.": [
     { texts: [CLUSTER, POLICY], findings: ["network-policy-not-enforced"] },

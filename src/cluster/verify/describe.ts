@@ -203,6 +203,7 @@ const LEFT_OUT: readonly KnowledgeCode[] = [
   "manifest-kind-not-carried-out",
   "mesh-sidecar-left-out",
   "pod-security-violated",
+  "namespace-limit-exceeded",
 ];
 
 /** Of notes about what is taken to be so. */

@@ -1,10 +1,19 @@
-/** What a cluster does with pods when they are made, and nothing does here: webhooks of service meshes, and Pod Security. */
+/**
+ * What a cluster does with pods when they are made, and nothing does here: webhooks of service meshes, Pod Security, LimitRanges
+ * and quotas.
+ */
 import { type Marks, type Mesh, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
 import { podTemplateOf } from "#contracts/kubernetes/runtime-class.ts";
 import { podSecurityOf, podSecurityViolations } from "#contracts/kubernetes/pod-security.ts";
+import {
+  type AskedPods,
+  type NamespaceLimit,
+  exceededQuotas,
+  refusalsOfPods,
+} from "#contracts/kubernetes/namespace-limits.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { Fields } from "#core/base/json.ts";
-import type { LoadedObject } from "./manifests.ts";
+import type { FilePlace, LoadedObject } from "./manifests.ts";
 
 export interface SidecarRequest {
   readonly mesh: Mesh;
@@ -63,4 +72,61 @@ export function podSecurityRefusals(objects: readonly LoadedObject[]): readonly 
     const reasons = podSecurityViolations(pod, security);
     return reasons.length === 0 ? [] : [{ loaded, level: `${security.level}:${security.version}`, reasons }];
   });
+}
+
+/** A LimitRange or a ResourceQuota of the input, and where it stands. */
+export interface PlacedLimit extends NamespaceLimit, FilePlace {
+  readonly namespace: string;
+  readonly file: string;
+}
+
+/** Pods that an object asks for; of a DaemonSet one at least, of a CronJob none until its time comes. */
+function countOf(object: KubeObject): number {
+  switch (object.kind) {
+    case "Deployment":
+    case "ReplicaSet":
+    case "StatefulSet":
+      return object.spec?.replicas ?? 1;
+    case "Job":
+      return Math.min(object.spec?.parallelism ?? 1, object.spec?.completions ?? Number.POSITIVE_INFINITY);
+    case "CronJob":
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+function podsOf(object: KubeObject): AskedPods | undefined {
+  const spec = askedPods(object)?.spec;
+  return spec === undefined ? undefined : { spec: spec as unknown as Fields, count: countOf(object) };
+}
+
+export interface LimitRefusal {
+  /** What is refused, or the limit that everything together goes beyond. */
+  readonly about: LoadedObject | PlacedLimit;
+  readonly reasons: readonly string[];
+}
+
+/** Objects whose pods their Namespace refuses, and quotas of which more is asked for than there is. */
+export function* limitRefusals(
+  objects: readonly LoadedObject[],
+  limits: readonly PlacedLimit[],
+): Generator<LimitRefusal> {
+  for (const [namespace, own] of Map.groupBy(limits, (limit) => limit.namespace)) {
+    const inside = objects.filter(({ object }) => object.metadata.namespace === namespace);
+    for (const loaded of inside) {
+      const pods = podsOf(loaded.object);
+      const reasons = pods === undefined ? [] : refusalsOfPods(pods, own);
+      if (reasons.length > 0) yield { about: loaded, reasons };
+    }
+    const pods = inside.flatMap(({ object }) => podsOf(object) ?? []);
+    const services = inside.flatMap(({ object }) =>
+      object.kind === "Service" ? [(object.spec ?? {}) as unknown as Fields] : [],
+    );
+    const exceeded = Map.groupBy(exceededQuotas(pods, services, own), ({ name }) => name);
+    for (const [name, all] of exceeded) {
+      const about = own.find((limit) => limit.kind === "ResourceQuota" && limit.name === name);
+      if (about !== undefined) yield { about, reasons: all.map(({ message }) => message) };
+    }
+  }
 }

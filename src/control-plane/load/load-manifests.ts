@@ -35,7 +35,7 @@ import {
   isLong,
 } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
-import { podSecurityRefusals, sidecarRequests } from "./admission.ts";
+import { type PlacedLimit, limitRefusals, podSecurityRefusals, sidecarRequests } from "./admission.ts";
 import { missingReferences, referenceTo } from "./pod-references.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
@@ -136,6 +136,7 @@ class Loader {
   private readonly objects: LoadedObject[] = [];
   /** Keys by `Secret shop/creds`: of kinds of which nothing else is kept. */
   private readonly named = new Map<string, readonly string[]>();
+  private readonly limits: PlacedLimit[] = [];
   private readonly policies: PassedPolicy[] = [];
   /** Of those that an API server has shown. */
   private readonly shownSources: PassedBy[] = [];
@@ -376,6 +377,7 @@ class Loader {
     const known = effectOfFurther(version, name);
     const effect = known === "overlay" && onlyListsFiles(candidate.value) ? "nothing" : known;
     this.passNamed(candidate, version, name);
+    if (version === "v1" && this.passLimit(candidate, name)) return;
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
@@ -430,6 +432,22 @@ class Loader {
     const keys = Object.keys({ ...mappingOf(value["data"]), ...mappingOf(value["stringData"]) });
     const reference = typeof name === "string" ? referenceTo({ kind, version }, own, name) : undefined;
     if (reference !== undefined) this.named.set(reference, keys);
+  }
+
+  /** True for a LimitRange or a ResourceQuota that somebody wrote: pods are compared with it. */
+  private passLimit(candidate: Candidate, kind: string): boolean {
+    if ((kind !== "LimitRange" && kind !== "ResourceQuota") || isOfServer(candidate.value)) return false;
+    const { name, namespace } = mappingOf(candidate.value["metadata"]);
+    if (typeof name !== "string" || this.limits.length >= LIMITS.manifestObjectsMax) return false;
+    this.limits.push({
+      kind,
+      name,
+      namespace: typeof namespace === "string" && namespace !== "" ? namespace : this.namespace,
+      spec: mappingOf(candidate.value["spec"]),
+      file: candidate.file,
+      ...placeOfObject(candidate),
+    });
+    return true;
   }
 
   private noteOldVersion(candidate: Candidate, kind: string, version: string, says: Told): void {
@@ -637,12 +655,33 @@ class Loader {
     }
   }
 
+  private noteLimits(): void {
+    for (const { about, reasons } of limitRefusals(this.objects, this.limits)) {
+      const isLimit = "spec" in about;
+      const { place, whose } = isLimit
+        ? {
+            place: { file: about.file, line: about.line, column: about.column },
+            whose: `${about.kind} ${about.namespace}/${about.name}`,
+          }
+        : firstOfSome(about, 1);
+      const said = { whose, reasons: reasons.join(", ") };
+      this.report.count(`limit ${whose}`, () => ({
+        code: "namespace-limit-exceeded",
+        ...place,
+        path: "",
+        message: isLimit ? WORDS.quotaExceeded(said) : WORDS.namespaceLimitExceeded(said),
+        advice: WORDS.adviceNamespaceLimit,
+      }));
+    }
+  }
+
   finish(): Manifests {
     this.tellShownSources();
     this.tellUnknownKinds();
     this.noteMissing();
     this.noteSidecars();
     this.notePodSecurity();
+    this.noteLimits();
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
     const configurations = Object.freeze(this.configurations);

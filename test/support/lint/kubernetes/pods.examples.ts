@@ -71,6 +71,25 @@ ${mark}spec:
   );
 }
 
+/** A pod in a namespace whose quota counts memory. */
+function withQuota(resources: string, mark = ""): ExampleInput {
+  return oneFile(
+    "web.yaml",
+    `apiVersion: v1
+kind: ResourceQuota
+metadata: { name: memory, namespace: shop }
+spec: { hard: { requests.memory: 1Gi } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: web, namespace: shop }
+${mark}spec:
+  ${WINDOWS}
+  containers: [{ name: web, image: registry.example/web:1${resources} }]
+`,
+  );
+}
+
 const DAEMON_SET = (spec: string): ExampleInput =>
   oneFile(
     "agent.yaml",
@@ -267,6 +286,10 @@ spec:
   "pod-security-violated": {
     bad: secured("baseline", "«"),
     good: secured("privileged"),
+  },
+  "namespace-limit-exceeded": {
+    bad: withQuota("", "«"),
+    good: withQuota(", resources: { requests: { memory: 128Mi } }"),
   },
   "pod-os-mismatch": {
     bad: podExample("os: { name: windows }\nnodeSelector:\n  «kubernetes.io/os: linux"),

@@ -2,6 +2,7 @@
 import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
 import { type Marks, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
+import { type NamespaceLimit, refusalsOfPods } from "#contracts/kubernetes/namespace-limits.ts";
 import { podSecurityOf, podSecurityViolations } from "#contracts/kubernetes/pod-security.ts";
 import { ASKING_BY_PORT, DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
 import { type ContainerView, type PodView, lastingContainers } from "../../views/pods.ts";
@@ -369,6 +370,33 @@ const POD_SECURITY: LintRule = {
   },
 };
 
+function limitsOf(context: LintContext): ReadonlyMap<string, readonly NamespaceLimit[]> {
+  const limits = (["LimitRange", "ResourceQuota"] as const).flatMap((kind) =>
+    context.objects(kind).map(({ value }) => ({
+      kind,
+      name: textAt(value, "metadata", "name") ?? "",
+      namespace: textAt(value, "metadata", "namespace") ?? "default",
+      spec: fieldsAt(value, "spec"),
+    })),
+  );
+  return Map.groupBy(limits, ({ namespace }) => namespace);
+}
+
+/** LimitRanges and quotas of the input refuse pods one by one; what they are together is for `verify`. */
+const NAMESPACE_LIMIT: LintRule = {
+  code: "namespace-limit-exceeded",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.podOf(document);
+    if (pod === undefined) return;
+    const { namespace, spec, path } = pod;
+    const reasons = refusalsOfPods({ spec, count: 1 }, context.once(limitsOf).get(namespace) ?? []);
+    if (reasons.length === 0) return;
+    const message = WORDS.namespaceLimitExceeded({ namespace, reasons: reasons.join(", ") });
+    yield { at: { path }, message, fix: WORDS.adviceNamespaceLimit };
+  },
+};
+
 /** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
 const OS_MISMATCH: LintRule = {
   code: "pod-os-mismatch",
@@ -406,5 +434,6 @@ export const POD_RULES: readonly LintRule[] = [
   PROBE_PORT,
   MESH_SIDECAR,
   POD_SECURITY,
+  NAMESPACE_LIMIT,
   OS_MISMATCH,
 ];

@@ -1,0 +1,221 @@
+/**
+ * What a Namespace allows its pods and Services: LimitRanges, which also give containers what they leave out, and ResourceQuotas
+ * (k8s.io/kubernetes, `plugin/pkg/admission/limitranger`, `pkg/quota/v1/evaluator/core`, `SetDefaults_LimitRangeItem`). Quotas
+ * with scopes, resources of whole pods, and kinds that are not read are not judged.
+ */
+import { type Fields, isFields } from "#core/base/json.ts";
+import { parseQuantity } from "./quantity.ts";
+
+/** Of one container or pod: what it asks for and where it ends, by resource. */
+interface Resources {
+  readonly requests: ReadonlyMap<string, number>;
+  readonly limits: ReadonlyMap<string, number>;
+}
+
+/** Pods that an object asks for. */
+export interface AskedPods {
+  /** The spec, as somebody wrote it. */
+  readonly spec: Fields;
+  /** How many, at least. */
+  readonly count: number;
+}
+
+/** A LimitRange or a ResourceQuota, as somebody wrote it. */
+export interface NamespaceLimit {
+  readonly kind: "LimitRange" | "ResourceQuota";
+  readonly name: string;
+  readonly spec: Fields;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+function amounts(value: unknown): ReadonlyMap<string, number> {
+  return new Map(
+    Object.entries(fieldsOf(value)).flatMap(([name, quantity]) => {
+      const amount = parseQuantity(quantity);
+      return amount === undefined ? [] : [[name, amount] as const];
+    }),
+  );
+}
+
+/** Later ones fill in what earlier ones lack. */
+function filled(...parts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  return new Map(parts.toReversed().flatMap((part) => [...part]));
+}
+
+const itemsOf = (limits: readonly NamespaceLimit[], type: string): readonly Fields[] =>
+  limits
+    .filter(({ kind }) => kind === "LimitRange")
+    .flatMap(({ spec }) => listOf(spec["limits"]))
+    .filter((item) => item["type"] === type);
+
+/** A container as admission sees it: its own amounts, then those of the ranges. */
+function resourcesOf(container: Fields, ranges: readonly Fields[]): Resources {
+  const { limits: ownLimits, requests } = fieldsOf(container["resources"]);
+  const own = amounts(ownLimits);
+  const defaults = ranges.map((item) => filled(amounts(item["default"]), amounts(item["max"])));
+  const asked = ranges.map((item, index) =>
+    filled(amounts(item["defaultRequest"]), defaults[index] ?? new Map(), amounts(item["min"])),
+  );
+  return {
+    limits: filled(own, ...defaults),
+    requests: filled(amounts(requests), own, ...asked),
+  };
+}
+
+const PARTS = ["requests", "limits"] as const;
+
+/** Of a whole pod: its containers together; one after the other those that come before them. */
+function sumOf(first: readonly Resources[], containers: readonly Resources[]): Resources {
+  const [requests, limits] = PARTS.map((part) => {
+    const sums = new Map<string, number>();
+    for (const each of containers)
+      for (const [name, amount] of each[part]) sums.set(name, (sums.get(name) ?? 0) + amount);
+    for (const each of first)
+      for (const [name, amount] of each[part]) sums.set(name, Math.max(sums.get(name) ?? 0, amount));
+    return sums;
+  });
+  return { requests: requests ?? new Map(), limits: limits ?? new Map() };
+}
+
+/** Why one item of a LimitRange refuses a container or a pod. */
+function* beyond(item: Fields, { requests, limits }: Resources): Generator<string> {
+  const type = String(item["type"]);
+  const written = (field: string, name: string): string => String(fieldsOf(item[field])[name]);
+  for (const [name, min] of amounts(item["min"])) {
+    const request = requests.get(name);
+    if (request === undefined || request < min || (limits.get(name) ?? min) < min)
+      yield `minimum ${name} usage per ${type} is ${written("min", name)}`;
+  }
+  for (const [name, max] of amounts(item["max"])) {
+    const limit = limits.get(name);
+    if (limit === undefined || limit > max || (requests.get(name) ?? max) > max)
+      yield `maximum ${name} usage per ${type} is ${written("max", name)}`;
+  }
+  for (const [name, ratio] of amounts(item["maxLimitRequestRatio"])) {
+    const [request = 0, limit = 0] = [requests.get(name), limits.get(name)];
+    if (request === 0 || limit === 0 || limit / request > ratio)
+      yield `${name} max limit to request ratio per ${type} is ${written("maxLimitRequestRatio", name)}`;
+  }
+}
+
+const COMPUTE = ["cpu", "memory", "ephemeral-storage"];
+
+/** What counts for a quota: `cpu` and `requests.cpu` are the same. */
+function usageOf({ requests, limits }: Resources): ReadonlyMap<string, number> {
+  return new Map([
+    ...[...requests].flatMap(([name, amount]) => [
+      ...(COMPUTE.includes(name) ? [[name, amount] as const] : []),
+      [`requests.${name}`, amount] as const,
+    ]),
+    ...[...limits].map(([name, amount]) => [`limits.${name}`, amount] as const),
+  ]);
+}
+
+const NEEDED = COMPUTE.slice(0, 2).flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
+
+function quotasOf(
+  limits: readonly NamespaceLimit[],
+): readonly (readonly [string, ReadonlyMap<string, number>])[] {
+  return limits
+    .filter(({ kind, spec }) => {
+      const hasScopes = Array.isArray(spec["scopes"]) || isFields(spec["scopeSelector"]);
+      return kind === "ResourceQuota" && !hasScopes;
+    })
+    .map(({ name, spec }) => [name, amounts(spec["hard"])] as const);
+}
+
+interface PodResources {
+  readonly first: readonly (readonly [name: string, resources: Resources])[];
+  readonly containers: readonly (readonly [name: string, resources: Resources])[];
+  readonly whole: Resources;
+}
+
+function podResourcesOf(spec: Fields, limits: readonly NamespaceLimit[]): PodResources {
+  const ranges = itemsOf(limits, "Container");
+  const of = (field: string): PodResources["containers"] =>
+    listOf(spec[field]).map((each) => [String(each["name"]), resourcesOf(each, ranges)] as const);
+  const [first, containers] = [of("initContainers"), of("containers")];
+  const whole = sumOf(
+    first.map(([, resources]) => resources),
+    containers.map(([, resources]) => resources),
+  );
+  return { first, containers, whole };
+}
+
+/** Why a Namespace refuses each of these pods, whatever else is there; empty: it does not. */
+export function refusalsOfPods({ spec }: AskedPods, limits: readonly NamespaceLimit[]): readonly string[] {
+  const { first, containers, whole } = podResourcesOf(spec, limits);
+  const all = [...containers, ...first];
+  const ofRanges = [
+    ...itemsOf(limits, "Container").flatMap((item) =>
+      all.flatMap(([, resources]) => [...beyond(item, resources)]),
+    ),
+    ...itemsOf(limits, "Pod").flatMap((item) => [...beyond(item, whole)]),
+  ];
+  const ofQuotas = quotasOf(limits).flatMap(([name, hard]) => {
+    const missing = [...hard.keys()]
+      .filter((resource) => NEEDED.includes(resource))
+      .flatMap((resource) => {
+        const without = all.filter(([, resources]) => !usageOf(resources).has(resource));
+        return without.length > 0 ? [`${resource} for: ${without.map(([each]) => each).join(",")}`] : [];
+      });
+    return missing.length > 0 ? [`failed quota: ${name}: must specify ${missing.join("; ")}`] : [];
+  });
+  return [...new Set([...ofRanges, ...ofQuotas])];
+}
+
+/** What of a Namespace counts by number: `services`, `services.nodeports`. */
+function countedServices(services: readonly Fields[]): ReadonlyMap<string, number> {
+  const portsOf = ({ ports, type, allocateLoadBalancerNodePorts: allocates }: Fields): number => {
+    if (type === "NodePort" || (type === "LoadBalancer" && allocates !== false)) return listOf(ports).length;
+    return listOf(ports).filter(({ nodePort }) => type === "LoadBalancer" && typeof nodePort === "number")
+      .length;
+  };
+  const balanced = services.filter(({ type }) => type === "LoadBalancer").length;
+  return new Map([
+    ["services", services.length],
+    ["count/services", services.length],
+    ["services.loadbalancers", balanced],
+    ["services.nodeports", services.reduce((sum, service) => sum + portsOf(service), 0)],
+  ]);
+}
+
+/** Something of which a quota allows less than is asked for. */
+export interface ExceededQuota {
+  readonly name: string;
+  /** `pods: 3 are asked for, and 1 is allowed`. */
+  readonly message: string;
+}
+
+/** Quotas that everything of a Namespace together goes beyond. */
+export function exceededQuotas(
+  pods: readonly AskedPods[],
+  services: readonly Fields[],
+  limits: readonly NamespaceLimit[],
+): readonly ExceededQuota[] {
+  const used = new Map(countedServices(services));
+  const count = pods.reduce((sum, each) => sum + each.count, 0);
+  for (const name of ["pods", "count/pods"]) used.set(name, count);
+  for (const each of pods)
+    for (const [name, amount] of usageOf(podResourcesOf(each.spec, limits).whole))
+      used.set(name, (used.get(name) ?? 0) + amount * each.count);
+  return quotasOf(limits).flatMap(([name, hard]) =>
+    [...hard].flatMap(([resource, allowed]) => {
+      const asked = used.get(resource) ?? 0;
+      // Sums of quantities such as 100m are binary fractions.
+      if (asked <= allowed * (1 + 1e-9)) return [];
+      return [{ name, message: `${resource}: ${shown(asked)} asked for, ${shown(allowed)} allowed` }];
+    }),
+  );
+}
+
+function shown(amount: number): string {
+  return String(Number(amount.toPrecision(6)));
+}
