@@ -1,60 +1,23 @@
 /** ACLs: the settings of the policies `ACL` and `NetworkACL` (hcn.md §3.3, §3.5). */
 import { parsePortRanges } from "#core/net/port-range.ts";
 import { parseAddressOrPrefix, splitList } from "./address-list.ts";
-import { type JsonReader, present } from "../description/json.ts";
+import type { JsonReader } from "../description/json.ts";
+import { type ReadSettings, type SettingsOf, settingsReader } from "../description/settings.ts";
 import { hnsDocuments } from "#data/words.js";
 
 const WORDS = hnsDocuments();
 
-export const ACL_ACTIONS = ["Allow", "Block", "Pass"] as const;
-export type AclAction = (typeof ACL_ACTIONS)[number];
-
-export const ACL_DIRECTIONS = ["In", "Out"] as const;
-export type AclDirection = (typeof ACL_DIRECTIONS)[number];
-
-/** `Host`: the Windows firewall; `Switch`: VFP. Inferred: their numbers, from the order in the documentation. */
-export const ACL_RULE_TYPES = ["Host", "Switch"] as const;
-export type AclRuleType = (typeof ACL_RULE_TYPES)[number];
+export type AclAction = AclPolicySetting["Action"];
+export type AclDirection = AclPolicySetting["Direction"];
+export type AclRuleType = NonNullable<AclPolicySetting["RuleType"]>;
+/** The parts of a rule that say which packets it is about. */
+export type AclTuple = Pick<
+  AclPolicySetting,
+  "Protocols" | "LocalAddresses" | "RemoteAddresses" | "LocalPorts" | "RemotePorts"
+>;
 
 /** The protocol number that stands for all of them. */
 export const ACL_ANY_PROTOCOL = 256;
-
-/** The parts of a rule that say which packets it is about. */
-export interface AclTuple {
-  /** Comma list of protocol numbers; 256 and absence mean any. */
-  readonly Protocols?: string;
-  /** Comma lists of addresses, CIDRs or ids of `SetPolicy` sets; absence means any. */
-  readonly LocalAddresses?: string;
-  readonly RemoteAddresses?: string;
-  /** Comma lists of ports and ranges; absence means any. */
-  readonly LocalPorts?: string;
-  readonly RemotePorts?: string;
-}
-
-export interface AclPolicySetting extends AclTuple {
-  readonly Id?: string;
-  readonly Action: AclAction;
-  readonly Direction: AclDirection;
-  readonly RuleType?: AclRuleType;
-  /** The lowest number wins. */
-  readonly Priority?: number;
-  /** From v1, for the Windows firewall. */
-  readonly ServiceName?: string;
-}
-
-/** One rule of a `TierAcl`. */
-export interface TierAclRule extends AclTuple {
-  readonly Id?: string;
-  readonly TierAclRuleAction: AclAction;
-  readonly Priority?: number;
-}
-
-export interface TierAclPolicySetting {
-  readonly Name?: string;
-  readonly Direction: AclDirection;
-  readonly Order?: number;
-  readonly TierAclRules?: readonly TierAclRule[];
-}
 
 /** Parses a comma list of protocol numbers: undefined when it is none, an empty list for "any". */
 export function parseAclProtocols(text: string): readonly number[] | undefined {
@@ -91,20 +54,18 @@ export function parseAclAddresses(text: string): AclAddresses | undefined {
   return { addresses, sets };
 }
 
-function readAddresses(reader: JsonReader, field: "LocalAddresses" | "RemoteAddresses"): string | undefined {
+function checkAddresses(reader: JsonReader, field: keyof AclTuple): void {
   const text = reader.text(field);
   // An address with a slash that does not parse is a mistake, not the id of a set.
   const parsed = text === undefined ? undefined : parseAclAddresses(text);
   if (text !== undefined && (parsed === undefined || parsed.sets.some((id) => id.includes("/"))))
     throw reader.fail(field, WORDS.aclAddressesSyntax);
-  return text;
 }
 
-function readPorts(reader: JsonReader, field: "LocalPorts" | "RemotePorts"): string | undefined {
+function checkPorts(reader: JsonReader, field: keyof AclTuple): void {
   const text = reader.textOrNumber(field);
   if (text !== undefined && text !== "" && parsePortRanges(text) === undefined)
     throw reader.fail(field, "a comma list of ports and ranges such as 80,443,1000-2000");
-  return text;
 }
 
 /** Protocols with ports: TCP, UDP and SCTP. */
@@ -124,97 +85,102 @@ function checkPortsHaveProtocol(reader: JsonReader, protocols: string | undefine
   throw reader.fail(field, `left out, because the protocols ${protocols ?? ""} have no ports`);
 }
 
-/** Reads the tuple of a rule. */
-export function readAclTuple(reader: JsonReader): {
-  readonly [K in keyof AclTuple]-?: AclTuple[K] | undefined;
-} {
+/** @throws HcnError for a tuple that no rule has. */
+export function checkAclTuple(reader: JsonReader): void {
   const protocols = reader.textOrNumber("Protocols");
   if (protocols !== undefined && parseAclProtocols(protocols) === undefined)
     throw reader.fail("Protocols", "a comma list of IP protocol numbers such as 6,17; 256 means any");
   checkPortsHaveProtocol(reader, protocols);
-  return {
-    Protocols: protocols,
-    LocalAddresses: readAddresses(reader, "LocalAddresses"),
-    RemoteAddresses: readAddresses(reader, "RemoteAddresses"),
-    LocalPorts: readPorts(reader, "LocalPorts"),
-    RemotePorts: readPorts(reader, "RemotePorts"),
-  };
+  checkAddresses(reader, "LocalAddresses");
+  checkAddresses(reader, "RemoteAddresses");
+  checkPorts(reader, "LocalPorts");
+  checkPorts(reader, "RemotePorts");
 }
 
-export function readAcl(reader: JsonReader): AclPolicySetting {
-  const tuple = readAclTuple(reader);
-  const fields = {
-    Id: reader.text("Id"),
-    Protocols: tuple.Protocols,
-    Action: reader.needed("Action", reader.enumeration("Action", ACL_ACTIONS), "Allow, Block or Pass"),
-    Direction: reader.needed("Direction", reader.enumeration("Direction", ACL_DIRECTIONS), "In or Out"),
-    LocalAddresses: tuple.LocalAddresses,
-    RemoteAddresses: tuple.RemoteAddresses,
-    LocalPorts: tuple.LocalPorts,
-    RemotePorts: tuple.RemotePorts,
-    RuleType: reader.enumeration("RuleType", ACL_RULE_TYPES),
-    Priority: reader.u16("Priority"),
-    ServiceName: reader.text("ServiceName"),
-  };
-  return present<AclPolicySetting>(fields);
-}
+const ACL = {
+  Id: "text",
+  /** Comma list of protocol numbers; 256 and absence mean any. */
+  Protocols: "textOrNumber",
+  Action: { is: ["Allow", "Block", "Pass"], needed: "Allow, Block or Pass" },
+  Direction: { is: ["In", "Out"], needed: "In or Out" },
+  /** Comma lists of addresses, CIDRs or ids of `SetPolicy` sets; absence means any. */
+  LocalAddresses: "text",
+  RemoteAddresses: "text",
+  /** Comma lists of ports and ranges; absence means any. */
+  LocalPorts: "textOrNumber",
+  RemotePorts: "textOrNumber",
+  /** `Host`: the Windows firewall; `Switch`: VFP. Inferred: their numbers, from the order in the documentation. */
+  RuleType: ["Host", "Switch"],
+  /** The lowest number wins. */
+  Priority: "u16",
+  /** From v1, for the Windows firewall. */
+  ServiceName: "text",
+} as const;
+export type AclPolicySetting = SettingsOf<typeof ACL>;
+export const readAcl: ReadSettings<AclPolicySetting> = settingsReader(ACL, {}, checkAclTuple);
 
-function readTierRule(reader: JsonReader): TierAclRule {
-  const action = reader.enumeration("TierAclRuleAction", ACL_ACTIONS);
-  const { Protocols, ...tuple } = readAclTuple(reader);
-  return present<TierAclRule>({
-    Id: reader.text("Id"),
-    Protocols,
-    TierAclRuleAction: reader.needed("TierAclRuleAction", action, "Allow, Block or Pass"),
-    ...tuple,
-    Priority: reader.u16("Priority"),
-  });
-}
+/** One rule of a `TierAcl`. */
+const TIER_RULE = {
+  Id: "text",
+  Protocols: "textOrNumber",
+  TierAclRuleAction: { is: ["Allow", "Block", "Pass"], needed: "Allow, Block or Pass" },
+  LocalAddresses: "text",
+  RemoteAddresses: "text",
+  LocalPorts: "textOrNumber",
+  RemotePorts: "textOrNumber",
+  Priority: "u16",
+} as const;
+export type TierAclRule = SettingsOf<typeof TIER_RULE>;
 
-export function readTierAcl(reader: JsonReader): TierAclPolicySetting {
-  return present<TierAclPolicySetting>({
-    Name: reader.text("Name"),
-    Direction: reader.needed("Direction", reader.enumeration("Direction", ACL_DIRECTIONS), "In or Out"),
-    Order: reader.u16("Order"),
-    TierAclRules: reader.list("TierAclRules", readTierRule),
-  });
-}
+const readTierRule = settingsReader(TIER_RULE, {}, (reader) => {
+  reader.enumeration("TierAclRuleAction", ACL.Action.is);
+  checkAclTuple(reader);
+});
+
+const TIER_ACL = {
+  Name: "text",
+  Direction: { is: ["In", "Out"], needed: "In or Out" },
+  Order: "u16",
+  TierAclRules: { list: (): typeof TIER_RULE => TIER_RULE },
+} as const;
+export type TierAclPolicySetting = SettingsOf<typeof TIER_ACL>;
+export const readTierAcl: ReadSettings<TierAclPolicySetting> = settingsReader(TIER_ACL, {
+  TierAclRules: (reader, field) => reader.list(field, readTierRule),
+});
 
 /** An address set that ACLs name by its id (hcn.md §3.1). */
-export interface SetPolicySetting {
-  readonly Id: string;
-  readonly Name?: string;
-  readonly PolicyType: SetPolicyType;
+const SET_POLICY = {
+  Id: { is: "text", needed: "the id of the set, without a comma" },
+  Name: "text",
+  /** Inferred: their numbers, from the schema's order. */
+  PolicyType: { is: ["IPSET", "NESTEDIPSET"], needed: "IPSET or NESTEDIPSET" },
   /** Comma list: addresses for IPSET, ids of member sets for NESTEDIPSET. */
-  readonly Values?: string;
-}
+  Values: "text",
+} as const;
+export type SetPolicySetting = SettingsOf<typeof SET_POLICY>;
 
-/** Inferred: their numbers, from the schema's order. */
-export const SET_POLICY_TYPES = ["IPSET", "NESTEDIPSET"] as const;
-export type SetPolicyType = (typeof SET_POLICY_TYPES)[number];
+function checkSet(reader: JsonReader): void {
+  const { is, needed } = SET_POLICY.PolicyType;
+  reader.needed("PolicyType", reader.enumeration("PolicyType", is), needed);
+  const id = reader.text("Id");
+  if (id === undefined || id === "" || id.includes(",")) throw reader.fail("Id", SET_POLICY.Id.needed);
+}
 
 /**
  * The values of a set. Inferred (hcn.md §11.11): members with ports, which clients have for other systems, are refused,
  * since nobody has published how HNS writes them.
  */
-function readSetValues(reader: JsonReader, type: SetPolicyType): string | undefined {
-  const values = reader.text("Values");
+function readSetValues(reader: JsonReader, field: string): string | undefined {
+  const values = reader.text(field);
   const isAddress = (value: string): boolean => parseAddressOrPrefix(value) !== undefined;
+  const type = reader.enumeration("PolicyType", SET_POLICY.PolicyType.is);
   if (type === "IPSET" && !splitList(values ?? "").every(isAddress))
-    throw reader.fail("Values", "a comma list of addresses and CIDRs");
+    throw reader.fail(field, "a comma list of addresses and CIDRs");
   return values;
 }
 
-export function readSetPolicy(reader: JsonReader): SetPolicySetting {
-  const type = reader.enumeration("PolicyType", SET_POLICY_TYPES);
-  const policyType = reader.needed("PolicyType", type, "IPSET or NESTEDIPSET");
-  const id = reader.text("Id");
-  if (id === undefined || id === "" || id.includes(","))
-    throw reader.fail("Id", "the id of the set, without a comma");
-  return present<SetPolicySetting>({
-    Id: id,
-    Name: reader.text("Name"),
-    PolicyType: policyType,
-    Values: readSetValues(reader, policyType),
-  });
-}
+export const readSetPolicy: ReadSettings<SetPolicySetting> = settingsReader(
+  SET_POLICY,
+  { Values: readSetValues },
+  checkSet,
+);

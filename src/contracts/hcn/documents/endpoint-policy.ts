@@ -2,24 +2,25 @@
  * Endpoint policies as checked values: one reader per type (hcn.md §3.3). Those that only endpoints have, which
  * translate, steer and secure, are read here.
  */
-import { readAddressList, readOptionalIp } from "./address-list.ts";
 import { HcnError } from "../error.ts";
-import { type Enumeration, JsonReader, enumerationName, present } from "../description/json.ts";
+import { type Enumeration, JsonReader, enumerationName } from "../description/json.ts";
+import {
+  type ReadSettings,
+  type SettingsByType,
+  type SettingsOf,
+  settingsReader,
+  settingsReaders,
+} from "../description/settings.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
 import { type AclPolicySetting, type TierAclPolicySetting, readAcl, readTierAcl } from "./acl-policy.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import {
-  type InterfaceConstraintPolicySetting,
+  INTERFACE_CONSTRAINT,
   type IovPolicySetting,
   type IsolationPolicySetting,
-  type ProviderAddressPolicySetting,
-  U64_MAX,
   VLAN_ID_MAX,
-  readInterfaceConstraint,
   readIov,
   readIsolation,
-  readProviderAddress,
 } from "./interface-policy.ts";
 import { ENDPOINT_POLICY_TYPES, type EndpointPolicyType } from "./policy-type.ts";
 import {
@@ -33,156 +34,101 @@ import { SDN_ROUTE_SETTING_READER, type SdnRoutePolicySetting } from "./sdn-rout
 /** Bits of the `Flags` of OutBoundNAT and PortMapping. Inferred (hcn.md §11.12): v2 takes ExternalPortReserved, which v1 has. */
 export const NAT_FLAGS = { LocalRoutedVip: 1, IPv6: 2, ExternalPortReserved: 4 } as const;
 
-export interface OutBoundNatPolicySetting {
-  /** The address that replaces the node's. */
-  readonly VirtualIP?: string;
-  /** Destinations that keep the endpoint's source address. */
-  readonly Exceptions?: readonly string[];
-  /** When given, only these destinations are translated. */
-  readonly Destinations?: readonly string[];
-  readonly Flags?: number;
-  readonly MaxPortPoolUsage?: number;
-}
-
-export interface PortMappingPolicySetting {
+const PORT_MAPPING = {
   /** 6 or 17; absent or 0 for both. */
-  readonly Protocol?: number;
-  readonly InternalPort: number;
+  Protocol: "protocol",
+  InternalPort: { is: "u16", needed: "the container's port, 1 to 65535" },
   /** 0: the service chooses. */
-  readonly ExternalPort?: number;
+  ExternalPort: "u16",
   /** The node's address that listens; empty: all. */
-  readonly VIP?: string;
-  readonly Flags?: number;
-}
-
-export function readOutBoundNat(reader: JsonReader): OutBoundNatPolicySetting {
-  return present<OutBoundNatPolicySetting>({
-    VirtualIP: readOptionalIp(reader, "VirtualIP"),
-    Exceptions: readAddressList(reader, "Exceptions"),
-    Destinations: readAddressList(reader, "Destinations"),
-    Flags: reader.u32("Flags"),
-    MaxPortPoolUsage: reader.u16("MaxPortPoolUsage"),
-  });
-}
+  VIP: "address",
+  Flags: "u32",
+} as const;
+export type PortMappingPolicySetting = SettingsOf<typeof PORT_MAPPING>;
 
 /** What has ports to map; 0 and absence are for both (hcn.md §3.3). */
 const MAPPED_PROTOCOLS: readonly number[] = [0, 6, 17];
 
-function readMappedProtocol(reader: JsonReader): number | undefined {
-  const protocol = reader.protocol("Protocol");
+function readMappedProtocol(reader: JsonReader, field: string): number | undefined {
+  const protocol = reader.protocol(field);
   if (protocol === undefined || MAPPED_PROTOCOLS.includes(protocol)) return protocol;
-  throw reader.fail("Protocol", "6 (TCP) or 17 (UDP)");
+  throw reader.fail(field, "6 (TCP) or 17 (UDP)");
 }
 
-export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
-  const internalPort = reader.u16("InternalPort") ?? 0;
-  if (internalPort === 0) {
-    throw new HcnError("HCN_E_INVALID_INTERNAL_PORT", {
-      detail: `${reader.at("InternalPort")} must be the container's port, 1 to 65535`,
-    });
-  }
-  return present<PortMappingPolicySetting>({
-    Protocol: readMappedProtocol(reader),
-    InternalPort: internalPort,
-    ExternalPort: reader.u16("ExternalPort"),
-    VIP: readOptionalIp(reader, "VIP"),
-    Flags: reader.u32("Flags"),
-  });
-}
-
-/** Inferred: the numbers of these enumerations, from the order of their names in the schema. */
-const ENCRYPTION_METHODS = ["Ipsec"] as const;
-const AUTHENTICATION_METHODS = ["PresharedKey", "Certificate"] as const;
-const VM_TYPES = ["Invalid", "Host", "WSA", "WSL"] as const;
-const FIREWALL_FLAGS = ["None", "ConstrainedInterface"] as const;
-
-export interface AuthenticationMethod {
-  readonly Type?: (typeof AUTHENTICATION_METHODS)[number];
-  readonly Settings?: JsonObject;
-}
-
-/** IPsec between endpoints. */
-export interface EncryptionPolicySetting {
-  readonly EncryptionMethodType?: (typeof ENCRYPTION_METHODS)[number];
-  readonly AuthenticationMethods?: readonly AuthenticationMethod[];
-  readonly Name?: string;
-  readonly Endpoints1?: readonly string[];
-  readonly Endpoints2?: readonly string[];
-  readonly ProtocolType?: string;
-  readonly Endpoint1Ports?: string;
-  readonly Endpoint2Ports?: string;
+/** It has a code of its own. */
+function checkInternalPort(reader: JsonReader): void {
+  if ((reader.u16("InternalPort") ?? 0) !== 0) return;
+  const detail = `${reader.at("InternalPort")} must be ${PORT_MAPPING.InternalPort.needed}`;
+  throw new HcnError("HCN_E_INVALID_INTERNAL_PORT", { detail });
 }
 
 /** Binding to the firewall of Hyper-V, in the fields of the schema page or in those that WSL sends. */
-export interface FirewallPolicySetting {
-  readonly VmType?: (typeof VM_TYPES)[number];
-  readonly FirewallPolicyFlags?: number;
-  readonly VmCreatorId?: Guid;
-  readonly PolicyFlags?: number;
-}
-
-/** Inferred: addresses come as a list or as a comma list, protocol and ports as text. */
-export function readEncryption(reader: JsonReader): EncryptionPolicySetting {
-  return present<EncryptionPolicySetting>({
-    EncryptionMethodType: reader.enumeration("EncryptionMethodType", ENCRYPTION_METHODS),
-    AuthenticationMethods: reader.list("AuthenticationMethods", (method) =>
-      present<AuthenticationMethod>({
-        Type: method.enumeration("Type", AUTHENTICATION_METHODS),
-        Settings: method.object("Settings")?.whole(),
-      }),
-    ),
-    Name: reader.text("Name"),
-    Endpoints1: reader.texts("Endpoints1"),
-    Endpoints2: reader.texts("Endpoints2"),
-    ProtocolType: reader.textOrNumber("ProtocolType"),
-    Endpoint1Ports: reader.textOrNumber("Endpoint1Ports"),
-    Endpoint2Ports: reader.textOrNumber("Endpoint2Ports"),
-  });
-}
+const FIREWALL = {
+  VmType: ["Invalid", "Host", "WSA", "WSL"],
+  FirewallPolicyFlags: "u32",
+  VmCreatorId: "guid",
+  PolicyFlags: "u32",
+} as const;
+const FIREWALL_FLAGS = ["None", "ConstrainedInterface"] as const;
 
 /** Bits, which go out as a number (hcn.md §1.6), also where they come in as the name of one. */
-function readFirewallFlags(reader: JsonReader): number | undefined {
-  const value = reader.raw("FirewallPolicyFlags");
-  if (typeof value !== "string" || /^\d+$/.test(value)) return reader.u32("FirewallPolicyFlags");
-  const name = reader.enumeration("FirewallPolicyFlags", FIREWALL_FLAGS);
+function readFirewallFlags(reader: JsonReader, field: string): number | undefined {
+  const value = reader.raw(field);
+  if (typeof value !== "string" || /^\d+$/.test(value)) return reader.u32(field);
+  const name = reader.enumeration(field, FIREWALL_FLAGS);
   return name === undefined ? undefined : FIREWALL_FLAGS.indexOf(name);
 }
 
-export function readFirewall(reader: JsonReader): FirewallPolicySetting {
-  return present<FirewallPolicySetting>({
-    VmType: reader.enumeration("VmType", VM_TYPES),
-    FirewallPolicyFlags: readFirewallFlags(reader),
-    VmCreatorId: reader.guid("VmCreatorId"),
-    PolicyFlags: reader.u32("PolicyFlags"),
-  });
-}
-
-/** A policy without fields. */
-export type NoSetting = Readonly<Record<string, never>>;
+/**
+ * Settings that are read as they are described. Inferred: the numbers of enumerations, here and above, from the order of
+ * their names in the schema.
+ */
+const SETTINGS = {
+  /** Bytes per second that may leave; absent: no limit. */
+  QOS: { MaximumOutgoingBandwidthInBytes: "u64" },
+  L2Driver: {},
+  OutBoundNAT: {
+    /** The address that replaces the node's. */
+    VirtualIP: "address",
+    /** Destinations that keep the endpoint's source address. */
+    Exceptions: "prefixes",
+    /** When given, only these destinations are translated. */
+    Destinations: "prefixes",
+    Flags: "u32",
+    MaxPortPoolUsage: "u16",
+  },
+  ProviderAddress: { ProviderAddress: "address" },
+  PortName: { Name: "text" },
+  /** Bytes that the MTU is lowered by. */
+  EncapOverhead: { Overhead: "u16" },
+  InterfaceConstraint: (): typeof INTERFACE_CONSTRAINT => INTERFACE_CONSTRAINT,
+  /** IPsec between endpoints. Inferred: addresses come as a list or as a comma list, protocol and ports as text. */
+  Encryption: {
+    EncryptionMethodType: ["Ipsec"],
+    AuthenticationMethods: { list: { Type: ["PresharedKey", "Certificate"], Settings: "jsonObject" } },
+    Name: "text",
+    Endpoints1: "texts",
+    Endpoints2: "texts",
+    ProtocolType: "textOrNumber",
+    Endpoint1Ports: "textOrNumber",
+    Endpoint2Ports: "textOrNumber",
+  },
+  InterfaceParameters: { Mtu: "u16" },
+} as const;
 
 /** The settings of every type. */
-export interface EndpointPolicySettings {
+export interface EndpointPolicySettings extends SettingsByType<typeof SETTINGS> {
   readonly PortMapping: PortMappingPolicySetting;
   readonly ACL: AclPolicySetting;
-  /** Bytes per second that may leave; absent: no limit. */
-  readonly QOS: { readonly MaximumOutgoingBandwidthInBytes?: number };
-  readonly L2Driver: NoSetting;
-  readonly OutBoundNAT: OutBoundNatPolicySetting;
   readonly SDNRoute: SdnRoutePolicySetting;
   readonly L4Proxy: L4ProxyPolicySetting;
   readonly L4WFPPROXY: L4WfpProxyPolicySetting;
-  readonly ProviderAddress: ProviderAddressPolicySetting;
-  readonly PortName: { readonly Name?: string };
-  /** Bytes that the MTU is lowered by. */
-  readonly EncapOverhead: { readonly Overhead?: number };
-  readonly InterfaceConstraint: InterfaceConstraintPolicySetting;
-  readonly Encryption: EncryptionPolicySetting;
   readonly VLAN: IsolationPolicySetting;
-  readonly InterfaceParameters: { readonly Mtu?: number };
   readonly Iov: IovPolicySetting;
   readonly TierAcl: TierAclPolicySetting;
-  readonly Firewall: FirewallPolicySetting;
+  readonly Firewall: SettingsOf<typeof FIREWALL>;
 }
+export type OutBoundNatPolicySetting = EndpointPolicySettings["OutBoundNAT"];
 
 /** Policies of which `S` says the settings of each type. */
 export type CheckedPolicy<S> = {
@@ -192,33 +138,17 @@ export type CheckedPolicy<S> = {
 /** A checked endpoint policy. */
 export type EndpointPolicy = CheckedPolicy<EndpointPolicySettings>;
 
-const NO_SETTING: NoSetting = Object.freeze({});
-const READERS: {
-  readonly [T in EndpointPolicyType]: (reader: JsonReader) => EndpointPolicySettings[T];
-} = {
-  PortMapping: readPortMapping,
+const READERS: { readonly [T in EndpointPolicyType]: ReadSettings<EndpointPolicySettings[T]> } = {
+  ...settingsReaders(SETTINGS),
+  PortMapping: settingsReader(PORT_MAPPING, { Protocol: readMappedProtocol }, checkInternalPort),
   ACL: readAcl,
-  QOS: (reader) =>
-    present<EndpointPolicySettings["QOS"]>({
-      MaximumOutgoingBandwidthInBytes: reader.number("MaximumOutgoingBandwidthInBytes", U64_MAX),
-    }),
-  L2Driver: () => NO_SETTING,
-  OutBoundNAT: readOutBoundNat,
   SDNRoute: (reader) => SDN_ROUTE_SETTING_READER.read(reader),
   L4Proxy: readL4Proxy,
   L4WFPPROXY: readL4WfpProxy,
-  ProviderAddress: readProviderAddress,
-  PortName: (reader) => present<EndpointPolicySettings["PortName"]>({ Name: reader.text("Name") }),
-  EncapOverhead: (reader) =>
-    present<EndpointPolicySettings["EncapOverhead"]>({ Overhead: reader.u16("Overhead") }),
-  InterfaceConstraint: readInterfaceConstraint,
-  Encryption: readEncryption,
   VLAN: (reader) => readIsolation(reader, VLAN_ID_MAX),
-  InterfaceParameters: (reader) =>
-    present<EndpointPolicySettings["InterfaceParameters"]>({ Mtu: reader.u16("Mtu") }),
   Iov: readIov,
   TierAcl: readTierAcl,
-  Firewall: readFirewall,
+  Firewall: settingsReader(FIREWALL, { FirewallPolicyFlags: readFirewallFlags }),
 };
 
 const NO_FIELDS: JsonObject = Object.freeze({});
@@ -227,7 +157,7 @@ const NO_FIELDS: JsonObject = Object.freeze({});
 export function readPolicySettings<Type extends string, Settings>(
   policy: PolicyDocument,
   type: Type,
-  read: (reader: JsonReader) => Settings,
+  read: ReadSettings<Settings>,
   where: string,
 ): { readonly Type: Type; readonly Settings: Settings } {
   const reader = new JsonReader(policy.Settings ?? NO_FIELDS, `${where}.Settings`, "HCN_E_INVALID_POLICY");
@@ -255,7 +185,7 @@ export function policyTypeOf<T extends string>(
  */
 export function parseEndpointPolicy(policy: PolicyDocument, where: string): EndpointPolicy {
   const type = policyTypeOf<EndpointPolicyType>(policy, where, ENDPOINT_POLICY_TYPES);
-  const read: (reader: JsonReader) => EndpointPolicy["Settings"] = READERS[type];
+  const read: ReadSettings<EndpointPolicy["Settings"]> = READERS[type];
   return readPolicySettings(policy, type, read, where) as EndpointPolicy;
 }
 

@@ -1,20 +1,24 @@
 /** Network and subnet policies as checked values: one reader per type (hcn.md §3.1, §3.2). */
-import { parseMac } from "#core/net/mac.ts";
 import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } from "./acl-policy.ts";
-import { parseAddressOrPrefix, readOptionalIp } from "./address-list.ts";
+import { parseAddressOrPrefix } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
-import type { Guid } from "../guid.ts";
-import { type CheckedPolicy, type NoSetting, readPolicySettings, policyTypeOf } from "./endpoint-policy.ts";
+import { type CheckedPolicy, readPolicySettings, policyTypeOf } from "./endpoint-policy.ts";
 import {
-  type InterfaceConstraintPolicySetting,
+  INTERFACE_CONSTRAINT,
   type IsolationPolicySetting,
-  type ProviderAddressPolicySetting,
   VLAN_ID_MAX,
-  readInterfaceConstraint,
   readIsolation,
-  readProviderAddress,
 } from "./interface-policy.ts";
-import { type JsonReader, present } from "../description/json.ts";
+import type { JsonReader } from "../description/json.ts";
+import {
+  MAC_WORDS,
+  type ReadSettings,
+  type SettingsByType,
+  type SettingsOf,
+  SETTING_READERS,
+  settingsReader,
+  settingsReaders,
+} from "../description/settings.ts";
 import {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
@@ -23,34 +27,39 @@ import {
 } from "./policy-type.ts";
 import { type L4ProxyPolicySetting, readL4Proxy } from "./proxy-policy.ts";
 
-export interface RemoteSubnetRoutePolicySetting {
-  readonly DestinationPrefix: string;
-  readonly IsolationId?: number;
-  readonly ProviderAddress?: string;
-  readonly DistributedRouterMacAddress?: string;
-}
+const SOURCE_MAC = {
+  SourceMacAddress: { is: "mac", needed: "a MAC address such as 00-15-5D-01-02-03" },
+} as const;
+const ROUTER_MAC = { Address: { is: "mac", needed: "a MAC address such as 00-15-5D-01-02-03" } } as const;
+const REMOTE_SUBNET_ROUTE = {
+  DestinationPrefix: { is: "text", needed: "a CIDR such as 10.244.2.0/24" },
+  IsolationId: "u32",
+  ProviderAddress: "address",
+  DistributedRouterMacAddress: "mac",
+} as const;
+export type RemoteSubnetRoutePolicySetting = SettingsOf<typeof REMOTE_SUBNET_ROUTE>;
 
-export interface NetworkPolicySettings {
-  readonly SourceMacAddress: { readonly SourceMacAddress: string };
+/** Settings that are read as they are described. */
+const SETTINGS = {
   /** The friendly name of the uplink adapter. */
-  readonly NetAdapterName: { readonly NetworkAdapterName: string };
-  readonly VSwitchExtension: { readonly ExtensionID?: Guid; readonly Enable?: boolean };
-  readonly DrMacAddress: { readonly Address: string };
-  readonly AutomaticDNS: { readonly Enable?: boolean };
-  readonly InterfaceConstraint: InterfaceConstraintPolicySetting;
-  readonly ProviderAddress: ProviderAddressPolicySetting;
+  NetAdapterName: { NetworkAdapterName: { is: "text", needed: "the name of an adapter" } },
+  VSwitchExtension: { ExtensionID: "guid", Enable: "boolean" },
+  AutomaticDNS: { Enable: "boolean" },
+  InterfaceConstraint: (): typeof INTERFACE_CONSTRAINT => INTERFACE_CONSTRAINT,
+  ProviderAddress: { ProviderAddress: "address" },
+  VxlanPort: { Port: { is: "u16", needed: "a UDP port" } },
+  HostRoute: {},
+  LayerConstraint: { LayerId: "guid" },
+  NeighborDiscovery: { TargetIpPrefix: "text", SenderIpAddress: "text", SenderMacAddress: "mac" },
+} as const;
+
+export interface NetworkPolicySettings extends SettingsByType<typeof SETTINGS> {
+  readonly SourceMacAddress: SettingsOf<typeof SOURCE_MAC>;
+  readonly DrMacAddress: SettingsOf<typeof ROUTER_MAC>;
   readonly RemoteSubnetRoute: RemoteSubnetRoutePolicySetting;
-  readonly VxlanPort: { readonly Port: number };
-  readonly HostRoute: NoSetting;
   readonly SetPolicy: SetPolicySetting;
   readonly L4Proxy: L4ProxyPolicySetting;
-  readonly LayerConstraint: { readonly LayerId?: Guid };
   readonly NetworkACL: AclPolicySetting;
-  readonly NeighborDiscovery: {
-    readonly TargetIpPrefix?: string;
-    readonly SenderIpAddress?: string;
-    readonly SenderMacAddress?: string;
-  };
 }
 
 /** A checked network policy. */
@@ -64,71 +73,29 @@ export interface SubnetPolicySettings {
 /** A checked subnet policy. */
 export type SubnetPolicy = CheckedPolicy<SubnetPolicySettings>;
 
-const NO_SETTING: NoSetting = Object.freeze({});
 /** VXLAN has 24 bits for its network identifier (RFC 7348 §5). */
 const VSID_MAX = 0xff_ffff;
 
-const MAC_WORDS = "a MAC address such as 00-15-5D-01-02-03";
-
-/** Reads a MAC address, which keeps its text. */
-function readMac(reader: JsonReader, field: string): string | undefined {
-  const text = reader.text(field);
-  if (text !== undefined && text !== "" && parseMac(text) === undefined) throw reader.fail(field, MAC_WORDS);
-  return text;
-}
-
 function requiredMac(reader: JsonReader, field: string): string {
-  const text = readMac(reader, field);
-  if (text === undefined || text === "") throw reader.fail(field, MAC_WORDS);
+  const text = SETTING_READERS.mac(reader, field) ?? "";
+  if (text === "") throw reader.fail(field, MAC_WORDS);
   return text;
 }
 
-function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetting {
-  const prefix = reader.text("DestinationPrefix");
-  if (prefix === undefined || parseAddressOrPrefix(prefix) === undefined)
-    throw reader.fail("DestinationPrefix", "a CIDR such as 10.244.2.0/24");
-  return present<RemoteSubnetRoutePolicySetting>({
-    DestinationPrefix: prefix,
-    IsolationId: reader.u32("IsolationId"),
-    ProviderAddress: readOptionalIp(reader, "ProviderAddress"),
-    DistributedRouterMacAddress: readMac(reader, "DistributedRouterMacAddress"),
-  });
+function readDestination(reader: JsonReader, field: string): string | undefined {
+  const prefix = reader.text(field);
+  if (prefix !== undefined && parseAddressOrPrefix(prefix) !== undefined) return prefix;
+  throw reader.fail(field, REMOTE_SUBNET_ROUTE.DestinationPrefix.needed);
 }
 
-const READERS: {
-  readonly [T in NetworkPolicyType]: (reader: JsonReader) => NetworkPolicySettings[T];
-} = {
-  SourceMacAddress: (reader) => Object.freeze({ SourceMacAddress: requiredMac(reader, "SourceMacAddress") }),
-  NetAdapterName: (reader) => {
-    const name = reader.text("NetworkAdapterName");
-    return Object.freeze({
-      NetworkAdapterName: reader.needed("NetworkAdapterName", name, "the name of an adapter"),
-    });
-  },
-  VSwitchExtension: (reader) =>
-    present<NetworkPolicySettings["VSwitchExtension"]>({
-      ExtensionID: reader.guid("ExtensionID"),
-      Enable: reader.boolean("Enable"),
-    }),
-  DrMacAddress: (reader) => Object.freeze({ Address: requiredMac(reader, "Address") }),
-  AutomaticDNS: (reader) =>
-    present<NetworkPolicySettings["AutomaticDNS"]>({ Enable: reader.boolean("Enable") }),
-  InterfaceConstraint: readInterfaceConstraint,
-  ProviderAddress: readProviderAddress,
-  RemoteSubnetRoute: readRemoteSubnetRoute,
-  VxlanPort: (reader) => Object.freeze({ Port: reader.needed("Port", reader.u16("Port"), "a UDP port") }),
-  HostRoute: () => NO_SETTING,
+const READERS: { readonly [T in NetworkPolicyType]: ReadSettings<NetworkPolicySettings[T]> } = {
+  ...settingsReaders(SETTINGS),
+  SourceMacAddress: settingsReader(SOURCE_MAC, { SourceMacAddress: requiredMac }),
+  DrMacAddress: settingsReader(ROUTER_MAC, { Address: requiredMac }),
+  RemoteSubnetRoute: settingsReader(REMOTE_SUBNET_ROUTE, { DestinationPrefix: readDestination }),
   SetPolicy: readSetPolicy,
   L4Proxy: readL4Proxy,
-  LayerConstraint: (reader) =>
-    present<NetworkPolicySettings["LayerConstraint"]>({ LayerId: reader.guid("LayerId") }),
   NetworkACL: readAcl,
-  NeighborDiscovery: (reader) =>
-    present<NetworkPolicySettings["NeighborDiscovery"]>({
-      TargetIpPrefix: reader.text("TargetIpPrefix"),
-      SenderIpAddress: reader.text("SenderIpAddress"),
-      SenderMacAddress: readMac(reader, "SenderMacAddress"),
-    }),
 };
 
 /**
@@ -137,7 +104,7 @@ const READERS: {
  */
 export function parseNetworkPolicy(policy: PolicyDocument, where: string): NetworkPolicy {
   const type = policyTypeOf<NetworkPolicyType>(policy, where, NETWORK_POLICY_TYPES);
-  const read: (reader: JsonReader) => NetworkPolicy["Settings"] = READERS[type];
+  const read: ReadSettings<NetworkPolicy["Settings"]> = READERS[type];
   return readPolicySettings(policy, type, read, where) as NetworkPolicy;
 }
 

@@ -1,69 +1,34 @@
 /** The policies that give connections to a proxy: L4Proxy by VFP, L4WFPPROXY by WFP (hcn.md §3.1, §3.3). */
 import { parsePortRanges } from "#core/net/port-range.ts";
-import { type AclTuple, readAclTuple } from "./acl-policy.ts";
+import { checkAclTuple } from "./acl-policy.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import { type JsonReader, present } from "../description/json.ts";
+import type { JsonReader } from "../description/json.ts";
+import {
+  type ReadSettings,
+  SETTING_READERS,
+  type SettingsOf,
+  objectReader,
+  settingsReader,
+} from "../description/settings.ts";
 
-export interface L4ProxyPolicySetting {
-  readonly IP?: string;
-  readonly Port?: string;
-  readonly Protocol?: number;
-  readonly Exceptions?: readonly string[];
-  readonly Destination?: string;
-  readonly OutboundNAT?: boolean;
-}
-
-export interface ProxyExceptions {
-  readonly IpAddressExceptions?: readonly string[];
-  readonly PortExceptions?: readonly string[];
-}
-
-/** Which connections a proxy gets; of equal ones the lower number decides. */
-export interface ProxyFilterTuple extends AclTuple {
-  readonly Priority?: number;
-}
-
-/** Redirection inside the endpoint's compartment. */
-export interface L4WfpProxyPolicySetting {
-  readonly InboundProxyPort?: string;
-  readonly OutboundProxyPort?: string;
-  readonly FilterTuple?: ProxyFilterTuple;
-  readonly UserSID?: string;
-  readonly InboundExceptions?: ProxyExceptions;
-  readonly OutboundExceptions?: ProxyExceptions;
-}
+const L4_PROXY = {
+  IP: "text",
+  Port: "port",
+  Protocol: "protocol",
+  Exceptions: "texts",
+  Destination: "text",
+  OutboundNAT: "boolean",
+} as const;
+export type L4ProxyPolicySetting = SettingsOf<typeof L4_PROXY>;
 
 /** The schema page and hcsshim spell two fields differently; both are read (hcn.md §3.1). */
-export function readL4Proxy(reader: JsonReader): L4ProxyPolicySetting {
-  return present<L4ProxyPolicySetting>({
-    IP: reader.text("IP"),
-    Port: readPort(reader, "Port"),
-    Protocol: reader.protocol("Protocol"),
-    Exceptions: reader.texts("Exceptions") ?? reader.texts("ExceptionList"),
-    Destination: reader.text("Destination"),
-    OutboundNAT: reader.boolean("OutboundNAT") ?? reader.boolean("OutboundNat"),
-  });
-}
+export const readL4Proxy: ReadSettings<L4ProxyPolicySetting> = settingsReader(L4_PROXY, {
+  Exceptions: (reader) => reader.texts("Exceptions") ?? reader.texts("ExceptionList"),
+  OutboundNAT: (reader) => reader.boolean("OutboundNAT") ?? reader.boolean("OutboundNat"),
+});
 
-/** A port, which stays text (hcn.md §1.6). */
-function readPort(reader: JsonReader, field: string): string | undefined {
-  const text = reader.textOrNumber(field);
-  if (text === undefined || text === "") return text;
-  const [range, ...others] = parsePortRanges(text) ?? [];
-  if (range === undefined || others.length > 0 || range.first !== range.last)
-    throw reader.fail(field, "one port");
-  return text;
-}
-
-function readProxyExceptions(reader: JsonReader | undefined): ProxyExceptions | undefined {
-  return (
-    reader &&
-    present<ProxyExceptions>({
-      IpAddressExceptions: reader.texts("IpAddressExceptions"),
-      PortExceptions: readPortTexts(reader, "PortExceptions"),
-    })
-  );
-}
+const PROXY_EXCEPTIONS = { IpAddressExceptions: "texts", PortExceptions: "texts" } as const;
+export type ProxyExceptions = SettingsOf<typeof PROXY_EXCEPTIONS>;
 
 /** Ports in a list, as text or as numbers; they go out as text. */
 function readPortTexts(reader: JsonReader, field: string): readonly string[] | undefined {
@@ -78,16 +43,43 @@ function readPortTexts(reader: JsonReader, field: string): readonly string[] | u
   );
 }
 
-/** Older clients send one `Port`, the outbound one (hcn.md §3.3). */
-export function readL4WfpProxy(reader: JsonReader): L4WfpProxyPolicySetting {
-  const tuple = reader.object("FilterTuple");
-  return present<L4WfpProxyPolicySetting>({
-    InboundProxyPort: readPort(reader, "InboundProxyPort"),
-    OutboundProxyPort: readPort(reader, "OutboundProxyPort") ?? readPort(reader, "Port"),
-    FilterTuple:
-      tuple && present<ProxyFilterTuple>({ ...readAclTuple(tuple), Priority: tuple.u16("Priority") }),
-    UserSID: reader.text("UserSID"),
-    InboundExceptions: readProxyExceptions(reader.object("InboundExceptions")),
-    OutboundExceptions: readProxyExceptions(reader.object("OutboundExceptions")),
-  });
+const readProxyExceptions = objectReader(settingsReader(PROXY_EXCEPTIONS, { PortExceptions: readPortTexts }));
+
+/** Which connections a proxy gets; of equal ones the lower number decides. */
+const PROXY_FILTER_TUPLE = {
+  Protocols: "textOrNumber",
+  LocalAddresses: "text",
+  RemoteAddresses: "text",
+  LocalPorts: "textOrNumber",
+  RemotePorts: "textOrNumber",
+  Priority: "u16",
+} as const;
+
+/** Redirection inside the endpoint's compartment. */
+const L4_WFP_PROXY = {
+  InboundProxyPort: "port",
+  OutboundProxyPort: "port",
+  FilterTuple: { object: (): typeof PROXY_FILTER_TUPLE => PROXY_FILTER_TUPLE },
+  UserSID: "text",
+  InboundExceptions: { object: (): typeof PROXY_EXCEPTIONS => PROXY_EXCEPTIONS },
+  OutboundExceptions: { object: (): typeof PROXY_EXCEPTIONS => PROXY_EXCEPTIONS },
+} as const;
+export type L4WfpProxyPolicySetting = SettingsOf<typeof L4_WFP_PROXY>;
+
+/** What is no tuple is said before all else. */
+function checkTuple(reader: JsonReader): void {
+  reader.object("FilterTuple");
 }
+
+/** Older clients send one `Port`, the outbound one (hcn.md §3.3). */
+export const readL4WfpProxy: ReadSettings<L4WfpProxyPolicySetting> = settingsReader(
+  L4_WFP_PROXY,
+  {
+    OutboundProxyPort: (reader, field) =>
+      SETTING_READERS.port(reader, field) ?? SETTING_READERS.port(reader, "Port"),
+    FilterTuple: objectReader(settingsReader(PROXY_FILTER_TUPLE, {}, checkAclTuple)),
+    InboundExceptions: readProxyExceptions,
+    OutboundExceptions: readProxyExceptions,
+  },
+  checkTuple,
+);
