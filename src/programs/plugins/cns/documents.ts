@@ -1,8 +1,8 @@
 /** Documents of CNS, the node agent of Azure that knows addresses and network containers, as they are on the wire (cni.md §5.7). */
 import { DecodeError, type StructReader, readStruct } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
-import { formatGoAddress, readGoAddress } from "#contracts/cni/go-json.ts";
-import type { InterfaceAddress } from "#core/net/ip.ts";
+import { formatGoAddress } from "#contracts/cni/go-json.ts";
+import { type StructOf, readGoStruct } from "#contracts/cni/go-struct.ts";
 
 /** Return codes (cni.md §5.7). */
 export const CNS_CODES = {
@@ -34,10 +34,8 @@ export const CNS_PATHS = {
 /** Kinds of network interfaces of a pod; empty: that of the cluster's network, from an older CNS. */
 export type NicType = "InfraNIC" | "FrontendNIC" | "BackendNIC" | "ApipaNIC";
 
-export interface PodContext {
-  readonly podName: string;
-  readonly podNamespace: string;
-}
+export const POD_CONTEXT = { podName: "text", podNamespace: "text" } as const;
+export type PodContext = StructOf<typeof POD_CONTEXT>;
 
 export interface IpConfigsRequest {
   readonly desiredIPAddresses: readonly string[] | null;
@@ -77,73 +75,70 @@ export function formatContext(context: PodContext | null): JsonValue {
   return context === null ? null : { podName: context.podName, podNamespace: context.podNamespace };
 }
 
-export interface IpSubnet {
-  readonly IPAddress: string;
-  readonly PrefixLength: number;
-}
+const SUBNET = { IPAddress: "text", PrefixLength: "integer" } as const;
 
-export interface IpConfiguration {
-  readonly IPSubnet: IpSubnet;
-  readonly IPSubnetV6: IpSubnet;
-  readonly DNSServers: readonly string[];
-  readonly GatewayIPAddress: string;
-  readonly GatewayIPv6Address: string;
-}
+const IP_CONFIGURATION = {
+  IPSubnet: (): typeof SUBNET => SUBNET,
+  IPSubnetV6: (): typeof SUBNET => SUBNET,
+  DNSServers: "texts",
+  GatewayIPAddress: "text",
+  GatewayIPv6Address: "text",
+} as const;
+export type IpConfiguration = StructOf<typeof IP_CONFIGURATION>;
 
-export interface HostIpInfo {
-  readonly Gateway: string;
-  readonly PrimaryIP: string;
-  readonly Subnet: string;
-}
+const HOST = { Gateway: "text", PrimaryIP: "text", Subnet: "text" } as const;
+const ROUTE = { IPAddress: "text", GatewayIPAddress: "text" } as const;
+export type CnsRoute = StructOf<typeof ROUTE>;
+const POLICY = { Type: "text", Data: "json" } as const;
 
-export interface CnsRoute {
-  readonly IPAddress: string;
-  readonly GatewayIPAddress: string;
-}
-
+const POD_IP_INFO = {
+  PodIPConfig: (): typeof SUBNET => SUBNET,
+  NetworkContainerPrimaryIPConfig: (): typeof IP_CONFIGURATION => IP_CONFIGURATION,
+  NetworkContainerIPv6Config: (): typeof IP_CONFIGURATION => IP_CONFIGURATION,
+  HostPrimaryIPInfo: (): typeof HOST => HOST,
+  NICType: "text",
+  MacAddress: "text",
+  SkipDefaultRoutes: "boolean",
+  Routes: { list: (): typeof ROUTE => ROUTE },
+  PnPID: "text",
+  EndpointPolicies: { list: (): typeof POLICY => POLICY },
+  AllowHostToNCCommunication: "boolean",
+  AllowNCToHostCommunication: "boolean",
+  NetworkContainerID: "text",
+} as const;
 /** What a pod gets: an address of the cluster's network, or an interface of its own. */
-export interface PodIpInfo {
-  readonly PodIPConfig: IpSubnet;
-  readonly NetworkContainerPrimaryIPConfig: IpConfiguration;
-  readonly NetworkContainerIPv6Config: IpConfiguration;
-  readonly HostPrimaryIPInfo: HostIpInfo;
-  readonly NICType: string;
-  readonly MacAddress: string;
-  readonly SkipDefaultRoutes: boolean;
-  readonly Routes: readonly CnsRoute[];
-  readonly PnPID: string;
-  readonly EndpointPolicies: readonly { readonly Type: string; readonly Data: JsonValue }[];
-  readonly AllowHostToNCCommunication: boolean;
-  readonly AllowNCToHostCommunication: boolean;
-  readonly NetworkContainerID: string;
-}
+export type PodIpInfo = StructOf<typeof POD_IP_INFO>;
+export type HostIpInfo = PodIpInfo["HostPrimaryIPInfo"];
 
+const TENANCY = { EncapType: "text", ID: "integer" } as const;
+const NETWORK_CONTAINER = {
+  NetworkContainerID: "text",
+  IPConfiguration: (): typeof IP_CONFIGURATION => IP_CONFIGURATION,
+  IPv6Configuration: (): typeof IP_CONFIGURATION => IP_CONFIGURATION,
+  Routes: { list: (): typeof ROUTE => ROUTE },
+  CnetAddressSpace: { list: (): typeof SUBNET => SUBNET },
+  MultiTenancyInfo: (): typeof TENANCY => TENANCY,
+  PrimaryInterfaceIdentifier: "text",
+  LocalIPConfiguration: (): typeof IP_CONFIGURATION => IP_CONFIGURATION,
+  AllowHostToNCCommunication: "boolean",
+  AllowNCToHostCommunication: "boolean",
+  SkipDefaultRoutes: "boolean",
+} as const;
 /** A network container: the network of one tenant on this node. */
-export interface NetworkContainer {
-  readonly NetworkContainerID: string;
-  readonly IPConfiguration: IpConfiguration;
-  readonly IPv6Configuration: IpConfiguration;
-  readonly Routes: readonly CnsRoute[];
-  readonly CnetAddressSpace: readonly IpSubnet[];
-  readonly MultiTenancyInfo: { readonly EncapType: string; readonly ID: number };
-  readonly PrimaryInterfaceIdentifier: string;
-  readonly LocalIPConfiguration: IpConfiguration;
-  readonly AllowHostToNCCommunication: boolean;
-  readonly AllowNCToHostCommunication: boolean;
-  readonly SkipDefaultRoutes: boolean;
-}
+export type NetworkContainer = StructOf<typeof NETWORK_CONTAINER>;
 
+const ENDPOINT_IP_INFO = {
+  IPv4: "addresses",
+  IPv6: "addresses",
+  HnsEndpointID: "text",
+  HnsNetworkID: "text",
+  HostVethName: "text",
+  MacAddress: "text",
+  NetworkContainerID: "text",
+  NICType: "text",
+} as const;
 /** What CNS keeps of one interface of a stateless plugin. */
-export interface EndpointIpInfo {
-  readonly IPv4: readonly InterfaceAddress[];
-  readonly IPv6: readonly InterfaceAddress[];
-  readonly HnsEndpointID: string;
-  readonly HnsNetworkID: string;
-  readonly HostVethName: string;
-  readonly MacAddress: string;
-  readonly NetworkContainerID: string;
-  readonly NICType: string;
-}
+export type EndpointIpInfo = StructOf<typeof ENDPOINT_IP_INFO>;
 
 export interface EndpointState {
   readonly PodName: string;
@@ -162,82 +157,14 @@ export interface AddressStatus {
 
 // Reading
 
-function readSubnet(reader: StructReader | undefined): IpSubnet {
-  return { IPAddress: reader?.text("IPAddress") ?? "", PrefixLength: reader?.integer("PrefixLength") ?? 0 };
-}
-
-function readConfiguration(reader: StructReader | undefined): IpConfiguration {
-  return {
-    IPSubnet: readSubnet(reader?.struct("IPSubnet")),
-    IPSubnetV6: readSubnet(reader?.struct("IPSubnetV6")),
-    DNSServers: reader?.texts("DNSServers") ?? [],
-    GatewayIPAddress: reader?.text("GatewayIPAddress") ?? "",
-    GatewayIPv6Address: reader?.text("GatewayIPv6Address") ?? "",
-  };
-}
-
-function readRoutes(reader: StructReader): readonly CnsRoute[] {
-  return reader.structs("Routes").map((route) => ({
-    IPAddress: route.text("IPAddress"),
-    GatewayIPAddress: route.text("GatewayIPAddress"),
-  }));
-}
-
 /** @throws DecodeError */
 export function readPodIpInfo(reader: StructReader): PodIpInfo {
-  const host = reader.struct("HostPrimaryIPInfo");
-  return {
-    PodIPConfig: readSubnet(reader.struct("PodIPConfig")),
-    NetworkContainerPrimaryIPConfig: readConfiguration(reader.struct("NetworkContainerPrimaryIPConfig")),
-    NetworkContainerIPv6Config: readConfiguration(reader.struct("NetworkContainerIPv6Config")),
-    HostPrimaryIPInfo: {
-      Gateway: host?.text("Gateway") ?? "",
-      PrimaryIP: host?.text("PrimaryIP") ?? "",
-      Subnet: host?.text("Subnet") ?? "",
-    },
-    NICType: reader.text("NICType"),
-    MacAddress: reader.text("MacAddress"),
-    SkipDefaultRoutes: reader.boolean("SkipDefaultRoutes"),
-    Routes: readRoutes(reader),
-    PnPID: reader.text("PnPID"),
-    EndpointPolicies: reader
-      .structs("EndpointPolicies")
-      .map((policy) => ({ Type: policy.text("Type"), Data: policy.raw("Data") ?? null })),
-    AllowHostToNCCommunication: reader.boolean("AllowHostToNCCommunication"),
-    AllowNCToHostCommunication: reader.boolean("AllowNCToHostCommunication"),
-    NetworkContainerID: reader.text("NetworkContainerID"),
-  };
+  return readGoStruct(reader, POD_IP_INFO);
 }
 
 /** @throws DecodeError */
 export function readNetworkContainer(reader: StructReader): NetworkContainer {
-  const tenancy = reader.struct("MultiTenancyInfo");
-  return {
-    NetworkContainerID: reader.text("NetworkContainerID"),
-    IPConfiguration: readConfiguration(reader.struct("IPConfiguration")),
-    IPv6Configuration: readConfiguration(reader.struct("IPv6Configuration")),
-    Routes: readRoutes(reader),
-    CnetAddressSpace: reader.structs("CnetAddressSpace").map(readSubnet),
-    MultiTenancyInfo: { EncapType: tenancy?.text("EncapType") ?? "", ID: tenancy?.integer("ID") ?? 0 },
-    PrimaryInterfaceIdentifier: reader.text("PrimaryInterfaceIdentifier"),
-    LocalIPConfiguration: readConfiguration(reader.struct("LocalIPConfiguration")),
-    AllowHostToNCCommunication: reader.boolean("AllowHostToNCCommunication"),
-    AllowNCToHostCommunication: reader.boolean("AllowNCToHostCommunication"),
-    SkipDefaultRoutes: reader.boolean("SkipDefaultRoutes"),
-  };
-}
-
-function readIpInfo(reader: StructReader): EndpointIpInfo {
-  return {
-    IPv4: reader.structs("IPv4").map(readGoAddress),
-    IPv6: reader.structs("IPv6").map(readGoAddress),
-    HnsEndpointID: reader.text("HnsEndpointID"),
-    HnsNetworkID: reader.text("HnsNetworkID"),
-    HostVethName: reader.text("HostVethName"),
-    MacAddress: reader.text("MacAddress"),
-    NetworkContainerID: reader.text("NetworkContainerID"),
-    NICType: reader.text("NICType"),
-  };
+  return readGoStruct(reader, NETWORK_CONTAINER);
 }
 
 /** Interfaces by their names, which are data. @throws DecodeError */
@@ -245,7 +172,7 @@ export function readIpInfos(members: JsonObject, path: string): ReadonlyMap<stri
   return new Map(
     Object.entries(members).map(([name, value]) => [
       name,
-      readIpInfo(readStruct(value ?? {}, `${path}.${name}`)),
+      readGoStruct(readStruct(value ?? {}, `${path}.${name}`), ENDPOINT_IP_INFO),
     ]),
   );
 }

@@ -4,16 +4,19 @@
  */
 import { addToList } from "#core/base/keyed-lists.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { parseJson, DecodeError, type StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
+import { readGoStruct } from "#contracts/cni/go-struct.ts";
+import { parseJson, DecodeError, StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HttpAnswer, HttpTransport } from "./client.ts";
 import {
   CNS_CODES,
   type EndpointIpInfo,
+  POD_CONTEXT,
   type PodContext,
   formatIpInfo,
   readIpInfos,
+  readPodIpInfo,
   CNS_PATHS,
   type HostIpInfo,
   type IpConfiguration,
@@ -123,31 +126,11 @@ interface MissedReleases {
   remove(containerId: string): Promise<void>;
 }
 
-const NO_SUBNET = { IPAddress: "", PrefixLength: 0 } as const;
-
-export const NO_CONFIGURATION: IpConfiguration = Object.freeze({
-  IPSubnet: NO_SUBNET,
-  IPSubnetV6: NO_SUBNET,
-  DNSServers: [],
-  GatewayIPAddress: "",
-  GatewayIPv6Address: "",
-});
-
 export const PLAIN_POD_IP: PodIpInfo = Object.freeze({
-  PodIPConfig: NO_SUBNET,
-  NetworkContainerPrimaryIPConfig: NO_CONFIGURATION,
-  NetworkContainerIPv6Config: NO_CONFIGURATION,
-  HostPrimaryIPInfo: { Gateway: "", PrimaryIP: "", Subnet: "" },
+  ...readPodIpInfo(new StructReader({})),
   NICType: "InfraNIC",
-  MacAddress: "",
-  SkipDefaultRoutes: false,
-  Routes: [],
-  PnPID: "",
-  EndpointPolicies: [],
-  AllowHostToNCCommunication: false,
-  AllowNCToHostCommunication: false,
-  NetworkContainerID: "",
 });
+export const NO_CONFIGURATION: IpConfiguration = PLAIN_POD_IP.NetworkContainerPrimaryIPConfig;
 
 const HTTP_BAD_REQUEST = 400;
 const HTTP_NOT_FOUND = 404;
@@ -159,11 +142,7 @@ function keyOf({ podName, podNamespace }: PodContext): string {
 }
 
 function readContext(reader: StructReader): PodContext {
-  const context = reader.struct("orchestratorContext");
-  return {
-    podName: context?.text("podName") ?? "",
-    podNamespace: context?.text("podNamespace") ?? "",
-  };
+  return readGoStruct(reader.struct("orchestratorContext"), POD_CONTEXT);
 }
 
 function readPod(reader: StructReader): PodKey {

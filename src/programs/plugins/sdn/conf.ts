@@ -4,6 +4,7 @@
  */
 import type { SdnDifferences } from "./differences.ts";
 import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
+import { type StructOf, readGoStruct } from "#contracts/cni/go-struct.ts";
 import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
@@ -32,26 +33,30 @@ export interface SdnRoute {
   readonly gateway: Ip | undefined;
 }
 
-/** The part of `ipam` that these plugins know; they pass nothing else on (row 102). */
-interface SdnIpam {
+const IPAM = {
   /** Empty: HNS chooses addresses. */
-  readonly type: string;
-  readonly environment: string;
-  readonly addressSpace: string;
-  readonly subnet: string;
-  readonly ipAddress: string;
-  readonly queryInterval: string;
+  type: "text",
+  environment: "text",
+  addressSpace: "text",
+  subnet: "text",
+  ipAddress: "text",
+  queryInterval: "text",
+} as const;
+
+/** The part of `ipam` that these plugins know; they pass nothing else on (row 102). */
+interface SdnIpam extends StructOf<typeof IPAM> {
   readonly routes: readonly SdnRoute[];
 }
 
-export interface SdnFlags {
-  readonly localRoutedPortMapping: boolean;
-  readonly allowAclPortMapping: boolean;
-  readonly forceBridgeGateway: boolean;
-  readonly enableDualStack: boolean;
-  readonly loopbackDSR: boolean;
-  readonly gatewayFromAdditionalRoutes: boolean;
-}
+const FLAGS = {
+  localRoutedPortMapping: "boolean",
+  allowAclPortMapping: "boolean",
+  forceBridgeGateway: "boolean",
+  enableDualStack: "boolean",
+  loopbackDSR: "boolean",
+  gatewayFromAdditionalRoutes: "boolean",
+} as const;
+export type SdnFlags = StructOf<typeof FLAGS>;
 
 /** One entry of `AdditionalArgs`. */
 interface SdnArgument {
@@ -113,25 +118,8 @@ function readRoute(reader: StructReader, differences: SdnDifferences): SdnRoute 
 function readIpam(document: JsonObject, differences: SdnDifferences): SdnIpam {
   const reader = new Reader(document).struct("ipam") ?? new Reader({}, "ipam");
   return {
-    type: reader.text("type"),
-    environment: reader.text("environment"),
-    addressSpace: reader.text("addressSpace"),
-    subnet: reader.text("subnet"),
-    ipAddress: reader.text("ipAddress"),
-    queryInterval: reader.text("queryInterval"),
+    ...readGoStruct(reader, IPAM),
     routes: reader.structs("routes").map((route) => readRoute(route, differences)),
-  };
-}
-
-function readFlags(reader: StructReader | undefined): SdnFlags {
-  const flag = (name: keyof SdnFlags): boolean => reader?.boolean(name) === true;
-  return {
-    localRoutedPortMapping: flag("localRoutedPortMapping"),
-    allowAclPortMapping: flag("allowAclPortMapping"),
-    forceBridgeGateway: flag("forceBridgeGateway"),
-    enableDualStack: flag("enableDualStack"),
-    loopbackDSR: flag("loopbackDSR"),
-    gatewayFromAdditionalRoutes: flag("gatewayFromAdditionalRoutes"),
   };
 }
 
@@ -155,7 +143,7 @@ export function readSdnConfiguration(document: JsonObject, differences: SdnDiffe
     ipam: readIpam(document, differences),
     dns: standard.dns,
     runtimeDns: readRuntimeDns(runtime),
-    flags: readFlags(reader.struct("optionalFlags")),
+    flags: readGoStruct(reader.struct("optionalFlags"), FLAGS),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     additionalRoutes: reader.structs("additionalRoutes").map((route) => readRoute(route, differences)),
     additionalArguments: reader
