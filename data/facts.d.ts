@@ -28,3 +28,5 @@ export function profiles(): Table;
 export function hnsApi(): Table;
 export function hnsOperations(): Table;
 export function objectShapes(): Table;
+export function v1Policies(): Table;
+export function networkTypes(): Table;

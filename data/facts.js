@@ -31,3 +31,5 @@ export const profiles = table("profiles");
 export const hnsApi = table("hns-api");
 export const hnsOperations = table("hns-operations");
 export const objectShapes = table("object-shapes");
+export const v1Policies = table("v1-policies");
+export const networkTypes = table("network-types");

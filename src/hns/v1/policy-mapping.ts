@@ -1,4 +1,6 @@
 /** v1 policies ↔ v2 policies (hcn.md §3.6). A v1 policy is flat; its fields have names of their own. */
+import { v1Policies } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { type JsonObject, type JsonValue, equalJson } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
@@ -11,91 +13,30 @@ import { LOAD_BALANCER_FORM } from "#contracts/hcn/documents/v1-documents.ts";
 
 const WORDS = hns();
 
-/** Fields of one type: v1 name to v2 name. */
-type FieldMap = Readonly<Record<string, string>>;
-
+/** One type: its names, and its fields from v1 name to v2 name. */
 interface PolicyMapping {
   readonly v1: string;
   readonly v2: string;
-  readonly fields: FieldMap;
+  readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Fields that keep their names. */
-function same(...names: readonly string[]): FieldMap {
-  return Object.fromEntries(names.map((name) => [name, name]));
+function readMapping(row: CheckedFields): PolicyMapping {
+  const fields = row.within("fields");
+  const mapping = {
+    v1: row.text("v1"),
+    v2: row.text("v2"),
+    fields: Object.fromEntries(fields.names().map((name) => [name, fields.text(name)])),
+  };
+  row.end();
+  return mapping;
 }
 
-const ACL_FIELDS = same(
-  "Id",
-  "Protocols",
-  "Action",
-  "Direction",
-  "LocalAddresses",
-  "RemoteAddresses",
-  "LocalPorts",
-  "RemotePorts",
-  "RuleType",
-  "Priority",
-  "ServiceName",
-);
-
-/** Of endpoints and of networks. */
-const PROXY: PolicyMapping = {
-  v1: "PROXY",
-  v2: "L4Proxy",
-  fields: {
-    ...same("IP", "Port", "Protocol", "Destination"),
-    ExceptionList: "Exceptions",
-    OutboundNat: "OutboundNAT",
-  },
-};
-
-/** The first row of a v2 name is the one that v1 results use. */
-const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
-  { v1: "NAT", v2: "PortMapping", fields: same("Protocol", "InternalPort", "ExternalPort", "VIP") },
-  { v1: "ACL", v2: "ACL", fields: ACL_FIELDS },
-  { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
-  // What HNS calls the policy in its own objects (hcn.md §3.6).
-  { v1: "VNET", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
-  { v1: "VLAN", v2: "VLAN", fields: { VLAN: "IsolationId" } },
-  { v1: "L2Driver", v2: "L2Driver", fields: {} },
-  { v1: "QOS", v2: "QOS", fields: same("MaximumOutgoingBandwidthInBytes") },
-  {
-    v1: "OutBoundNAT",
-    v2: "OutBoundNAT",
-    fields: { VIP: "VirtualIP", ExceptionList: "Exceptions", ...same("Destinations", "MaxPortPoolUsage") },
-  },
-  {
-    v1: "ROUTE",
-    v2: "SDNRoute",
-    fields: same("DestinationPrefix", "NextHop", "NeedEncap", "AutomaticEndpointMonitor"),
-  },
-  PROXY,
-];
-
-const NETWORK_MAPPINGS: readonly PolicyMapping[] = [
-  { v1: "HostRoute", v2: "HostRoute", fields: {} },
-  {
-    v1: "RemoteSubnetRoute",
-    v2: "RemoteSubnetRoute",
-    fields: same("DestinationPrefix", "DistributedRouterMacAddress", "IsolationId", "ProviderAddress"),
-  },
-  { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
-  { v1: "VNET", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
-  PROXY,
-];
-
-const SUBNET_MAPPINGS: readonly PolicyMapping[] = [
-  { v1: "VLAN", v2: "VLAN", fields: { VLAN: "IsolationId" } },
-  { v1: "VSID", v2: "VSID", fields: { VSID: "IsolationId" } },
-];
-
-/** What a policy stands in. */
-
+const TABLE = CheckedFields.ofTable(v1Policies());
+/** By what a policy stands in. The first row of a v2 name is the one that v1 results use. */
 const MAPPINGS: Readonly<Record<PolicyOwner, readonly PolicyMapping[]>> = {
-  endpoint: ENDPOINT_MAPPINGS,
-  network: NETWORK_MAPPINGS,
-  subnet: SUBNET_MAPPINGS,
+  endpoint: TABLE.items("endpoint").map(readMapping),
+  network: TABLE.items("network").map(readMapping),
+  subnet: TABLE.items("subnet").map(readMapping),
 };
 
 /**
@@ -150,7 +91,7 @@ export function splitIsolation(policies: readonly HnsPolicy[]): {
   readonly others: readonly HnsPolicy[];
   readonly isolation: readonly PolicyDocument[];
 } {
-  const types = [...SUBNET_MAPPINGS.map((mapping) => mapping.v1.toLowerCase()), ISOLATION];
+  const types = [...MAPPINGS.subnet.map((mapping) => mapping.v1.toLowerCase()), ISOLATION];
   const isOfSubnet = (policy: HnsPolicy): boolean => types.includes(policy.Type.toLowerCase());
   return {
     others: policies.filter((policy) => !isOfSubnet(policy)),

@@ -1,95 +1,55 @@
 /** What the types of network differ in (hcn.md §4.1, table of network types). */
-import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
+import { networkTypes } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { type IpamType, NETWORK_TYPES, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord, SwitchKind } from "../records.ts";
 import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { hns } from "#data/words.js";
 
 const WORDS = hns();
 
-export interface NetworkTypeTraits {
+const SWITCH_KINDS: readonly SwitchKind[] = ["external", "internal", "private"];
+const IPAM_TYPES: readonly IpamType[] = ["Static", "Dhcp"];
+/** `data/facts/network-types.yaml` says what each means. */
+const MARKS = [
+  "hasChosenSubnet",
+  "needsSubnet",
+  "needsVfp",
+  "needsIcs",
+  "isMirror",
+  "sharesSwitch",
+  "hasRules",
+  "isTranslated",
+  "isPlain",
+  "isTunnelled",
+] as const;
+type Marks = Readonly<Record<(typeof MARKS)[number], boolean>>;
+
+export interface NetworkTypeTraits extends Marks {
   readonly switchKind: SwitchKind;
   /** Ways in which its endpoints get addresses. */
   readonly ipams: readonly IpamType[];
-  /** The service picks a subnet when the request has none. */
-  readonly hasChosenSubnet: boolean;
-  /** An endpoint without a subnet to take its address from is refused. */
-  readonly needsSubnet: boolean;
-  /** VFP runs on its ports; refused where the node has none (hcn.md §6.1). */
-  readonly needsVfp: boolean;
-  /** Refused where Internet Connection Sharing cannot run (hcn.md §6.1). */
-  readonly needsIcs: boolean;
-  /** It stands for an adapter of the host, which keeps it. */
-  readonly isMirror: boolean;
-  /** Networks of this type share the switch of an adapter; else there is one network per adapter. */
-  readonly sharesSwitch: boolean;
-  /** Its ports get rules; the other types only move frames in this version. */
-  readonly hasRules: boolean;
-  /** The host translates for its endpoints, and maps its own ports to theirs. */
-  readonly isTranslated: boolean;
-  /** VFP does not run on its switch: frames go by VLAN and MAC, and groups to everybody (dataplane.md §2.2.5). */
-  readonly isPlain: boolean;
-  /** All frames of its endpoints go by the physical host's switch (dataplane.md §2.5). */
-  readonly isTunnelled: boolean;
 }
 
-const STATIC: readonly IpamType[] = ["Static"];
-const STATIC_OR_DHCP: readonly IpamType[] = ["Static", "Dhcp"];
+function readTraits(row: CheckedFields): NetworkTypeTraits {
+  const marks = row.words("marks", MARKS);
+  const traits = {
+    switchKind: row.word("switch", SWITCH_KINDS),
+    ipams: row.words("ipams", IPAM_TYPES),
+    ...(Object.fromEntries(MARKS.map((mark) => [mark, marks.includes(mark)])) as Marks),
+  };
+  row.end();
+  return traits;
+}
 
-/** Frames and nothing else; addresses are the endpoints' own affair. */
-const PLAIN: NetworkTypeTraits = {
-  switchKind: "private",
-  ipams: STATIC_OR_DHCP,
-  hasChosenSubnet: false,
-  needsSubnet: false,
-  needsVfp: false,
-  needsIcs: false,
-  isMirror: false,
-  sharesSwitch: false,
-  hasRules: false,
-  isTranslated: false,
-  isPlain: true,
-  isTunnelled: false,
-};
-
-/** NAT, ICS: the host is the gateway and translates. */
-const TRANSLATED: NetworkTypeTraits = {
-  ...PLAIN,
-  switchKind: "internal",
-  ipams: STATIC,
-  hasChosenSubnet: true,
-  needsSubnet: true,
-  isTranslated: true,
-};
-
-/** L2Bridge and its relatives: VFP on the node's adapter. */
-const BRIDGED: NetworkTypeTraits = {
-  ...PLAIN,
-  switchKind: "external",
-  ipams: STATIC,
-  needsSubnet: true,
-  needsVfp: true,
-  sharesSwitch: true,
-  hasRules: true,
-  isPlain: false,
-};
-
+const TABLE = CheckedFields.ofTable(networkTypes());
 /**
  * One row per type. Inferred (hcn.md §4.1, §11.18): ConstrainedICS is made as ICS; a Mirrored network leaves the adapter
  * that it mirrors to the host.
  */
-const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
-  NAT: TRANSLATED,
-  ICS: { ...TRANSLATED, needsIcs: true },
-  ConstrainedICS: { ...TRANSLATED, needsIcs: true },
-  Transparent: { ...PLAIN, switchKind: "external" },
-  L2Bridge: BRIDGED,
-  L2Tunnel: { ...BRIDGED, isTunnelled: true },
-  Overlay: BRIDGED,
-  Private: PLAIN,
-  Internal: { ...PLAIN, switchKind: "internal" },
-  Mirrored: { ...PLAIN, isMirror: true },
-  Infiniband: PLAIN,
-};
+const TYPE_TRAITS = Object.fromEntries(
+  NETWORK_TYPES.map((type) => [type, readTraits(TABLE.within(type))]),
+) as { readonly [Type in NetworkType]: NetworkTypeTraits };
 
 export function traitsOf(type: NetworkType): NetworkTypeTraits {
   return TYPE_TRAITS[type];
