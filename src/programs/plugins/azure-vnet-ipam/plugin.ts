@@ -2,7 +2,7 @@
  * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
  * Who holds what stands in a file that one call at a time reads and writes.
  */
-import { type ByMode, type Compat, byMode } from "#core/base/compat.ts";
+import { type ByMode, type Compat, type Differences, byMode } from "#core/base/compat.ts";
 import { StructReader, DecodeError } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, PlainFailure, describeError } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
@@ -55,33 +55,33 @@ const DEFAULT_VERSION = "0.2.0";
 const NAME_SERVER = "168.63.129.16";
 const DEFAULT_ROUTE = defined(parseInterfaceAddress("0.0.0.0/0"), "default route");
 
-/** Where the plugin behaves in two ways: as it is published, and mended. */
 const DAMAGED_DETAILS = WORDS.adviceRemoveAzureIpamState;
 
-interface IpamDifferences {
-  readonly supportedVersions: readonly string[];
+/** Where the plugin behaves in two ways: as it is published, and mended. */
+const SWITCHES = {
   /** CHECK looks. */
-  readonly checks: boolean;
+  checks: [false, true],
   /** Without a subnet a container gets the pool that it has already. */
-  readonly sharesPools: boolean;
+  sharesPools: [false, true],
+  /** Addresses that could not be read again are told. */
+  warns: [false, true],
+  /** The file gets a checksum, and one that is wrong is refused. */
+  sealsState: [false, true],
+} as const;
+
+interface IpamDifferences extends Differences<typeof SWITCHES> {
+  readonly supportedVersions: readonly string[];
   /** The route of a pool of IPv6. */
   readonly routeV6: InterfaceAddress;
   /** Row 149: published, a plain text, which no caller can read. */
   readonly notStarted: (text: string) => Error;
-  /** Addresses that could not be read again are told. */
-  readonly warns: boolean;
-  /** The file gets a checksum, and one that is wrong is refused. */
-  readonly sealsState: boolean;
 }
 
 const DIFFERENCES: ByMode<IpamDifferences> = byMode<IpamDifferences>({
+  ...SWITCHES,
   supportedVersions: [SPEC_VERSIONS.filter((version) => version !== "1.1.0"), SPEC_VERSIONS],
-  checks: [false, true],
-  sharesPools: [false, true],
   routeV6: [DEFAULT_ROUTE, defined(parseInterfaceAddress("::/0"), "default route")],
   notStarted: [(text) => new PlainFailure(text), (text) => new CniError(CNI_CODES.tryAgainLater, text)],
-  warns: [false, true],
-  sealsState: [false, true],
 });
 
 function fail(action: string, error: unknown): CniError {

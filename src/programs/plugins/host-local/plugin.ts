@@ -12,7 +12,7 @@ import {
 } from "#contracts/cni/result.ts";
 import { SINCE, SPEC_VERSIONS, isAtLeast } from "#contracts/cni/version.ts";
 import { type Ip, familyOf, parseIp, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
-import { type ByMode, type Compat, byMode } from "#core/base/compat.ts";
+import { type ByMode, type Compat, type Differences, byMode } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import {
@@ -211,24 +211,24 @@ interface HostLocalOptions extends PluginMode {
 }
 
 /** Where the plugin behaves in two ways: as it is published, and mended. */
-interface HostLocalDifferences {
+const SWITCHES = {
   /** On Windows the file name fd00__5 does not parse as an address (docs: cni.md §4.5, row 117). */
-  readonly isBlindForIpv6Owners: boolean;
+  isBlindForIpv6Owners: [true, false],
   /** A failing ADD gives back all that the attachment has, also of earlier calls. */
-  readonly isRollingBackEverything: boolean;
+  isRollingBackEverything: [true, false],
   /** DEL needs name and folder alone, so that a configuration that became invalid releases what it gave. */
-  readonly releasesByName: boolean;
+  releasesByName: [false, true],
   /** CHECK compares addresses, STATUS and GC do something (cni.md §4.4). */
-  readonly looks: boolean;
+  looks: [false, true],
+} as const;
+
+interface HostLocalDifferences extends Differences<typeof SWITCHES> {
   /** The code of a failure that has one of its own in the specification. */
   readonly codeOf: (own: number) => number;
 }
 
 const DIFFERENCES: ByMode<HostLocalDifferences> = byMode<HostLocalDifferences>({
-  isBlindForIpv6Owners: [true, false],
-  isRollingBackEverything: [true, false],
-  releasesByName: [false, true],
-  looks: [false, true],
+  ...SWITCHES,
   codeOf: [() => CNI_CODES.internal, (own) => own],
 });
 
