@@ -6,14 +6,8 @@
  * order in which the Go library prints them; `parseResult` reads any version.
  */
 import type { Description } from "#core/base/shape.ts";
-import {
-  type InterfaceAddress,
-  type Ip,
-  familyOf,
-  formatIp,
-  parseInterfaceAddress,
-  parseIp,
-} from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, familyOf, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
+import { readGoIp } from "./go-json.ts";
 import { DecodeError, type StructReader, readStruct, formatJson, sortKeys } from "./json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";
@@ -291,18 +285,9 @@ function parseAddressField(reader: StructReader, name: string): InterfaceAddress
   return address;
 }
 
-/** An address field of a struct; undefined when absent or empty. @throws DecodeError when it is none. */
-export function readIpField(reader: StructReader, name: string): Ip | undefined {
-  const text = reader.text(name);
-  if (text === "") return undefined;
-  const ip = parseIp(text);
-  if (ip === undefined) throw new DecodeError(reader.pathOf(name), "an IP address", text);
-  return ip;
-}
-
 function readValue(reader: StructReader, { is, always }: ResultField, key: string): unknown {
   if (is === "address") return parseAddressField(reader, key);
-  if (is === "ip") return readIpField(reader, key);
+  if (is === "ip") return readGoIp(reader, key);
   if (is === "integer") return reader.integer(key);
   if (is === "texts") return reader.texts(key);
   return reader.text(key) || (always === true ? "" : undefined);

@@ -1,15 +1,9 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
 import { parseCniArguments, readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
+import { readGoIp } from "#contracts/cni/go-json.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { PluginMode, PluginRequest, CniPlugin } from "#contracts/cni/plugin.ts";
-import {
-  type CniRoute,
-  readIpField,
-  readRoute,
-  type CniDns,
-  type CniResult,
-  EMPTY_DNS,
-} from "#contracts/cni/result.ts";
+import { type CniRoute, readRoute, type CniDns, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import { SINCE, SPEC_VERSIONS, isAtLeast } from "#contracts/cni/version.ts";
 import { type Ip, familyOf, parseIp, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
 import { type ByMode, type Compat, type Differences, byMode } from "#core/base/compat.ts";
@@ -77,9 +71,9 @@ function readRangeSpecification(reader: StructReader): RangeSpecification {
   }
   return {
     subnet,
-    start: readIpField(reader, "rangeStart"),
-    end: readIpField(reader, "rangeEnd"),
-    gateway: readIpField(reader, "gateway"),
+    start: readGoIp(reader, "rangeStart"),
+    end: readGoIp(reader, "rangeEnd"),
+    gateway: readGoIp(reader, "gateway"),
   };
 }
 

@@ -4,12 +4,13 @@
  */
 import type { SdnDifferences } from "./differences.ts";
 import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
+import { readGoIp } from "#contracts/cni/go-json.ts";
 import { type StructOf, readGoStruct } from "#contracts/cni/go-struct.ts";
 import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
-import { type InterfaceAddress, type Ip, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, parseInterfaceAddress } from "#core/net/ip.ts";
 import {
   type PortMapping,
   type RuntimeDns,
@@ -99,19 +100,11 @@ function readDestination(reader: StructReader): InterfaceAddress | undefined {
   return address;
 }
 
-function readGateway(reader: StructReader, key: string): Ip | undefined {
-  const text = reader.text(key);
-  if (text === "") return undefined;
-  const ip = parseIp(text);
-  if (ip === undefined) throw new DecodeError(reader.pathOf(key), "an IP address", text);
-  return ip;
-}
-
 function readRoute(reader: StructReader, differences: SdnDifferences): SdnRoute {
-  const gateway = readGateway(reader, "gw");
+  const gateway = readGoIp(reader, "gw");
   return {
     destination: readDestination(reader),
-    gateway: differences.takesGateway ? (gateway ?? readGateway(reader, "gateway")) : gateway,
+    gateway: differences.takesGateway ? (gateway ?? readGoIp(reader, "gateway")) : gateway,
   };
 }
 
