@@ -21,21 +21,24 @@ const WORDS = flannel();
 
 export const DEFAULT_ANNOTATION_PREFIX = "flannel.alpha.coreos.com";
 
-/** The full keys. */
-export interface FlannelAnnotations {
-  readonly managed: string;
-  readonly backendData: string;
-  readonly backendV6Data: string;
-  readonly backendType: string;
-  readonly publicIp: string;
-  readonly publicIpv6: string;
+/** What each key ends with. */
+const KEYS = {
+  managed: "kube-subnet-manager",
+  backendData: "backend-data",
+  backendV6Data: "backend-v6-data",
+  backendType: "backend-type",
+  publicIp: "public-ip",
+  publicIpv6: "public-ipv6",
   /** Read at the start; in place of `--public-ip`. */
-  readonly nodePublicIp: string;
-  readonly nodePublicIpv6: string;
+  nodePublicIp: "node-public-ip",
+  nodePublicIpv6: "node-public-ipv6",
   /** Win over everything when flanneld writes. */
-  readonly publicIpOverwrite: string;
-  readonly publicIpv6Overwrite: string;
-}
+  publicIpOverwrite: "public-ip-overwrite",
+  publicIpv6Overwrite: "public-ipv6-overwrite",
+} as const;
+
+/** The full keys. */
+export type FlannelAnnotations = Readonly<Record<keyof typeof KEYS, string>>;
 
 /** The form that upstream asks for, `(?:[a-z0-9_-]+\.)+[a-z0-9_-]+\/(?:[a-z0-9_-]+-)?$`, each side of the slash by itself. */
 function isPrefix(full: string): boolean {
@@ -58,18 +61,8 @@ export function annotationsOf(prefix: string): FlannelAnnotations {
       "flanneld-cannot-start",
       `subnet/kube: prefix must be in a format: fqdn/[0-9a-z-_]*: --kube-annotation-prefix is ${JSON.stringify(prefix)}`,
     );
-  return Object.freeze({
-    managed: `${full}kube-subnet-manager`,
-    backendData: `${full}backend-data`,
-    backendV6Data: `${full}backend-v6-data`,
-    backendType: `${full}backend-type`,
-    publicIp: `${full}public-ip`,
-    publicIpv6: `${full}public-ipv6`,
-    nodePublicIp: `${full}node-public-ip`,
-    nodePublicIpv6: `${full}node-public-ipv6`,
-    publicIpOverwrite: `${full}public-ip-overwrite`,
-    publicIpv6Overwrite: `${full}public-ipv6-overwrite`,
-  });
+  const keys = Object.entries(KEYS).map(([name, end]) => [name, full + end]);
+  return Object.freeze(Object.fromEntries(keys) as FlannelAnnotations);
 }
 
 export type Annotations = Readonly<Record<string, string>>;
