@@ -16,7 +16,8 @@ export interface DiagObject {
 }
 
 const GUID = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
-const SECTIONS: Readonly<Record<string, HcnObjectKind>> = {
+/** What hnsdiag calls the kinds, in small letters. */
+export const SECTIONS: Readonly<Record<string, HcnObjectKind>> = {
   networks: "Network",
   endpoints: "Endpoint",
   namespaces: "Namespace",

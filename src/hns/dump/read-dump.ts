@@ -13,7 +13,7 @@ import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { type ListedObject, readFormatList, readFormatTable } from "./format-list.ts";
-import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
+import { SECTIONS, readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
 import {
   BrokenJson,
   type Extent,
@@ -25,7 +25,7 @@ import {
   visitItems,
 } from "./json-extent.ts";
 import { ADDED_FIELD, KIND_FIELD, undoPowerShell } from "./power-shell.ts";
-import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
+import { POLICY_FIELDS, recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { parseDumpItem } from "#contracts/hcn/http/dump-protocol.ts";
 import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
 import { hnsFiles } from "#data/words.js";
@@ -67,12 +67,8 @@ const DEEPER = WORDS.adviceDumpDepth;
 
 /** Fields of an object that stands for a list of objects of one kind. */
 const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
-  networks: "Network",
-  endpoints: "Endpoint",
-  namespaces: "Namespace",
-  loadbalancers: "LoadBalancer",
+  ...SECTIONS,
   policylists: "LoadBalancer",
-  routes: "SdnRoute",
   sdnroutes: "SdnRoute",
 };
 
@@ -85,19 +81,6 @@ const TABLE: Readonly<Record<keyof typeof HNSDIAG, string>> = {
   message: WORDS.powershellTable,
   advice: WORDS.advicePowershellJson,
 };
-
-/** Types of policies: their fields stand beside `Type`, or in `Settings`. */
-const POLICY_FIELDS = [
-  "Settings",
-  "ExceptionList",
-  "NeedEncap",
-  "Action",
-  "InternalPort",
-  "VSID",
-  "VLAN",
-  "PA",
-  "Value",
-];
 
 /** Where a field of an object stands. */
 type FieldPlace = Pick<Member, "key" | "keyStart">;

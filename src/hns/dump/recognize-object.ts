@@ -34,7 +34,10 @@ function readRow(row: CheckedFields): ShapeRow {
   return shape;
 }
 
-const ROWS = CheckedFields.ofTable(objectShapes()).items("rows").map(readRow);
+const TABLE = CheckedFields.ofTable(objectShapes());
+const ROWS = TABLE.items("rows").map(readRow);
+/** Fields of policies: they stand beside `Type`, or in `Settings`. */
+export const POLICY_FIELDS: readonly string[] = TABLE.texts("policy");
 const OWN_WEIGHT = 4;
 const SCHEMA_WEIGHT = 2;
 const NAMESPACE_TYPES: readonly string[] = ["host", "hostdefault", "guest", "guestdefault"];

@@ -20,6 +20,7 @@ const MARKS = [
   "sharesSwitch",
   "hasRules",
   "isTranslated",
+  "mapsPorts",
   "isPlain",
   "isTunnelled",
 ] as const;

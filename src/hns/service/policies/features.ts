@@ -11,7 +11,6 @@ import type { HnsFeature } from "#contracts/hcn/features.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord } from "../records.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import { hns } from "#data/words.js";
@@ -99,19 +98,9 @@ export function checkTakesSdnRoutes(network: NetworkRecord, what: string): void 
   });
 }
 
-/** Types whose endpoints are behind addresses of the node: the host translates, or VFP does (hcn.md §4.1). */
-const MAPPING_TYPES: readonly NetworkType[] = [
-  "NAT",
-  "ICS",
-  "ConstrainedICS",
-  "L2Bridge",
-  "L2Tunnel",
-  "Overlay",
-];
-
 /** Inferred: which types are those "without NAT" that refuse a mapping (hcn.md §6.1). */
 function checkTakesMappings(network: NetworkRecord, where: string): void {
-  if (MAPPING_TYPES.includes(network.type)) return;
+  if (traitsOf(network.type).mapsPorts) return;
   throw new HcnError("HCN_E_MAPPING_NOT_SUPPORTED", {
     detail: WORDS.portMappingUnsupported({ where, type: network.type, name: network.name }),
   });
