@@ -307,24 +307,19 @@ export const removeNamespaceEndpoint: ModifyMembers = memberChangeOf("Remove", "
 export const addNamespaceContainer: ModifyMembers = memberChangeOf("Add", "Container", "ContainerId");
 export const removeNamespaceContainer: ModifyMembers = memberChangeOf("Remove", "Container", "ContainerId");
 
-function resourceIds(namespace: HostComputeNamespace, type: NamespaceResourceType): readonly string[] {
-  return (namespace.Resources ?? [])
-    .filter((resource) => resource.Type === type)
-    .map((resource) => resource.Data.Id);
+type MemberIds = (client: HcnClient, namespace: Guid) => Promise<readonly string[]>;
+
+function memberIdsOf(type: NamespaceResourceType): MemberIds {
+  return async (client, namespace) => {
+    const { Resources = [] } = await getNamespaceById(client, namespace);
+    return Resources.filter((resource) => resource.Type === type).map((resource) => resource.Data.Id);
+  };
 }
 
 /** GUIDs of the endpoints in a namespace. @throws HcnNotFoundError when there is no such namespace. */
-export async function getNamespaceEndpointIds(client: HcnClient, namespace: Guid): Promise<readonly Guid[]> {
-  return resourceIds(await getNamespaceById(client, namespace), "Endpoint");
-}
-
+export const getNamespaceEndpointIds: MemberIds = memberIdsOf("Endpoint");
 /** HCS ids of the containers in a namespace. @throws HcnNotFoundError when there is no such namespace. */
-export async function getNamespaceContainerIds(
-  client: HcnClient,
-  namespace: Guid,
-): Promise<readonly string[]> {
-  return resourceIds(await getNamespaceById(client, namespace), "Container");
-}
+export const getNamespaceContainerIds: MemberIds = memberIdsOf("Container");
 
 /** The namespace an endpoint is in; undefined when it is in none (absent, empty or the zero GUID). */
 export function namespaceOf(endpoint: HostComputeEndpoint): Guid | undefined {

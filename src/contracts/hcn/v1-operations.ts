@@ -106,21 +106,16 @@ export async function getHnsEndpoint(client: HcnClient, id: Guid): Promise<Store
   return ENDPOINT.read((await requestHns(client, "GET", `${ENDPOINT.path}${id}`)) ?? null);
 }
 
-export async function attachHnsEndpoint(
-  client: HcnClient,
-  id: Guid,
-  request: EndpointAttachDetachRequest,
-): Promise<void> {
-  await requestHns(client, "POST", `/endpoints/${id}/attach`, request);
+type ChangeAttachment = (client: HcnClient, id: Guid, request: EndpointAttachDetachRequest) => Promise<void>;
+
+function attachmentChangeOf(change: "attach" | "detach"): ChangeAttachment {
+  return async (client, id, request) => {
+    await requestHns(client, "POST", `${ENDPOINT.path}${id}/${change}`, request);
+  };
 }
 
-export async function detachHnsEndpoint(
-  client: HcnClient,
-  id: Guid,
-  request: EndpointAttachDetachRequest,
-): Promise<void> {
-  await requestHns(client, "POST", `/endpoints/${id}/detach`, request);
-}
+export const attachHnsEndpoint: ChangeAttachment = attachmentChangeOf("attach");
+export const detachHnsEndpoint: ChangeAttachment = attachmentChangeOf("detach");
 
 /** As hcsshim asks: the endpoint is read twice, and the id is looked for in the text of the list, without regard to case. */
 async function isSharedBy(client: HcnClient, id: Guid, container: string): Promise<boolean> {

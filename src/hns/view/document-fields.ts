@@ -75,7 +75,7 @@ export function sortFields(document: JsonObject): JsonObject {
 // Inferred: the times that operations took are zero, because a simulated operation takes none.
 
 /** State of a working allocator, and of resources (hcn.md §2.10). */
-const ALLOCATOR_STATE = 3;
+export const ALLOCATOR_STATE = 3;
 const RESOURCES_STATE = 1;
 
 /** The id of an allocator: one of its own, and the same in each view of the object. */

@@ -13,7 +13,15 @@ import {
 } from "../service/network/network-facts.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { baseValues, healthData, policyDocuments, routeValues, sortFields } from "./document-fields.ts";
+import {
+  ALLOCATOR_STATE,
+  baseValues,
+  healthData,
+  policyDocuments,
+  resourcesDocument,
+  routeValues,
+  sortFields,
+} from "./document-fields.ts";
 import { ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { extensionDocuments } from "../service/network/extensions.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
@@ -120,29 +128,6 @@ const IP_SUBNET_OBJECT_TYPE = 6;
 /** Seen on external networks: 3 or 4. */
 const DNS_SERVER_COMPARTMENT = 3;
 
-function v1Subnet(subnet: SubnetRecord): JsonObject {
-  const document: Record<string, JsonValue> = {
-    AdditionalParams: {},
-    AddressPrefix: formatPrefix(subnet.prefix),
-    Flags: subnet.flags,
-    GatewayAddress: subnet.gateway === undefined ? "" : formatIp(subnet.gateway),
-    Health: { LastErrorCode: 0, LastUpdateTime: 0 },
-    ID: formatUpperGuid(subnet.id),
-    IpSubnets: subnet.ipSubnets.map((block) => ({
-      Flags: block.flags,
-      ID: formatUpperGuid(block.id),
-      IpAddressPrefix: formatPrefix(block.prefix),
-      ObjectType: IP_SUBNET_OBJECT_TYPE,
-      Policies: [],
-      State: 0,
-    })),
-    ObjectType: SUBNET_OBJECT_TYPE,
-    Policies: subnet.policies.map((policy) => policyToV1("subnet", policy)),
-    State: 0,
-  };
-  return document;
-}
-
 function v1BareSubnet(subnet: BareSubnetRecord): JsonObject {
   return {
     AdditionalParams: {},
@@ -153,6 +138,22 @@ function v1BareSubnet(subnet: BareSubnetRecord): JsonObject {
     Policies: subnet.policies.map((policy) => policyToV1("subnet", policy)),
     State: 0,
   };
+}
+
+function v1Subnet(subnet: SubnetRecord): JsonObject {
+  return sortFields({
+    ...v1BareSubnet(subnet),
+    AddressPrefix: formatPrefix(subnet.prefix),
+    GatewayAddress: subnet.gateway === undefined ? "" : formatIp(subnet.gateway),
+    IpSubnets: subnet.ipSubnets.map((block) => ({
+      Flags: block.flags,
+      ID: formatUpperGuid(block.id),
+      IpAddressPrefix: formatPrefix(block.prefix),
+      ObjectType: IP_SUBNET_OBJECT_TYPE,
+      Policies: [],
+      State: 0,
+    })),
+  });
 }
 
 /** Policies that v1 shows as fields of the network. */
@@ -251,10 +252,6 @@ export function networkDocumentV1(
 // The switch layer below a network and the resources that it holds (hcn.md §2.9, §5.1): what a detailed query adds.
 // Fields that name things which are not simulated, such as device instances, are left out.
 
-/** Resources are in state 1, allocators in state 3 (hcn.md §2.10). */
-const RESOURCES_STATE = 1;
-const ALLOCATOR_STATE = 3;
-
 function networkAllocator(tag: string, order: number, fields: JsonObject): JsonObject {
   return sortFields({
     AdditionalParams: {},
@@ -310,19 +307,7 @@ function allocators(context: ServiceContext, network: NetworkRecord): readonly J
 
 /** `Resources` of a network in v1, without its allocators. */
 function networkResources(context: ServiceContext, network: NetworkRecord): JsonObject {
-  return {
-    AdditionalParams: {},
-    AllocationOrder: 0,
-    CompartmentOperationTime: 0,
-    Flags: 0,
-    Health: { LastErrorCode: 0, LastUpdateTime: context.fileTime(network.changedAtMs) },
-    ID: formatUpperGuid(network.activityId),
-    PortOperationTime: 0,
-    State: RESOURCES_STATE,
-    SwitchOperationTime: 0,
-    VfpOperationTime: 0,
-    parentId: formatUpperGuid(network.layerId),
-  };
+  return { ...resourcesDocument(context, network, []), parentId: formatUpperGuid(network.layerId) };
 }
 
 /** `Layer` of a detailed query. */
