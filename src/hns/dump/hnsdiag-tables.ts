@@ -13,14 +13,6 @@ export interface ListedKind {
   readonly documents: readonly JsonObject[];
 }
 
-/** The kinds that hnsdiag knows, in the order in which `list all` prints them. */
-export const HNSDIAG_KINDS: readonly { readonly plural: string; readonly kind: HcnObjectKind }[] = [
-  { plural: "networks", kind: "Network" },
-  { plural: "endpoints", kind: "Endpoint" },
-  { plural: "namespaces", kind: "Namespace" },
-  { plural: "loadbalancers", kind: "LoadBalancer" },
-];
-
 const NAME_WIDTH = 16;
 const ID_WIDTH = 36;
 const INDENT = "    ";
@@ -111,21 +103,27 @@ function loadBalancerRows(documents: readonly JsonObject[]): readonly string[] {
   ];
 }
 
-const TABLES: Readonly<
-  Record<string, { readonly heading: string; rows: (documents: readonly JsonObject[]) => readonly string[] }>
-> = {
-  networks: { heading: "Networks:", rows: networkRows },
-  endpoints: { heading: "Endpoints:", rows: endpointRows },
-  namespaces: { heading: "Namespaces:", rows: namespaceRows },
-  loadbalancers: { heading: "LoadBalancers:", rows: loadBalancerRows },
-};
+interface HnsdiagKind {
+  readonly plural: string;
+  readonly kind: HcnObjectKind;
+  readonly heading: string;
+  readonly rows: (documents: readonly JsonObject[]) => readonly string[];
+}
+
+/** The kinds that hnsdiag knows, in the order in which `list all` prints them. */
+export const HNSDIAG_KINDS: readonly HnsdiagKind[] = [
+  { plural: "networks", kind: "Network", heading: "Networks:", rows: networkRows },
+  { plural: "endpoints", kind: "Endpoint", heading: "Endpoints:", rows: endpointRows },
+  { plural: "namespaces", kind: "Namespace", heading: "Namespaces:", rows: namespaceRows },
+  { plural: "loadbalancers", kind: "LoadBalancer", heading: "LoadBalancers:", rows: loadBalancerRows },
+];
 
 /** Tables; with headings and an empty line between them when there are several. */
 export function formatTables(kinds: readonly ListedKind[]): string {
   const isSeveral = kinds.length > 1;
   return kinds
     .map(({ plural, documents }) => {
-      const table = TABLES[plural];
+      const table = HNSDIAG_KINDS.find((each) => each.plural === plural);
       const lines = table === undefined ? [] : table.rows(documents);
       return [...(isSeveral && table !== undefined ? [table.heading] : []), ...lines]
         .map((line) => `${line}\n`)
