@@ -27,11 +27,13 @@ import { fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;
 
-function objectAt(value: JsonValue | undefined): JsonObject {
+/** An object; an empty one where there is none. */
+export function objectAt(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-function listAt(value: JsonValue | undefined): readonly JsonValue[] | undefined {
+/** A list; undefined where there is none. */
+export function listAt(value: JsonValue | undefined): readonly JsonValue[] | undefined {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
 }
 

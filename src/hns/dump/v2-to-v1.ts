@@ -22,17 +22,9 @@ import {
 } from "#contracts/hcn/v1-form/v1-form.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
-import { documentFromV1, policyInV2 } from "./v1-to-v2.ts";
+import { documentFromV1, listAt, objectAt, policyInV2 } from "./v1-to-v2.ts";
 
 type Fields = Record<string, JsonValue | undefined>;
-
-function objectAt(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function listAt(value: JsonValue | undefined): readonly JsonValue[] | undefined {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : undefined;
-}
 
 /** A flat policy; settings that v1 has no name for keep theirs. */
 function policyOf(owner: PolicyOwner, value: JsonValue): JsonValue {
