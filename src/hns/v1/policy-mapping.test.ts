@@ -8,7 +8,7 @@ import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { createHnsNetwork, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { hnsNode } from "#test/support/hns/hns-node.ts";
 import type { PolicyOwner } from "#contracts/hcn/description/description.ts";
-import { policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
+import { fieldsWithoutV2, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
 interface Checked {
   readonly Type: string;
@@ -269,5 +269,20 @@ describe("a v1 network with a VLAN beside its subnets, as Docker makes it", () =
     await expect(
       requestHns(client, "POST", `/networks/${made.ID}`, { Policies: [{ Type: "VLAN", VLAN: 8 }] }),
     ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
+  });
+});
+
+describe("fields that v2 has no place for", () => {
+  it("are not the old names of an ACL, whose values stand under the new ones", () => {
+    const acl = {
+      Type: "ACL",
+      Action: "Allow",
+      Direction: "In",
+      Protocol: 6,
+      LocalPort: 80,
+      RemotePort: 443,
+    };
+    expect(policyFromV1("endpoint", acl).Settings).toMatchObject({ LocalPorts: 80, RemotePorts: 443 });
+    expect(fieldsWithoutV2("endpoint", { ...acl, Zebra: 1 })).toEqual({ Zebra: 1 });
   });
 });

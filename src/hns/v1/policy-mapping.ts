@@ -130,7 +130,7 @@ export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocum
 export function fieldsWithoutV2(owner: PolicyOwner, policy: HnsPolicy): JsonObject {
   const mapping = MAPPINGS[owner].find(({ v1 }) => v1.toLowerCase() === policy.Type.toLowerCase());
   if (mapping === undefined) return {};
-  const old = mapping.v2 === "ACL" ? Object.keys(ACL_OLD_FIELDS) : [];
+  const old = mapping.v2 === "ACL" ? ACL_OLD_FIELDS.map(([name]) => name) : [];
   const nat = NAT_POLICIES.includes(mapping.v2) ? ["Flags", "ExternalPortReserved"] : [];
   const known = ["Type", ...Object.keys(mapping.fields), ...old, ...nat];
   return Object.fromEntries(Object.entries(policy).filter(([field]) => !known.includes(field)));
