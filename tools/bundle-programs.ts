@@ -116,7 +116,7 @@ export const PROGRAM_NAMES: readonly string[] = ["mullion", ...PROGRAMS.map(({ n
 const ENTRY = "program:";
 /** A row of the table in its source: the name, and at its end one import and one call. */
 const ROW =
-  /^ {4}name: "([\w-]+)",\n[^}]*?^ {4}start: async \(\) => \(await import\("([^"]+)"\)\)\.(\w+)\(\),\n/gm;
+  /^ {2}"?([\w-]+)"?: \{\n {4}about:\s+"[^"\n]*",\n {4}start: async \(\) => \(await import\("([^"]+)"\)\)\.(\w+)\(\),\n/gm;
 
 /**
  * The begin of a bundle: imports what the table imports when the program is started, and starts it.
