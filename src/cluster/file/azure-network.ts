@@ -36,7 +36,7 @@ import {
 import type { VirtualNetworkSpec } from "#dataplane/fabric/azure/virtual-network.ts";
 import { azureNetworkFields } from "#data/words.js";
 import { type LocatedFields, type OptionalMapping, list, mapping } from "./mapping.ts";
-import { type Located, type Reading, type ValuePlace, quote } from "./reading.ts";
+import { type Located, type Reading, type ValuePlace, quote, valuesOf } from "./reading.ts";
 import {
   BOOLEAN,
   IPV4,
@@ -192,10 +192,6 @@ export const AZURE: OptionalMapping<AzureFields> = mapping<AzureFields>("a virtu
 interface AzureNode {
   readonly name: string;
   readonly address: Ipv4;
-}
-
-function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
-  return items.map(({ value }) => value);
 }
 
 function sideOf(words: readonly Located<SecurityWord>[], services: Services): SecuritySide {

@@ -24,8 +24,8 @@ import {
   type RawCluster,
 } from "./description.ts";
 import type { DhcpScopeFields, UnderlayFields } from "./description-of-underlay.ts";
-import type { LocatedFields } from "./mapping.ts";
-import type { Located, Reading } from "./reading.ts";
+import { type LocatedFields, recordsOf, valuesIn } from "./mapping.ts";
+import { type Located, type Reading, valuesOf } from "./reading.ts";
 
 const OUTSIDE_PORTS: readonly PortSpec[] = [
   { port: 80, protocol: "TCP" },
@@ -43,10 +43,6 @@ const EXTERNAL: FileOutsideHost = {
   names: ["www.example.com"],
 };
 
-function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
-  return items.map((item) => item.value);
-}
-
 function completeScope({
   leaseSeconds,
   exclusions,
@@ -55,10 +51,7 @@ function completeScope({
   return {
     leaseSeconds: Math.ceil(leaseSeconds.value),
     exclusions: valuesOf(exclusions.value),
-    reservations: reservations.value.map(({ value }) => ({
-      mac: value.mac.value,
-      address: value.address.value,
-    })),
+    reservations: recordsOf(reservations),
   };
 }
 
@@ -71,8 +64,8 @@ function completeUnderlay(
   return {
     subnet,
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
-    routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
-    deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
+    routes: recordsOf(raw.routes),
+    deny: recordsOf(raw.deny),
     dhcp: range.value === undefined ? undefined : { range: range.value, ...completeScope(raw.dhcp.value) },
     dhcpServers: servers.value.map(({ value }) => ({
       name: value.name.value,
@@ -138,24 +131,16 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: C
 }
 
 function completeOutside(raw: LocatedFields<OutsideFields>): FileOutsideHost {
-  const ports = raw.ports.value?.map(({ value }) => ({
-    port: value.port.value,
-    protocol: value.protocol.value,
-  }));
   return {
     name: raw.name.value,
     address: raw.address.value,
-    ports: ports ?? OUTSIDE_PORTS,
+    ports: raw.ports.value?.map(({ value }) => valuesIn(value)) ?? OUTSIDE_PORTS,
     names: valuesOf(raw.names.value),
   };
 }
 
 function completePod(raw: LocatedFields<PodFields>, network: string): FilePodSpec {
-  const ports = raw.ports.value?.map(({ value }) => ({
-    port: value.port.value,
-    protocol: value.protocol.value,
-    hostPort: value.hostPort.value,
-  }));
+  const ports = raw.ports.value?.map(({ value }) => valuesIn(value));
   return {
     name: raw.name.value,
     namespace: raw.namespace.value,
@@ -168,7 +153,7 @@ function completePod(raw: LocatedFields<PodFields>, network: string): FilePodSpe
     network: "pod",
     podNetwork: raw.network.value ?? network,
     furtherNetworks: valuesOf(raw.networks.value),
-    routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
+    routes: recordsOf(raw.routes),
   };
 }
 
@@ -221,25 +206,13 @@ export function completeCluster(
       forwardsHealthChecks: raw.kubeProxy.value.forwardHealthCheckVip.value,
       hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
-    dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
+    dns: valuesIn(raw.dns.value),
     policy: { engine: raw.policy.value, network: raw.policyNetwork.value },
     loadBalancerPool: raw.loadBalancers.value.pool.value,
     outside: outside ?? [EXTERNAL],
     pods: raw.pods.value.map(({ value }) => completePod(value, network.name)),
     manifests: valuesOf(raw.manifests.value),
-    expectations: raw.expectations.value.map(({ value }) => ({
-      from: value.from.value,
-      to: value.to.value,
-      protocol: value.protocol.value,
-      port: value.port.value,
-      expect: value.expect.value,
-      code: value.code.value,
-    })),
-    workloads: raw.workloads.value.map(({ value }) => ({
-      pod: value.pod.value,
-      namespace: value.namespace.value,
-      command: valuesOf(value.command.value),
-      env: value.env.value,
-    })),
+    expectations: recordsOf(raw.expectations),
+    workloads: recordsOf(raw.workloads).map((each) => ({ ...each, command: valuesOf(each.command) })),
   };
 }

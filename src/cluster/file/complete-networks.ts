@@ -14,16 +14,12 @@ import type {
 import { DEFAULTS, type NodeFields } from "./description.ts";
 import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
 import { HYBRID_OVERLAY, driverTraits, hasDocker, needsPodRoutes, shapesOf } from "./driver-traits.ts";
-import type { LocatedFields } from "./mapping.ts";
+import { type LocatedFields, recordsOf } from "./mapping.ts";
 import { assignPodRanges, cutBlocks, requirePodRanges } from "./pod-ranges.ts";
-import type { Located, Reading } from "./reading.ts";
+import { type Located, type Reading, valuesOf } from "./reading.ts";
 
 /** What every network has besides its ranges. */
 export type NetworkBase = Omit<NetworkSpec, "ranges">;
-
-function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
-  return items.map((item) => item.value);
-}
 
 /** As the start scripts call them (control-planes.md §2.4). */
 const BRIDGE_NAME = "cbr0";
@@ -132,11 +128,7 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
     plugin,
     backend,
     encapsulation: plugin === "ovn-kubernetes" ? (raw.encapsulation.value ?? "geneve") : undefined,
-    northbound: raw.northbound.value.map(({ value: { table, record, set } }) => ({
-      table: table.value,
-      record: record.value,
-      set: set.value,
-    })),
+    northbound: recordsOf(raw.northbound),
     name: nameOf(raw),
     driver,
     shape,

@@ -7,6 +7,7 @@ import type {
   FlannelBackend,
   NetworkDriver,
   NetworkIpam,
+  NorthboundChange,
   OvnEncapsulation,
   PodNetworkPlugin,
   NetworkShape,
@@ -56,11 +57,6 @@ interface DockerFields {
   dnsSuffix: string | undefined;
   gatewayDns: boolean;
 }
-interface NorthboundFields {
-  table: string;
-  record: string;
-  set: JsonObject;
-}
 export interface NetworkFields extends DriverFields {
   plugin: PodNetworkPlugin | undefined;
   name: string | undefined;
@@ -69,7 +65,7 @@ export interface NetworkFields extends DriverFields {
   routes: "static" | "fabric" | "cloud" | "none" | undefined;
   backend: FlannelBackend | undefined;
   encapsulation: OvnEncapsulation | undefined;
-  northbound: readonly Located<LocatedFields<NorthboundFields>>[];
+  northbound: readonly Located<LocatedFields<NorthboundChange>>[];
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
   serviceCIDR: Prefix;
@@ -114,7 +110,7 @@ const DOCKER = mapping<DockerFields>("a mapping", {
   gatewayDns: withDefault(BOOLEAN, true, true, WORDS.dockerGatewayDns),
 });
 
-const NORTHBOUND = mapping<NorthboundFields>("a row of the northbound database", {
+const NORTHBOUND = mapping<NorthboundChange>("a row of the northbound database", {
   table: required(OVSDB_NAME, "A table of ovn-nb(5), such as `Logical_Switch_Port`."),
   record: required(OVSDB_NAME, WORDS.northboundRecord),
   set: required(jsonObject("columns and their values"), WORDS.northboundSet),

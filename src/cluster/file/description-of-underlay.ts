@@ -1,7 +1,7 @@
 /** The fields of the network that joins the nodes: `underlay` in a cluster file. */
 import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import type { DenySpec, DhcpSpec, RouteSpec } from "./cluster-file.ts";
 import { type LocatedFields, list, mapping, section, type OptionalMapping } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { IPV4, MAC, NAME, PREFIX, seconds } from "./scalars.ts";
@@ -19,31 +19,19 @@ const SUBNET: Prefix = Object.freeze(defined(parsePrefix("10.0.0.0/24"), "a defa
 const LEASE_SECONDS_MIN = 60;
 const LEASE_SECONDS_MAX = 31_536_000;
 
-interface DenyFields {
-  from: Prefix;
-  to: Prefix;
-}
-export interface RouteFields {
-  to: Prefix;
-  via: Ipv4;
-}
 export interface UnderlayFields {
   subnet: Prefix;
   router: Ipv4 | undefined;
-  routes: readonly Located<LocatedFields<RouteFields>>[];
-  deny: readonly Located<LocatedFields<DenyFields>>[];
+  routes: readonly Located<LocatedFields<RouteSpec>>[];
+  deny: readonly Located<LocatedFields<DenySpec>>[];
   dhcp: LocatedFields<DhcpFields>;
   azure: LocatedFields<AzureFields> | undefined;
-}
-interface ReservationFields {
-  mac: Mac;
-  address: Ipv4;
 }
 /** What a DHCP server does with its range. */
 export interface DhcpScopeFields {
   leaseSeconds: number;
   exclusions: readonly Located<Prefix>[];
-  reservations: readonly Located<LocatedFields<ReservationFields>>[];
+  reservations: readonly Located<LocatedFields<DhcpSpec["reservations"][number]>>[];
 }
 export interface DhcpServerFields extends DhcpScopeFields {
   name: string;
@@ -54,17 +42,17 @@ interface DhcpFields extends DhcpScopeFields {
   range: Prefix | undefined;
   servers: readonly Located<LocatedFields<DhcpServerFields>>[];
 }
-const DENY = mapping<DenyFields>("a rule", {
+const DENY = mapping<DenySpec>("a rule", {
   from: required(PREFIX, "The senders."),
   to: required(PREFIX, "The receivers."),
 });
 
-export const ROUTE: OptionalMapping<RouteFields> = mapping<RouteFields>("a route", {
+export const ROUTE: OptionalMapping<RouteSpec> = mapping<RouteSpec>("a route", {
   to: required(PREFIX, "The destinations."),
   via: required(IPV4, WORDS.routeVia),
 });
 
-const RESERVATION = mapping<ReservationFields>("a reservation", {
+const RESERVATION = mapping<DhcpSpec["reservations"][number]>("a reservation", {
   mac: required(MAC, WORDS.dhcpReservationMac),
   address: required(IPV4, "The address that it gets, of the range."),
 });

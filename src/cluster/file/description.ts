@@ -7,19 +7,23 @@ import type { Mac } from "#core/net/mac.ts";
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
 import { type Ipv4, type Prefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import type {
   AddressRange,
+  DnsSpec,
   ExpectationSpec,
   KubernetesRelease,
   NodeOs,
+  PodPortSpec,
   PolicyEngineName,
   PortForwarding,
   PortProtocol,
+  PortSpec,
+  RouteSpec,
+  WorkloadSpec,
 } from "./cluster-file.ts";
 import {
   FURTHER_NETWORK,
@@ -27,7 +31,7 @@ import {
   NETWORK,
   type NetworkFields,
 } from "./description-of-networks.ts";
-import { ROUTE, type RouteFields, UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
+import { ROUTE, UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
 import {
   NODE_IPV6,
   NODE_STATE,
@@ -125,17 +129,10 @@ export interface NodeFields extends NodeStateFields {
   labels: Readonly<Record<string, string>>;
   ipv6: LocatedFields<NodeIpv6Fields>;
 }
-export interface PortFields {
-  port: number;
-  protocol: PortProtocol;
-}
-export interface PodPortFields extends PortFields {
-  hostPort: number | undefined;
-}
 export interface OutsideFields {
   name: string;
   address: Ipv4;
-  ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
+  ports: readonly Located<LocatedFields<PortSpec>>[] | undefined;
   names: readonly Located<string>[];
 }
 export interface SecondFamilyFields {
@@ -151,10 +148,6 @@ interface KubeProxyFields {
   forwardHealthCheckVip: boolean;
   hostnameOverride: boolean;
 }
-interface DnsFields {
-  enabled: boolean;
-  domain: string;
-}
 interface LoadBalancerFields {
   pool: Prefix | undefined;
 }
@@ -163,27 +156,16 @@ export interface PodFields {
   namespace: string;
   node: string;
   labels: Readonly<Record<string, string>>;
-  ports: readonly Located<LocatedFields<PodPortFields>>[] | undefined;
+  ports: readonly Located<LocatedFields<PodPortSpec>>[] | undefined;
   address: Ipv4 | undefined;
   mac: Mac | undefined;
   network: string | undefined;
   networks: readonly Located<string>[];
-  routes: readonly Located<LocatedFields<RouteFields>>[];
+  routes: readonly Located<LocatedFields<RouteSpec>>[];
   policies: readonly Located<JsonObject>[];
 }
-export interface ExpectationFields {
-  from: string;
-  to: string;
-  protocol: ExpectationSpec["protocol"];
-  port: number | undefined;
-  expect: ExpectationSpec["expect"];
-  code: KnowledgeCode | undefined;
-}
-interface WorkloadFields {
-  pod: string;
-  namespace: string;
+interface WorkloadFields extends Omit<WorkloadSpec, "command"> {
   command: readonly Located<string>[];
-  env: Readonly<Record<string, string>>;
 }
 export interface RootFields {
   apiVersion: typeof CLUSTER_FILE_VERSION;
@@ -199,14 +181,14 @@ export interface RootFields {
   underlay: LocatedFields<UnderlayFields>;
   ipv6: LocatedFields<SecondFamilyFields>;
   kubeProxy: LocatedFields<KubeProxyFields>;
-  dns: LocatedFields<DnsFields>;
+  dns: LocatedFields<DnsSpec>;
   loadBalancers: LocatedFields<LoadBalancerFields>;
   policy: PolicyEngineName | undefined;
   policyNetwork: string | undefined;
   outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
   pods: readonly Located<LocatedFields<PodFields>>[];
   manifests: readonly Located<string>[];
-  expectations: readonly Located<LocatedFields<ExpectationFields>>[];
+  expectations: readonly Located<LocatedFields<ExpectationSpec>>[];
   workloads: readonly Located<LocatedFields<WorkloadFields>>[];
 }
 
@@ -260,11 +242,11 @@ const PROTOCOL = withDefault(
   "TCP",
   "The transport protocol of the port.",
 );
-const PORT_SHAPE = mapping<PortFields>("a port", {
+const PORT_SHAPE = mapping<PortSpec>("a port", {
   port: required(PORT, WORDS.outsidePortsPort),
   protocol: PROTOCOL,
 });
-const POD_PORT_SHAPE = mapping<PodPortFields>("a port", {
+const POD_PORT_SHAPE = mapping<PodPortSpec>("a port", {
   port: required(PORT, WORDS.podPortsPort),
   protocol: PROTOCOL,
   hostPort: optional(PORT, WORDS.podPortsHostPort, "none"),
@@ -306,7 +288,7 @@ const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
   hostnameOverride: withDefault(BOOLEAN, true, true, WORDS.kubeProxyHostnameOverride),
 });
 
-const DNS = mapping<DnsFields>("a mapping", {
+const DNS = mapping<DnsSpec>("a mapping", {
   enabled: withDefault(BOOLEAN, true, true, WORDS.dnsEnabled),
   domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
 });
@@ -315,7 +297,7 @@ const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
   pool: optional(PREFIX, WORDS.loadBalancersPool, WORDS.loadBalancersPoolDefault),
 });
 
-const EXPECTATION = mapping<ExpectationFields>("an expectation", {
+const EXPECTATION = mapping<ExpectationSpec>("an expectation", {
   from: required(PARTY, "Who sends, as `mullion trace` names them."),
   to: required(PARTY, "Who receives."),
   protocol: withDefault(

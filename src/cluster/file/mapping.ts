@@ -19,6 +19,17 @@ export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
 /** The description of a mapping with the fields of `T`. */
 export type MappingFields<T> = { readonly [K in keyof T]: MappingField<T[K]> };
 
+/** What fields hold, without their places. */
+export function valuesIn<T>(fields: LocatedFields<T>): T {
+  const values = Object.entries<Located<unknown>>(fields).map(([name, { value }]) => [name, value]);
+  return Object.fromEntries(values) as T;
+}
+
+/** What the mappings of a list hold. */
+export function recordsOf<T>({ value }: Located<readonly Located<LocatedFields<T>>[]>): readonly T[] {
+  return value.map((each) => valuesIn(each.value));
+}
+
 /** A value of a mapping. */
 export interface Entry {
   readonly node: ParsedNode | undefined;

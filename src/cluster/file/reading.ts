@@ -17,6 +17,11 @@ export interface Located<T> {
   readonly place: ValuePlace;
 }
 
+/** What the items of a list hold. */
+export function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
+  return items.map(({ value }) => value);
+}
+
 /** More problems than this help nobody. */
 const PROBLEMS_MAX = 200;
 
