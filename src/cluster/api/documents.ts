@@ -30,7 +30,6 @@ import { reports } from "#data/words.js";
 
 const WORDS = reports();
 
-/** Who answers. */
 export const IDENTITY = {
   text: "Who answers.",
   fields: {
@@ -164,68 +163,55 @@ export const HNS_LIST = {
 } as const;
 export type HnsList = ValueOf<typeof HNS_LIST>;
 
-export const COMPUTE_SYSTEM_LIST = {
-  text: "Containers and virtual machines of Windows nodes.",
-  document: "ComputeSystemList",
-  fields: { items: { list: (): typeof COMPUTE_SYSTEM_VIEW => COMPUTE_SYSTEM_VIEW } },
+/** What machines consist of below their pods, and what the network around counts for them, by the names of its kinds. */
+export const STACK_LISTS = {
+  computesystems: {
+    text: "Containers and virtual machines of Windows nodes.",
+    document: "ComputeSystemList",
+    fields: { items: { list: (): typeof COMPUTE_SYSTEM_VIEW => COMPUTE_SYSTEM_VIEW } },
+  },
+  compartments: {
+    text: "The compartments of machines.",
+    document: "CompartmentList",
+    fields: { items: { list: (): typeof COMPARTMENT_VIEW => COMPARTMENT_VIEW } },
+  },
+  adapters: {
+    text: "The network adapters of machines.",
+    document: "AdapterList",
+    fields: { items: { list: (): typeof ADAPTER_VIEW => ADAPTER_VIEW } },
+  },
+  routes: {
+    text: "The routes of machines.",
+    document: "RouteList",
+    fields: { items: { list: (): typeof ROUTE_VIEW => ROUTE_VIEW } },
+  },
+  effectiveroutes: {
+    text: "Routes of nodes in a virtual network of Azure.",
+    document: "EffectiveRouteList",
+    fields: { items: { list: (): typeof EFFECTIVE_ROUTE_VIEW => EFFECTIVE_ROUTE_VIEW } },
+  },
+  effectiverules: {
+    text: "Security rules of nodes in a virtual network of Azure.",
+    document: "EffectiveRuleList",
+    fields: { items: { list: (): typeof EFFECTIVE_RULE_VIEW => EFFECTIVE_RULE_VIEW } },
+  },
+  dockernetworks: {
+    text: "Networks of Docker on Windows nodes.",
+    document: "DockerNetworkList",
+    fields: { items: { list: (): typeof DOCKER_NETWORK_VIEW => DOCKER_NETWORK_VIEW } },
+  },
+  dhcpleases: {
+    text: "What DHCP servers have given out, and keep.",
+    document: "DhcpLeaseList",
+    fields: { items: { list: (): typeof DHCP_LEASE_VIEW => DHCP_LEASE_VIEW } },
+  },
+  quirks: {
+    text: "The defects of Windows nodes.",
+    document: "QuirkList",
+    fields: { items: { list: (): typeof QUIRK_VIEW => QUIRK_VIEW } },
+  },
 } as const;
-export const COMPARTMENT_LIST = {
-  text: "The compartments of machines.",
-  document: "CompartmentList",
-  fields: { items: { list: (): typeof COMPARTMENT_VIEW => COMPARTMENT_VIEW } },
-} as const;
-export const ADAPTER_LIST = {
-  text: "The network adapters of machines.",
-  document: "AdapterList",
-  fields: { items: { list: (): typeof ADAPTER_VIEW => ADAPTER_VIEW } },
-} as const;
-export const ROUTE_LIST = {
-  text: "The routes of machines.",
-  document: "RouteList",
-  fields: { items: { list: (): typeof ROUTE_VIEW => ROUTE_VIEW } },
-} as const;
-
-export const EFFECTIVE_ROUTE_LIST = {
-  text: "Routes of nodes in a virtual network of Azure.",
-  document: "EffectiveRouteList",
-  fields: { items: { list: (): typeof EFFECTIVE_ROUTE_VIEW => EFFECTIVE_ROUTE_VIEW } },
-} as const;
-export const EFFECTIVE_RULE_LIST = {
-  text: "Security rules of nodes in a virtual network of Azure.",
-  document: "EffectiveRuleList",
-  fields: { items: { list: (): typeof EFFECTIVE_RULE_VIEW => EFFECTIVE_RULE_VIEW } },
-} as const;
-
-export const DOCKER_NETWORK_LIST = {
-  text: "Networks of Docker on Windows nodes.",
-  document: "DockerNetworkList",
-  fields: { items: { list: (): typeof DOCKER_NETWORK_VIEW => DOCKER_NETWORK_VIEW } },
-} as const;
-
-export const DHCP_LEASE_LIST = {
-  text: "What DHCP servers have given out, and keep.",
-  document: "DhcpLeaseList",
-  fields: { items: { list: (): typeof DHCP_LEASE_VIEW => DHCP_LEASE_VIEW } },
-} as const;
-
-export const QUIRK_LIST = {
-  text: "The defects of Windows nodes.",
-  document: "QuirkList",
-  fields: { items: { list: (): typeof QUIRK_VIEW => QUIRK_VIEW } },
-} as const;
-
-/** What machines consist of below their pods, by the names of its kinds. */
-export interface StackLists {
-  readonly computesystems: ValueOf<typeof COMPUTE_SYSTEM_LIST>;
-  readonly compartments: ValueOf<typeof COMPARTMENT_LIST>;
-  readonly adapters: ValueOf<typeof ADAPTER_LIST>;
-  readonly routes: ValueOf<typeof ROUTE_LIST>;
-  readonly effectiveroutes: ValueOf<typeof EFFECTIVE_ROUTE_LIST>;
-  readonly effectiverules: ValueOf<typeof EFFECTIVE_RULE_LIST>;
-  readonly dockernetworks: ValueOf<typeof DOCKER_NETWORK_LIST>;
-  readonly dhcpleases: ValueOf<typeof DHCP_LEASE_LIST>;
-  readonly quirks: ValueOf<typeof QUIRK_LIST>;
-}
+export type StackLists = { readonly [Kind in keyof typeof STACK_LISTS]: ValueOf<(typeof STACK_LISTS)[Kind]> };
 
 export const SERVICE_LIST = {
   text: "Services on Windows nodes, one item for each front end.",

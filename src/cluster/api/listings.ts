@@ -14,13 +14,14 @@ import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
-import type {
-  ClusterSummary,
-  HnsItem,
-  HnsList,
-  ObjectList,
-  PodSummaryList,
-  StackLists,
+import {
+  type ClusterSummary,
+  type HnsItem,
+  type HnsList,
+  type ObjectList,
+  type PodSummaryList,
+  STACK_LISTS,
+  type StackLists,
 } from "./documents.ts";
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { viewEffectiveRoutes, viewEffectiveRules } from "../views/azure-views.ts";
@@ -167,31 +168,31 @@ export async function listHns(
   };
 }
 
+/** What is listed of each kind; of all machines, or of one. */
+const STACK_VIEWS: {
+  readonly [Kind in StackKind]: (
+    cluster: Cluster,
+    node?: string,
+  ) => StackLists[Kind]["items"] | Promise<StackLists[Kind]["items"]>;
+} = {
+  computesystems: viewComputeSystems,
+  compartments: viewCompartments,
+  adapters: viewAdapters,
+  routes: viewRoutes,
+  effectiveroutes: viewEffectiveRoutes,
+  effectiverules: viewEffectiveRules,
+  dockernetworks: viewDockerNetworks,
+  dhcpleases: viewDhcpLeases,
+  quirks: viewQuirks,
+};
+
 /** @throws RequestError for a node that does not exist. */
 export async function listStacks(
   { cluster }: ClusterSession,
   kind: StackKind,
   node: string | undefined,
 ): Promise<StackLists[StackKind]> {
-  const apiVersion = DOCUMENT_VERSION;
-  switch (kind) {
-    case "computesystems":
-      return { apiVersion, kind: "ComputeSystemList", items: await viewComputeSystems(cluster, node) };
-    case "compartments":
-      return { apiVersion, kind: "CompartmentList", items: viewCompartments(cluster, node) };
-    case "adapters":
-      return { apiVersion, kind: "AdapterList", items: viewAdapters(cluster, node) };
-    case "routes":
-      return { apiVersion, kind: "RouteList", items: viewRoutes(cluster, node) };
-    case "effectiveroutes":
-      return { apiVersion, kind: "EffectiveRouteList", items: viewEffectiveRoutes(cluster, node) };
-    case "effectiverules":
-      return { apiVersion, kind: "EffectiveRuleList", items: viewEffectiveRules(cluster, node) };
-    case "dockernetworks":
-      return { apiVersion, kind: "DockerNetworkList", items: viewDockerNetworks(cluster, node) };
-    case "dhcpleases":
-      return { apiVersion, kind: "DhcpLeaseList", items: viewDhcpLeases(cluster, node) };
-    case "quirks":
-      return { apiVersion, kind: "QuirkList", items: viewQuirks(cluster, node) };
-  }
+  const { document } = STACK_LISTS[kind];
+  const items = await STACK_VIEWS[kind](cluster, node);
+  return { apiVersion: DOCUMENT_VERSION, kind: document, items } as StackLists[StackKind];
 }

@@ -20,7 +20,6 @@ const WORDS = reports();
 
 export type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 
-/** How many repairs of one kind a node has had. */
 export const REPAIR_COUNT = {
   text: (): string => WORDS.repairCount,
   fields: {
@@ -37,7 +36,6 @@ const UNREAD_BELOW = {
   fields: { folder: "text", count: "integer" },
 } as const;
 
-/** A text of the input: a cluster file or manifests. */
 export const INPUT_TEXT = {
   text: "A text: manifests in YAML or JSON, several documents, lists.",
   fields: {
@@ -48,7 +46,6 @@ export const INPUT_TEXT = {
 } as const;
 export type InputText = ValueOf<typeof INPUT_TEXT>;
 
-/** One object by name. */
 export const OBJECT_REFERENCE = {
   text: "An object of Kubernetes by name.",
   fields: {
@@ -59,7 +56,6 @@ export const OBJECT_REFERENCE = {
 } as const;
 export type ObjectReference = ValueOf<typeof OBJECT_REFERENCE>;
 
-/** What is wrong, where, and what to do. */
 export const SESSION_PROBLEM = {
   text: "What is wrong, or worth knowing, and what to do.",
   base: (): typeof LIMIT_REASON => LIMIT_REASON,
@@ -89,7 +85,6 @@ export const FACT_NAMES = [
   "limits",
 ] as const;
 
-/** Something that answers about a cluster rest on. */
 export const CLUSTER_FACT = {
   text: "Something that the answer rests on.",
   fields: {
@@ -195,7 +190,6 @@ export const NOTES_REPORT = {
   },
 } as const;
 
-/** The outcome for a node. */
 export const NODE_REPORT = {
   text: "The outcome for a node.",
   base: (): typeof NOTES_REPORT => NOTES_REPORT,
@@ -208,7 +202,6 @@ export const NODE_REPORT = {
 } as const;
 export type NodeReport = ValueOf<typeof NODE_REPORT>;
 
-/** The state of the control plane. */
 export const CONTROL_PLANE_REPORT = {
   text: "The state of the control plane.",
   base: (): typeof NOTES_REPORT => NOTES_REPORT,
@@ -216,7 +209,6 @@ export const CONTROL_PLANE_REPORT = {
 } as const;
 export type ControlPlaneReport = ValueOf<typeof CONTROL_PLANE_REPORT>;
 
-/** What became of letting time pass. */
 export const TIME_REPORT = {
   text: "Time has passed.",
   base: (): typeof NOTES_REPORT => NOTES_REPORT,

@@ -29,7 +29,6 @@ export const TRACE_END = {
 } as const;
 export type TraceEndDescription = ValueOf<typeof TRACE_END>;
 
-/** One thing that happened to the packet. */
 export const TRACE_STEP = {
   text: "One thing that happened to the packet.",
   fields: {
@@ -82,7 +81,6 @@ export const TRACE_STEP = {
 } as const;
 export type TraceStep = ValueOf<typeof TRACE_STEP>;
 
-/** One direction. */
 export const TRACE_LEG = {
   text: "One direction.",
   fields: {
@@ -135,7 +133,6 @@ export const TRACE_RESOLUTION = {
 } as const;
 export type TraceResolution = ValueOf<typeof TRACE_RESOLUTION>;
 
-/** The report. */
 export const TRACE_REPORT = {
   text: "What one packet and its answer met on their way.",
   document: "Trace",

@@ -25,7 +25,6 @@ export const NODE_PORT = {
 } as const;
 export type NodePort = ValueOf<typeof NODE_PORT>;
 
-/** All that is known of one port. */
 export const PORT_VIEW = {
   text: "All that is known of one port.",
   fields: {
