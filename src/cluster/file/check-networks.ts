@@ -55,74 +55,55 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   checkOvn(network, reading);
   if (plugin.value === "docker" && driver === "Overlay") {
     const advice = "Write driver: NAT, Transparent or L2Bridge, or plugin: win-overlay.";
-    reading.report("cluster-file-driver-mismatch", network.driver.place, WORDS.dockerOverlayIsSwarm, advice);
+    reading.reportMismatch(network.driver.place, WORDS.dockerOverlayIsSwarm, advice);
   }
   if (plugin.value === "win-overlay" && driver !== "Overlay") {
     const message = WORDS.winOverlayNeedsOverlay({ driver });
     const advice = "Write driver: Overlay, or leave the field out.";
-    reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+    reading.reportMismatch(plugin.place, message, advice);
   }
   if (plugin.value !== "win-bridge" || driver === "L2Bridge") return;
   const message = WORDS.winBridgeNeedsL2Bridge({ driver });
   const advice = "Write plugin: hns, or leave the field out.";
-  reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+  reading.reportMismatch(plugin.place, message, advice);
 }
+
+const MISMATCH = "cluster-file-driver-mismatch";
 
 /** What is fixed in hybrid-overlay-node (control-planes.md §4.1). */
 function checkHybridOverlay(network: LocatedFields<NetworkFields>, reading: Reading): void {
   const { driver, routes, vni, name } = network;
-  if (driver.value !== undefined && driver.value !== "Overlay") {
-    const message = `hybrid-overlay-node makes networks of driver Overlay, not ${driver.value}`;
-    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
-  }
-  if (routes.value !== undefined)
-    reading.reportValue(
-      routes.place,
-      "hybrid-overlay-node makes the ways between nodes",
-      "Leave the field out.",
-    );
-  if (vni.value !== undefined && vni.value !== HYBRID_OVERLAY.vni)
-    reading.reportValue(
-      vni.place,
-      `hybrid-overlay-node has no other VNI than ${HYBRID_OVERLAY.vni}`,
-      "Leave the field out.",
-    );
-  if (name.value !== undefined && name.value !== HYBRID_OVERLAY.name)
-    reading.reportValue(
-      name.place,
-      `hybrid-overlay-node calls its network ${HYBRID_OVERLAY.name}`,
-      "Leave the field out.",
-    );
+  const ofDriver = `hybrid-overlay-node makes networks of driver Overlay, not ${driver.value}`;
+  const ofVni = `hybrid-overlay-node has no other VNI than ${HYBRID_OVERLAY.vni}`;
+  const ofName = `hybrid-overlay-node calls its network ${HYBRID_OVERLAY.name}`;
+  reading.refuseOther(driver, "Overlay", ofDriver, MISMATCH);
+  reading.refuseOther(routes, undefined, "hybrid-overlay-node makes the ways between nodes");
+  reading.refuseOther(vni, HYBRID_OVERLAY.vni, ofVni);
+  reading.refuseOther(name, HYBRID_OVERLAY.name, ofName);
 }
 
 /** What the scripts of 2017 decide by themselves. */
 function checkAcs({ driver, shape }: LocatedFields<NetworkFields>, reading: Reading): void {
-  if (driver.value !== undefined && driver.value !== "Transparent")
-    reading.report("cluster-file-driver-mismatch", driver.place, WORDS.acsDriver, "Leave the field out.");
-  if (shape.value !== undefined && shape.value !== "own-subnet")
-    reading.report("cluster-file-driver-mismatch", shape.place, WORDS.acsShape, "Leave the field out.");
+  reading.refuseOther(driver, "Transparent", WORDS.acsDriver, MISMATCH);
+  reading.refuseOther(shape, "own-subnet", WORDS.acsShape, MISMATCH);
 }
+
+const OF_OVN = "belongs to the plugin ovn-kubernetes";
 
 /** OVN's flows are in the switch of a Transparent network, and every node has a subnet of its own (control-planes.md §4.5). */
 function checkOvn(raw: LocatedFields<NetworkFields>, reading: Reading): void {
   const { plugin, driver, encapsulation, northbound } = raw;
-  const isOvn = plugin.value === "ovn-kubernetes";
-  if (!isOvn && encapsulation.value !== undefined)
-    reading.reportValue(
-      encapsulation.place,
-      "an encapsulation belongs to the plugin ovn-kubernetes",
-      "Remove it, or write plugin: ovn-kubernetes.",
-    );
-  if (!isOvn && northbound.value.length > 0)
-    reading.reportValue(
-      northbound.place,
-      "a northbound database belongs to the plugin ovn-kubernetes",
-      "Remove it, or write plugin: ovn-kubernetes.",
-    );
-  if (isOvn && driver.value !== undefined && driver.value !== "Transparent") {
-    const message = WORDS.ovnDriver({ driver: driver.value });
-    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
+  if (plugin.value !== "ovn-kubernetes") {
+    const advice = "Remove it, or write plugin: ovn-kubernetes.";
+    if (encapsulation.value !== undefined)
+      reading.reportValue(encapsulation.place, `an encapsulation ${OF_OVN}`, advice);
+    if (northbound.value.length > 0)
+      reading.reportValue(northbound.place, `a northbound database ${OF_OVN}`, advice);
+    return;
   }
+  if (driver.value === undefined) return;
+  const message = WORDS.ovnDriver({ driver: driver.value });
+  reading.refuseOther(driver, "Transparent", message, MISMATCH);
 }
 
 /** A kubelet that knows CNI has another set-up, and one that does not has no other. */
@@ -195,10 +176,8 @@ function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): 
     return;
   }
   const wanted = backendOf(network) === "vxlan" ? "Overlay" : "L2Bridge";
-  if (driver.value !== undefined && driver.value !== wanted) {
-    const message = `flannel's backend ${backendOf(network)} makes networks of driver ${wanted}, not ${driver.value}`;
-    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
-  }
+  const ofDriver = `flannel's backend ${backendOf(network)} makes networks of driver ${wanted}, not ${driver.value}`;
+  reading.refuseOther(driver, wanted, ofDriver, MISMATCH);
   checkFlannelRoutes(network, reading);
   if (shape.value !== undefined && shape.value !== "own-subnet")
     reading.reportValue(
@@ -206,10 +185,8 @@ function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): 
       "flanneld gives each node a range of its own",
       "Write shape: own-subnet, or leave it out.",
     );
-  if (vxlanPort.value !== undefined && vxlanPort.value !== FLANNEL_PORT) {
-    const message = `flanneld on Windows has no other VXLAN port than ${FLANNEL_PORT}`;
-    reading.report("flannel-vxlan-port-not-4789", vxlanPort.place, message, "Leave the field out.");
-  }
+  const ofPort = `flanneld on Windows has no other VXLAN port than ${FLANNEL_PORT}`;
+  reading.refuseOther(vxlanPort, FLANNEL_PORT, ofPort, "flannel-vxlan-port-not-4789");
 }
 
 /** azure-vnet's own networks are L2Bridge, others it adopts. */
@@ -220,13 +197,12 @@ function checkAzure(
 ): void {
   if (driver === "L2Bridge" && shape.value === undefined) {
     const message = "azure-vnet gives pods addresses in three ways";
-    const advice = WORDS.adviceAzureShape;
-    reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+    reading.reportMismatch(plugin.place, message, WORDS.adviceAzureShape);
   }
   if (driver === "L2Bridge" || driver === "L2Tunnel") return;
   const message = WORDS.azureVnetDriverUnsupported({ driver });
   const advice = "Write driver: L2Bridge, or plugin: hns.";
-  reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+  reading.reportMismatch(plugin.place, message, advice);
 }
 
 /** Who leads to the pods of other nodes: the nodes, or what is around them. */
@@ -237,8 +213,8 @@ function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape,
   if (routes.value === undefined || routes.value === "none") return;
   if (plugin.value === "flannel" || plugin.value === "ovn-hybrid-overlay") return;
   if (shape !== "own-subnet") {
-    const advice = WORDS.adviceRoutesUnneeded;
-    reading.reportValue(routes.place, `shape ${shape} has no routes between nodes`, advice);
+    const message = `shape ${shape} has no routes between nodes`;
+    reading.reportValue(routes.place, message, WORDS.adviceRoutesUnneeded);
   } else if (!needsRoutes) {
     const message = `driver ${driverOf(network)} has no routes between nodes`;
     reading.reportValue(routes.place, message, "Leave the field out.");
@@ -259,12 +235,7 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
   if (shape.value !== undefined && !shapes.includes(shape.value)) {
     const reason = shapeReason === "" ? WORDS.dockerBridgeShapeReason : shapeReason;
     const message = `driver ${driver} has no shape ${shape.value}: ${reason}`;
-    reading.report(
-      "cluster-file-driver-mismatch",
-      shape.place,
-      message,
-      `Write shape: ${shapes.join(" or ")}, or leave it out.`,
-    );
+    reading.reportMismatch(shape.place, message, `Write shape: ${shapes.join(" or ")}, or leave it out.`);
     return;
   }
   if (
@@ -272,12 +243,8 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
     driver === "L2Bridge" &&
     (plugin.value ?? driverTraits(driver).plugin) === "win-bridge"
   ) {
-    reading.report(
-      "cluster-file-invalid-value",
-      shape.place,
-      WORDS.winBridgeGatewayMissing({ wanted }),
-      WORDS.adviceWinBridgeGateway,
-    );
+    const message = WORDS.winBridgeGatewayMissing({ wanted });
+    reading.reportValue(shape.place, message, WORDS.adviceWinBridgeGateway);
   }
   checkRoutes(network, wanted, reading);
 }
@@ -309,7 +276,7 @@ function checkOutboundNat(
   const { hasOutboundNat } = driverTraits(driver);
   if (enabled.value === true && !hasOutboundNat) {
     const message = WORDS.driverWithoutOutboundNat({ driver });
-    reading.report("cluster-file-driver-mismatch", enabled.place, message, "Remove the field.");
+    reading.reportMismatch(enabled.place, message, "Remove the field.");
   }
   if (exceptions.value !== undefined && !(enabled.value ?? hasOutboundNat)) {
     const advice = hasOutboundNat ? "Remove the list, or write enabled: true." : "Remove the list.";
@@ -331,12 +298,7 @@ function checkDriverFields(
   for (const { name, field, owner } of owners) {
     if (field?.value === undefined || driver === owner) continue;
     const message = `${name} belongs to driver ${owner}, and this network has driver ${driver}`;
-    reading.report(
-      "cluster-file-driver-mismatch",
-      field.place,
-      message,
-      `Remove it, or write driver: ${owner}.`,
-    );
+    reading.reportMismatch(field.place, message, `Remove it, or write driver: ${owner}.`);
   }
 }
 
@@ -347,12 +309,7 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
   if (network.ipam === "dhcp" && network.driver !== "Transparent") {
     const message = WORDS.driverWithoutDhcp({ driver: network.driver });
     const place = ipam.value === undefined ? driver.place : ipam.place;
-    reading.report(
-      "cluster-file-driver-mismatch",
-      place,
-      message,
-      "Remove the field, or write driver: Transparent.",
-    );
+    reading.reportMismatch(place, message, "Remove the field, or write driver: Transparent.");
   }
   const [server] = raw.underlay.value.dhcp.value.servers.value;
   if (server !== undefined && underlay.dhcp === undefined)
@@ -430,10 +387,10 @@ function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, read
           otherDriver: network.driver,
         });
         const advice = WORDS.adviceSameDriver({ driver: other.driver });
-        reading.report("cluster-file-driver-mismatch", driver, message, advice);
+        reading.reportMismatch(driver, message, advice);
       } else if (other.driver === network.driver && !traits.canRepeat && !canDockerRepeat(plugin, network)) {
         const message = `a node has one ${network.driver} network, and ${other.name} is one`;
-        reading.report("cluster-file-driver-mismatch", driver, message, "Give them to different nodes.");
+        reading.reportMismatch(driver, message, "Give them to different nodes.");
       } else if (network.driver === "Overlay" && other.driver === "Overlay" && other.vni === network.vni) {
         const message = `the VNI ${network.vni} is that of network ${other.name}`;
         reading.report(
@@ -560,12 +517,7 @@ function checkFurther(
   const traits = driverTraits(driver);
   if (!traits.shapes.includes("own-subnet")) {
     const message = `driver ${driver} is possible in \`network\` alone`;
-    reading.report(
-      "cluster-file-driver-mismatch",
-      value.driver.place,
-      message,
-      "Write driver: L2Bridge, Overlay or NAT.",
-    );
+    reading.reportMismatch(value.driver.place, message, "Write driver: L2Bridge, Overlay or NAT.");
   } else if (value.clusterCIDR.value === undefined && !traits.isIsolated) {
     const message = `a network of driver ${driver} needs a range of its own`;
     reading.report(
@@ -619,11 +571,6 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   const [rule] = raw.underlay.value.deny.value;
   if (cluster.network.driver !== "L2Tunnel" && rule !== undefined) {
     const message = "rules of the fabric hold for nodes of an L2Tunnel network";
-    reading.report(
-      "cluster-file-driver-mismatch",
-      rule.place,
-      message,
-      "Remove them, or write network.driver: L2Tunnel.",
-    );
+    reading.reportMismatch(rule.place, message, "Remove them, or write network.driver: L2Tunnel.");
   }
 }

@@ -269,14 +269,9 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
   if (reason !== "") {
     const message = WORDS.driverWithoutIpv6({ driver, reason });
     const advice = WORDS.adviceL2BridgeOrNoIpv6;
-    reading.report("cluster-file-driver-mismatch", place, message, advice);
+    reading.reportMismatch(place, message, advice);
   } else if (hasDocker(plugin)) {
-    reading.report(
-      "cluster-file-driver-mismatch",
-      place,
-      WORDS.dockerWithoutIpv6,
-      WORDS.adviceL2BridgeOrNoIpv6,
-    );
+    reading.reportMismatch(place, WORDS.dockerWithoutIpv6, WORDS.adviceL2BridgeOrNoIpv6);
   } else if (plugin === "flannel") {
     // control-planes.md §1.3: the back ends of Windows do not look at the second family.
     const message = isWindowsThere
@@ -288,7 +283,7 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     // cni.md §8, row 48.
     const message = WORDS.winBridgeSingleStack;
     const advice = "Write network.plugin: hns, or compat: hardened on the Windows nodes.";
-    reading.report("cluster-file-driver-mismatch", raw.network.value.plugin.place, message, advice);
+    reading.reportMismatch(raw.network.value.plugin.place, message, advice);
   }
   for (const [index, node] of cluster.nodes.entries()) {
     if (node.build === undefined || hasFeature(hnsVersionOf(node.build), "IPv6DualStack")) continue;

@@ -60,6 +60,21 @@ export class Reading {
     this.report("cluster-file-invalid-value", place, message, advice, differs);
   }
 
+  /** Adds a problem about a field that does not go with the network's driver. */
+  reportMismatch(place: ValuePlace, message: string, advice: string): void {
+    this.report("cluster-file-driver-mismatch", place, message, advice);
+  }
+
+  /** Refuses a field that a program decides by itself, unless it says the same: `own`. */
+  refuseOther(
+    { value, place }: Located<unknown>,
+    own: unknown,
+    message: string,
+    code: KnowledgeCode = "cluster-file-invalid-value",
+  ): void {
+    if (value !== undefined && value !== own) this.report(code, place, message, "Leave the field out.");
+  }
+
   /** The line of an offset, from 1. */
   lineOf(offset: number): number {
     return Math.max(this.lines.linePos(offset).line, 1);
