@@ -35,7 +35,7 @@ import {
 } from "#dataplane/fabric/azure/security-group.ts";
 import type { VirtualNetworkSpec } from "#dataplane/fabric/azure/virtual-network.ts";
 import { azureNetworkFields } from "#data/words.js";
-import { type LocatedFields, type OptionalMapping, list, mapping } from "./mapping.ts";
+import { type LocatedFields, type OptionalMapping, list, mapping, optionalList } from "./mapping.ts";
 import { type Located, type Reading, type ValuePlace, quote, valuesOf } from "./reading.ts";
 import {
   BOOLEAN,
@@ -130,22 +130,20 @@ function servicesOf({ serviceTags }: LocatedFields<AzureFields>): Services {
   return new Map(serviceTags.value.map(({ value }) => [value.name.value, valuesOf(value.ranges.value)]));
 }
 
-const PORTS = list(SECURITY_PORTS, { countMax: SIDE_MAX });
-const SIDE = list(SECURITY_SIDE, { countMax: SIDE_MAX });
 const RULE = mapping<RuleFields>("a rule", {
   name: required(RESOURCE_NAME, "For people."),
   priority: required(integer("a priority from 100 to 4096", 100, 4_096), WORDS.rulePriority),
   direction: required(oneOf(DIRECTIONS), "Which packets it is asked about."),
   access: required(oneOf(["Allow", "Deny"]), "What it does."),
-  protocol: withDefault(oneOf(SECURITY_PROTOCOLS), "*", "*", "`*`: all."),
-  source: withDefault(SIDE, [], [], WORDS.ruleSide),
-  sourcePorts: withDefault(PORTS, [], [], WORDS.rulePorts),
-  destination: withDefault(SIDE, [], [], WORDS.ruleSide),
-  destinationPorts: withDefault(PORTS, [], [], WORDS.rulePorts),
+  protocol: withDefault(oneOf(SECURITY_PROTOCOLS), "*", "`*`: all."),
+  source: optionalList(SECURITY_SIDE, SIDE_MAX, WORDS.ruleSide),
+  sourcePorts: optionalList(SECURITY_PORTS, SIDE_MAX, WORDS.rulePorts),
+  destination: optionalList(SECURITY_SIDE, SIDE_MAX, WORDS.ruleSide),
+  destinationPorts: optionalList(SECURITY_PORTS, SIDE_MAX, WORDS.rulePorts),
 });
 const GROUP = mapping<GroupFields>("a security group", {
   name: required(RESOURCE_NAME, "What subnets and interfaces name."),
-  rules: withDefault(list(RULE, { countMax: RULES_MAX }), [], [], WORDS.groupRules),
+  rules: optionalList(RULE, RULES_MAX, WORDS.groupRules),
 });
 const USER_ROUTE = mapping<UserRouteFields>("a route", {
   name: required(RESOURCE_NAME, "The Routes controller names the node here."),
@@ -155,7 +153,7 @@ const USER_ROUTE = mapping<UserRouteFields>("a route", {
 });
 const TABLE = mapping<TableFields>("a route table", {
   name: required(RESOURCE_NAME, "What subnets name."),
-  routes: withDefault(list(USER_ROUTE, { countMax: ROUTES_MAX }), [], [], "User-defined routes."),
+  routes: optionalList(USER_ROUTE, ROUTES_MAX, "User-defined routes."),
 });
 const SUBNET = mapping<SubnetFields>("a subnet", {
   name: required(RESOURCE_NAME, "What traces call it."),
@@ -166,10 +164,9 @@ const SUBNET = mapping<SubnetFields>("a subnet", {
 const NIC = mapping<NicFields>("a network interface", {
   node: required(NAME, "The node that has it."),
   securityGroup: optional(RESOURCE_NAME, "The name of its security group.", "none: everything passes"),
-  ipForwarding: withDefault(BOOLEAN, false, false, WORDS.nicForwarding),
-  applicationGroups: withDefault(list(RESOURCE_NAME, { countMax: 100 }), [], [], WORDS.nicGroups),
+  ipForwarding: withDefault(BOOLEAN, false, WORDS.nicForwarding),
+  applicationGroups: optionalList(RESOURCE_NAME, 100, WORDS.nicGroups),
 });
-const RANGES = list(PREFIX, { countMax: SPACES_MAX });
 const SERVICE_TAG = mapping<ServiceTagFields>("a service tag", {
   name: required(RESOURCE_NAME, "As Azure calls it, such as Storage.WestEurope."),
   ranges: required(list(PREFIX, { countMin: 1, countMax: SIDE_MAX }), WORDS.serviceTagRanges),
@@ -177,15 +174,15 @@ const SERVICE_TAG = mapping<ServiceTagFields>("a service tag", {
 
 export const AZURE: OptionalMapping<AzureFields> = mapping<AzureFields>("a virtual network", {
   addressSpace: required(list(PREFIX, { countMin: 1, countMax: SPACES_MAX }), WORDS.addressSpace),
-  peered: withDefault(RANGES, [], [], "Ranges of virtual networks that it is peered with."),
-  learned: withDefault(RANGES, [], [], "Ranges that its gateway has learned by BGP."),
-  serviceEndpoints: withDefault(RANGES, [], [], "Ranges of services with an endpoint in the subnets."),
-  securityGroups: withDefault(list(GROUP, { countMax: GROUPS_MAX }), [], [], WORDS.securityGroups),
-  routeTables: withDefault(list(TABLE, { countMax: TABLES_MAX }), [], [], "One for any number of subnets."),
-  subnets: withDefault(list(SUBNET, { countMax: SUBNETS_MAX }), [], [], WORDS.subnets),
-  interfaces: withDefault(list(NIC, { countMax: NICS_MAX }), [], [], WORDS.interfaces),
-  serviceTags: withDefault(list(SERVICE_TAG, { countMax: TAGS_MAX }), [], [], WORDS.serviceTags),
-  throttledSeconds: withDefault(seconds(0, THROTTLED_MAX), 0, 0, WORDS.throttledSeconds),
+  peered: optionalList(PREFIX, SPACES_MAX, "Ranges of virtual networks that it is peered with."),
+  learned: optionalList(PREFIX, SPACES_MAX, "Ranges that its gateway has learned by BGP."),
+  serviceEndpoints: optionalList(PREFIX, SPACES_MAX, "Ranges of services with an endpoint in the subnets."),
+  securityGroups: optionalList(GROUP, GROUPS_MAX, WORDS.securityGroups),
+  routeTables: optionalList(TABLE, TABLES_MAX, "One for any number of subnets."),
+  subnets: optionalList(SUBNET, SUBNETS_MAX, WORDS.subnets),
+  interfaces: optionalList(NIC, NICS_MAX, WORDS.interfaces),
+  serviceTags: optionalList(SERVICE_TAG, TAGS_MAX, WORDS.serviceTags),
+  throttledSeconds: withDefault(seconds(0, THROTTLED_MAX), 0, WORDS.throttledSeconds),
 });
 
 /** What a node is to its virtual network. */

@@ -12,7 +12,7 @@ import type {
   PodNetworkPlugin,
   NetworkShape,
 } from "./cluster-file.ts";
-import { type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
+import { type LocatedFields, type OptionalMapping, list, mapping, optionalList, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import {
   BOOLEAN,
@@ -26,7 +26,7 @@ import {
   jsonObject,
   oneOf,
 } from "./scalars.ts";
-import { optional, required, withDefault } from "./shape.ts";
+import { optional, required, withDefault, withDefaultAs } from "./shape.ts";
 import { clusterFields } from "#data/words.js";
 
 const WORDS = clusterFields();
@@ -96,18 +96,13 @@ const CNI = mapping<CniFields>("a mapping", {
     WORDS.cniConflist,
     "written by the cluster",
   ),
-  policies: withDefault(
-    list(jsonObject("a CNI policy", ["name"]), { countMax: POLICIES_MAX }),
-    [],
-    [],
-    WORDS.cniPolicies,
-  ),
+  policies: optionalList(jsonObject("a CNI policy", ["name"]), POLICIES_MAX, WORDS.cniPolicies),
 });
 
 const DOCKER = mapping<DockerFields>("a mapping", {
-  dnsServers: withDefault(list(IPV4, { countMax: DNS_SERVERS_MAX }), [], [], WORDS.dockerDnsServers),
+  dnsServers: optionalList(IPV4, DNS_SERVERS_MAX, WORDS.dockerDnsServers),
   dnsSuffix: optional(NAME, WORDS.dockerDnsSuffix, "none"),
-  gatewayDns: withDefault(BOOLEAN, true, true, WORDS.dockerGatewayDns),
+  gatewayDns: withDefault(BOOLEAN, true, WORDS.dockerGatewayDns),
 });
 
 const NORTHBOUND = mapping<NorthboundChange>("a row of the northbound database", {
@@ -171,10 +166,10 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
     "Only with plugin `ovn-kubernetes`: how nodes carry frames to one another.",
     "geneve",
   ),
-  northbound: withDefault(list(NORTHBOUND, { countMax: NORTHBOUND_MAX }), [], [], WORDS.networkNorthbound),
+  northbound: optionalList(NORTHBOUND, NORTHBOUND_MAX, WORDS.networkNorthbound),
   clusterCIDR: optional(PREFIX, WORDS.networkClusterCIDR, WORDS.networkClusterCIDRDefault),
-  nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, WORDS.networkNodeCIDRMaskSize),
-  serviceCIDR: withDefault(
+  nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, WORDS.networkNodeCIDRMaskSize),
+  serviceCIDR: withDefaultAs(
     PREFIX,
     SERVICE_CIDR,
     "10.96.0.0/12",
@@ -191,7 +186,7 @@ export const FURTHER_NETWORK: OptionalMapping<FurtherNetworkFields> = mapping<Fu
     name: required(NETWORK_NAME, WORDS.furtherNetworkName),
     driver: optional(DRIVER, WORDS.furtherNetworkDriver, "that of `network`"),
     clusterCIDR: optional(PREFIX, WORDS.furtherNetworkClusterCIDR, WORDS.furtherNetworkClusterCIDRDefault),
-    nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, "The length of the blocks."),
+    nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, "The length of the blocks."),
     nodes: optional(
       list(NAME, { countMax: LIMITS.nodesMax }),
       "The Windows nodes that have it.",

@@ -10,7 +10,14 @@ import {
   section,
 } from "./mapping.ts";
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, oneOf, seconds } from "./scalars.ts";
-import { type MappingField, type ShapePart, type ValueShape, optional, withDefault } from "./shape.ts";
+import {
+  type MappingField,
+  type ShapePart,
+  type ValueShape,
+  optional,
+  withDefault,
+  withDefaultAs,
+} from "./shape.ts";
 import { clusterFields, clusterFile } from "#data/words.js";
 import { type ParsedNode, isMap, isScalar } from "yaml";
 import { nearestNames } from "#core/base/nearest-name.ts";
@@ -131,17 +138,12 @@ export const NODE_IPV6: OptionalMapping<NodeIpv6Fields> = mapping<NodeIpv6Fields
 
 const FLANNELD: OptionalMapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
   iface: optional(INTERFACE, WORDS.flanneldIface, "the node's `address`"),
-  restart: withDefault(
-    oneOf<"always" | "never">(["always", "never"]),
-    "always",
-    "always",
-    WORDS.flanneldRestart,
-  ),
+  restart: withDefault(oneOf<"always" | "never">(["always", "never"]), "always", WORDS.flanneldRestart),
 });
 
 export const NODE_STATE: { readonly [K in keyof NodeStateFields]: MappingField<NodeStateFields[K]> } = {
   hostname: optional(COMPUTER_NAME, WORDS.nodeStateHostname, "`name`"),
-  files: withDefault(TEXTS_BY_PATH, Object.freeze({}), {}, WORDS.nodeStateFiles),
-  addressDelay: withDefault(seconds(0, DELAY_MAX_S), 0, 0, WORDS.nodeStateAddressDelay),
+  files: withDefaultAs(TEXTS_BY_PATH, Object.freeze({}), {}, WORDS.nodeStateFiles),
+  addressDelay: withDefault(seconds(0, DELAY_MAX_S), 0, WORDS.nodeStateAddressDelay),
   flanneld: section(FLANNELD, WORDS.nodeStateFlanneld),
 };

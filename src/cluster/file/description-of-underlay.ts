@@ -2,10 +2,10 @@
 import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
 import type { DenySpec, DhcpSpec, RouteSpec } from "./cluster-file.ts";
-import { type LocatedFields, list, mapping, section, type OptionalMapping } from "./mapping.ts";
+import { type LocatedFields, mapping, optionalList, section, type OptionalMapping } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { IPV4, MAC, NAME, PREFIX, seconds } from "./scalars.ts";
-import { optional, required, withDefault } from "./shape.ts";
+import { optional, required, withDefault, withDefaultAs } from "./shape.ts";
 import { AZURE, type AzureFields } from "./azure-network.ts";
 import { clusterFields } from "#data/words.js";
 
@@ -58,14 +58,9 @@ const RESERVATION = mapping<DhcpSpec["reservations"][number]>("a reservation", {
 });
 
 const SCOPE = {
-  leaseSeconds: withDefault(
-    seconds(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
-    86_400,
-    86_400,
-    WORDS.dhcpLeaseSeconds,
-  ),
-  exclusions: withDefault(list(PREFIX, { countMax: EXCLUSIONS_MAX }), [], [], WORDS.dhcpExclusions),
-  reservations: withDefault(list(RESERVATION, { countMax: ROUTES_MAX }), [], [], WORDS.dhcpReservations),
+  leaseSeconds: withDefault(seconds(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX), 86_400, WORDS.dhcpLeaseSeconds),
+  exclusions: optionalList(PREFIX, EXCLUSIONS_MAX, WORDS.dhcpExclusions),
+  reservations: optionalList(RESERVATION, ROUTES_MAX, WORDS.dhcpReservations),
 };
 
 const DHCP_SERVER = mapping<DhcpServerFields>("a DHCP server", {
@@ -78,14 +73,14 @@ const DHCP_SERVER = mapping<DhcpServerFields>("a DHCP server", {
 const DHCP = mapping<DhcpFields>("a mapping", {
   range: optional(PREFIX, WORDS.dhcpRange, "none: there is no DHCP server"),
   ...SCOPE,
-  servers: withDefault(list(DHCP_SERVER, { countMax: DHCP_SERVERS_MAX }), [], [], WORDS.dhcpServers),
+  servers: optionalList(DHCP_SERVER, DHCP_SERVERS_MAX, WORDS.dhcpServers),
 });
 
 export const UNDERLAY: OptionalMapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {
-  subnet: withDefault(PREFIX, SUBNET, "10.0.0.0/24", "The network of the nodes. At most /29."),
+  subnet: withDefaultAs(PREFIX, SUBNET, "10.0.0.0/24", "The network of the nodes. At most /29."),
   router: optional(IPV4, WORDS.underlayRouter, "the first address of the subnet"),
-  routes: withDefault(list(ROUTE, { countMax: ROUTES_MAX }), [], [], WORDS.underlayRoutes),
-  deny: withDefault(list(DENY, { countMax: ROUTES_MAX }), [], [], WORDS.underlayDeny),
+  routes: optionalList(ROUTE, ROUTES_MAX, WORDS.underlayRoutes),
+  deny: optionalList(DENY, ROUTES_MAX, WORDS.underlayDeny),
   dhcp: section(DHCP, WORDS.underlayDhcp),
   azure: optional(AZURE, WORDS.underlayAzure, "none: the underlay is a segment of layer 2"),
 });

@@ -39,7 +39,15 @@ import {
   type NodeStateFields,
   QUIRK_SETTINGS,
 } from "./description-of-nodes.ts";
-import { LABEL_TEXTS, type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
+import {
+  LABEL_TEXTS,
+  type LocatedFields,
+  type OptionalMapping,
+  list,
+  mapping,
+  optionalList,
+  section,
+} from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import {
   ADDRESS_RANGE,
@@ -64,7 +72,7 @@ import {
   kubernetesVersion,
   oneOf,
 } from "./scalars.ts";
-import { optional, required, withDefault } from "./shape.ts";
+import { optional, required, withDefault, withDefaultAs } from "./shape.ts";
 import { clusterFields } from "#data/words.js";
 
 const WORDS = clusterFields();
@@ -197,7 +205,7 @@ const METADATA = mapping<MetadataFields>("a mapping with a name", {
 });
 
 const KUBERNETES = mapping<KubernetesFields>("a mapping", {
-  version: withDefault(
+  version: withDefaultAs(
     kubernetesVersion(KUBERNETES_MINOR_MIN, KUBERNETES_MINOR_MAX, KUBERNETES_MINORS_BEFORE_CNI),
     Object.freeze({ major: 1, minor: KUBERNETES_MINOR_MAX, patch: undefined }),
     `1.${KUBERNETES_MINOR_MAX}`,
@@ -219,26 +227,23 @@ const NODE = mapping<NodeFields>("a node", {
   compat: withDefault(
     oneOf<Compat>(["upstream", "hardened"], { parse: parseCompat }),
     "upstream",
-    "upstream",
     WORDS.nodeCompat,
   ),
-  quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
-  macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", "on", WORDS.nodeMacSpoofing),
-  podCIDRAllocated: withDefault(BOOLEAN, true, true, WORDS.nodePodCIDRAllocated),
+  quirks: withDefaultAs(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
+  macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", WORDS.nodeMacSpoofing),
+  podCIDRAllocated: withDefault(BOOLEAN, true, WORDS.nodePodCIDRAllocated),
   portForward: withDefault(
     oneOf<PortForwarding>(["connect", "wincat", "without-wincat"]),
     "connect",
-    "connect",
     WORDS.nodePortForward,
   ),
-  labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, WORDS.nodeLabels),
+  labels: withDefaultAs(LABEL_TEXTS, Object.freeze({}), {}, WORDS.nodeLabels),
   ipv6: section(NODE_IPV6, WORDS.nodeIpv6),
   ...NODE_STATE,
 });
 
 const PROTOCOL = withDefault(
   oneOf<PortProtocol>(["TCP", "UDP"]),
-  "TCP",
   "TCP",
   "The transport protocol of the port.",
 );
@@ -260,37 +265,37 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
     "Where the host answers.",
     "TCP 80, TCP 443, UDP 123, UDP 53",
   ),
-  names: withDefault(list(NAME, { countMax: NAMES_MAX }), [], [], WORDS.outsideNames),
+  names: optionalList(NAME, NAMES_MAX, WORDS.outsideNames),
 });
 
 const IPV6 = mapping<SecondFamilyFields>("a mapping", {
-  enabled: withDefault(BOOLEAN, false, false, WORDS.ipv6Enabled),
-  subnet: withDefault(IPV6_PREFIX, prefix("fd00:10::/64"), "fd00:10::/64", WORDS.ipv6Subnet),
-  clusterCIDR: withDefault(
+  enabled: withDefault(BOOLEAN, false, WORDS.ipv6Enabled),
+  subnet: withDefaultAs(IPV6_PREFIX, prefix("fd00:10::/64"), "fd00:10::/64", WORDS.ipv6Subnet),
+  clusterCIDR: withDefaultAs(
     IPV6_PREFIX,
     prefix("fd00:10:244::/48"),
     "fd00:10:244::/48",
     WORDS.ipv6ClusterCIDR,
   ),
-  serviceCIDR: withDefault(
+  serviceCIDR: withDefaultAs(
     IPV6_PREFIX,
     prefix("fd00:10:96::/112"),
     "fd00:10:96::/112",
     WORDS.ipv6ServiceCIDR,
   ),
-  podRoutes: withDefault(BOOLEAN, true, true, WORDS.ipv6PodRoutes),
+  podRoutes: withDefault(BOOLEAN, true, WORDS.ipv6PodRoutes),
 });
 
 const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
-  enabled: withDefault(BOOLEAN, true, true, "Whether Services are programmed on the nodes."),
-  enableDSR: withDefault(BOOLEAN, false, false, WORDS.kubeProxyEnableDSR),
-  forwardHealthCheckVip: withDefault(BOOLEAN, false, false, WORDS.kubeProxyForwardHealthCheckVip),
-  hostnameOverride: withDefault(BOOLEAN, true, true, WORDS.kubeProxyHostnameOverride),
+  enabled: withDefault(BOOLEAN, true, "Whether Services are programmed on the nodes."),
+  enableDSR: withDefault(BOOLEAN, false, WORDS.kubeProxyEnableDSR),
+  forwardHealthCheckVip: withDefault(BOOLEAN, false, WORDS.kubeProxyForwardHealthCheckVip),
+  hostnameOverride: withDefault(BOOLEAN, true, WORDS.kubeProxyHostnameOverride),
 });
 
 const DNS = mapping<DnsSpec>("a mapping", {
-  enabled: withDefault(BOOLEAN, true, true, WORDS.dnsEnabled),
-  domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
+  enabled: withDefault(BOOLEAN, true, WORDS.dnsEnabled),
+  domain: withDefault(NAME, "cluster.local", "The zone of the cluster's names."),
 });
 
 const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
@@ -303,7 +308,6 @@ const EXPECTATION = mapping<ExpectationSpec>("an expectation", {
   protocol: withDefault(
     oneOf<ExpectationSpec["protocol"]>(["tcp", "udp", "icmp"]),
     "tcp",
-    "tcp",
     "The protocol of the packet.",
   ),
   port: optional(PORT, "The receiver's port. ICMP has none.", "the first one that the receiver serves"),
@@ -313,28 +317,23 @@ const EXPECTATION = mapping<ExpectationSpec>("an expectation", {
 
 const WORKLOAD = mapping<WorkloadFields>("a workload", {
   pod: required(NAME, "The name of the pod that the process is in."),
-  namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
+  namespace: withDefault(NAME, "default", "The pod's namespace."),
   command: required(list(WORD, { countMin: 1, countMax: COMMAND_WORDS_MAX }), WORDS.workloadCommand),
-  env: withDefault(LABEL_TEXTS, Object.freeze({}), {}, WORDS.workloadEnv),
+  env: withDefaultAs(LABEL_TEXTS, Object.freeze({}), {}, WORDS.workloadEnv),
 });
 
 const POD = mapping<PodFields>("a pod", {
   name: required(NAME, "The pod's name, unique in its namespace."),
-  namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
+  namespace: withDefault(NAME, "default", "The pod's namespace."),
   node: required(NAME, WORDS.podNode),
-  labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, "The pod's labels."),
+  labels: withDefaultAs(LABEL_TEXTS, Object.freeze({}), {}, "The pod's labels."),
   ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
   address: optional(IPV4, WORDS.podAddress, "chosen by IPAM"),
   mac: optional(MAC, WORDS.podMac, "chosen by HNS"),
   network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
-  networks: withDefault(list(NETWORK_NAME, { countMax: NETWORKS_MAX }), [], [], WORDS.podNetworks),
-  routes: withDefault(list(ROUTE, { countMax: POD_ROUTES_MAX }), [], [], WORDS.podRoutes),
-  policies: withDefault(
-    list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),
-    [],
-    [],
-    WORDS.podPolicies,
-  ),
+  networks: optionalList(NETWORK_NAME, NETWORKS_MAX, WORDS.podNetworks),
+  routes: optionalList(ROUTE, POD_ROUTES_MAX, WORDS.podRoutes),
+  policies: optionalList(jsonObject("an HCN endpoint policy", ["Type"]), POLICIES_MAX, WORDS.podPolicies),
 });
 
 /** Engines of Kubernetes networks that are no engines here. */
@@ -351,12 +350,12 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
   kind: required(oneOf([CLUSTER_FILE_KIND]), "The kind of this document."),
   metadata: required(METADATA, "Names the cluster."),
   kubernetes: section(KUBERNETES, "Kubernetes on the nodes."),
-  seed: withDefault(integer("a seed", 0, SEED_MAX), 1, 1, WORDS.clusterSeed),
+  seed: withDefault(integer("a seed", 0, SEED_MAX), 1, WORDS.clusterSeed),
   asDocumented: optional(EDITION, WORDS.clusterAsDocumented, "the limits of the builds"),
-  quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.clusterQuirks),
+  quirks: withDefaultAs(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.clusterQuirks),
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),
-  networks: withDefault(list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }), [], [], WORDS.clusterNetworks),
+  networks: optionalList(FURTHER_NETWORK, NETWORKS_MAX, WORDS.clusterNetworks),
   underlay: section(UNDERLAY, "What joins the nodes."),
   ipv6: section(IPV6, "The second family of a dual-stack cluster."),
   kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
@@ -373,15 +372,10 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
     WORDS.clusterOutside,
     "one host `external` with address 203.0.113.10",
   ),
-  pods: withDefault(list(POD, { countMax: PODS_MAX }), [], [], WORDS.clusterPods),
-  manifests: withDefault(list(RELATIVE_PATH, { countMax: MANIFESTS_MAX }), [], [], WORDS.clusterManifests),
-  expectations: withDefault(
-    list(EXPECTATION, { countMax: EXPECTATIONS_MAX }),
-    [],
-    [],
-    WORDS.clusterExpectations,
-  ),
-  workloads: withDefault(list(WORKLOAD, { countMax: WORKLOADS_MAX }), [], [], WORDS.clusterWorkloads),
+  pods: optionalList(POD, PODS_MAX, WORDS.clusterPods),
+  manifests: optionalList(RELATIVE_PATH, MANIFESTS_MAX, WORDS.clusterManifests),
+  expectations: optionalList(EXPECTATION, EXPECTATIONS_MAX, WORDS.clusterExpectations),
+  workloads: optionalList(WORKLOAD, WORKLOADS_MAX, WORDS.clusterWorkloads),
 });
 
 /** Values of optional fields, where the default depends on nothing else. */

@@ -8,7 +8,8 @@ import {
   type FieldDescription,
   type ValueShape,
   type ShapePart,
-  readItem,
+  readShape,
+  withDefaultAs,
 } from "./shape.ts";
 import { clusterFile } from "#data/words.js";
 
@@ -210,7 +211,7 @@ export function section<T>(shape: OptionalMapping<T>, text: string): MappingFiel
     absent: "defaults of its fields",
     constant: undefined,
     readField(node, place, reading) {
-      if (node !== undefined) return readItem(shape, node, place, reading);
+      if (node !== undefined) return readShape(shape, node, place, reading);
       const value = shape.readAbsent(place, reading);
       return value === undefined ? undefined : { value, place };
     },
@@ -249,7 +250,7 @@ class ListShape<T> implements ValueShape<readonly Located<T>[]> {
       reading.report("cluster-file-too-large", place, message, "Leave out what the question does not need.");
       return undefined;
     }
-    return this.readItems(node.items, place, reading);
+    return this.readShapes(node.items, place, reading);
   }
 
   schema(): JsonObject {
@@ -261,7 +262,7 @@ class ListShape<T> implements ValueShape<readonly Located<T>[]> {
     return this.item.parts(`${path}[]`);
   }
 
-  private readItems(
+  private readShapes(
     nodes: readonly (ParsedNode | null)[],
     place: ValuePlace,
     reading: Reading,
@@ -273,7 +274,7 @@ class ListShape<T> implements ValueShape<readonly Located<T>[]> {
         reading.report("cluster-file-missing-field", at, "the item is empty", `Write ${this.item.noun}.`);
         continue;
       }
-      const value = readItem(this.item, node, at, reading);
+      const value = readShape(this.item, node, at, reading);
       if (value !== undefined) items.push(value);
     }
     return items.length === nodes.length ? items : undefined;
@@ -286,6 +287,15 @@ export function list<T>(
   { countMin = 0, countMax }: { readonly countMin?: number; readonly countMax: number },
 ): ValueShape<readonly Located<T>[]> {
   return new ListShape(item, { countMin, countMax });
+}
+
+/** A field that holds a list of at most `countMax` items; absent means none. */
+export function optionalList<T>(
+  item: ValueShape<T>,
+  countMax: number,
+  text: string,
+): MappingField<readonly Located<T>[]> {
+  return withDefaultAs(list(item, { countMax }), [], [], text);
 }
 
 /** A mapping from free keys to text. */

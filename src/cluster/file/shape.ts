@@ -46,7 +46,8 @@ export interface MappingField<T> {
   readField(node: ParsedNode | undefined, place: ValuePlace, reading: Reading): Located<T> | undefined;
 }
 
-function readShape<T>(
+/** Reads a field, or an item of a list. */
+export function readShape<T>(
   shape: ValueShape<T>,
   node: ParsedNode,
   place: ValuePlace,
@@ -80,8 +81,17 @@ export function optional<T>(shape: ValueShape<T>, text: string, absent: string):
   };
 }
 
+/** A field with a constant default, which is written in the file as it is. */
+export function withDefault<T extends string | number | boolean>(
+  shape: ValueShape<T>,
+  value: T,
+  text: string,
+): MappingField<T> {
+  return withDefaultAs(shape, value, value, text);
+}
+
 /** A field with a constant default. `constant` is the default as it would be written in the file. */
-export function withDefault<T>(
+export function withDefaultAs<T>(
   shape: ValueShape<T>,
   value: T,
   constant: JsonValue,
@@ -95,14 +105,4 @@ export function withDefault<T>(
     readField: (node, place, reading) =>
       node === undefined ? { value, place } : readShape(shape, node, place, reading),
   };
-}
-
-/** Reads an item of a list. */
-export function readItem<T>(
-  shape: ValueShape<T>,
-  node: ParsedNode,
-  place: ValuePlace,
-  reading: Reading,
-): Located<T> | undefined {
-  return readShape(shape, node, place, reading);
 }
