@@ -10,7 +10,7 @@ import {
 } from "../views/inventory.ts";
 import { viewAdapters, viewCompartments, viewComputeSystems, viewRoutes } from "../views/stack-views.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
-import type { KubernetesRelease } from "../file/cluster-file.ts";
+import { formatRelease } from "../file/cluster-file.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
@@ -32,10 +32,6 @@ import { viewDockerNetworks } from "../views/docker-views.ts";
 import type { HnsKind, StackKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
 
-function formatVersion({ major, minor, patch }: KubernetesRelease): string {
-  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
-}
-
 export function summarizeCluster(session: ClusterSession): ClusterSummary {
   const { cluster } = session;
   const { file } = cluster;
@@ -46,7 +42,7 @@ export function summarizeCluster(session: ClusterSession): ClusterSummary {
     apiVersion: DOCUMENT_VERSION,
     kind: "ClusterSummary",
     name: file.name,
-    kubernetes: formatVersion(file.kubernetes.version),
+    kubernetes: formatRelease(file.kubernetes.version),
     seed: file.seed,
     atMs: cluster.clock.nowMs,
     nodes: inventoryNodes(cluster).map(({ name, os, build, ip, podCIDR, compat }) => ({

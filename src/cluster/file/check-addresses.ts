@@ -11,18 +11,19 @@ import {
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import type {
-  AddressRange,
-  ClusterFile,
-  DhcpSpec,
-  FileUnderlay,
-  NetworkDriver,
-  PodNetworkSpec,
+import {
+  type AddressRange,
+  type ClusterFile,
+  type DhcpSpec,
+  type FileUnderlay,
+  type NetworkDriver,
+  type PodNetworkSpec,
+  formatAddressRange,
 } from "./cluster-file.ts";
 import type { DhcpScopeFields } from "./description-of-underlay.ts";
 import type { RawCluster } from "./description.ts";
-import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
-import type { ValuePlace, Reading } from "./reading.ts";
+import { type NamedRange, checkPodRanges, reportOverlaps, underlayRange } from "./pod-ranges.ts";
+import type { Located, ValuePlace, Reading } from "./reading.ts";
 import { clusterFile } from "#data/words.js";
 
 const WORDS = clusterFile();
@@ -71,6 +72,18 @@ function hostsOf(subnet: Prefix): string {
   return first === undefined || last === undefined ? "" : `${formatIp(first)} to ${formatIp(last)}`;
 }
 
+/** A machine of the underlay has an address of its subnet. `further`: what else could be changed. */
+function checkMachine(
+  { value, place }: Located<Ipv4>,
+  subnet: Prefix,
+  reading: Reading,
+  further: string = "",
+): void {
+  if (isHostOf(subnet, value)) return;
+  const message = `${formatIp(value)} is not a host address of the underlay, ${formatPrefix(subnet)}`;
+  reading.reportValue(place, message, `Choose one from ${hostsOf(subnet)}${further}.`);
+}
+
 function checkUnderlay(
   raw: RawCluster,
   cluster: ClusterFile,
@@ -84,17 +97,11 @@ function checkUnderlay(
     reading.reportValue(places.subnet.place, message, "Write a range of length 29 or less.");
     return;
   }
-  if (!isHostOf(subnet, router)) {
-    const message = `${formatIp(router)} is not a host address of the underlay, ${formatPrefix(subnet)}`;
-    reading.reportValue(places.router.place, message, `Choose one from ${hostsOf(subnet)}.`);
-  }
+  checkMachine({ value: router, place: places.router.place }, subnet, reading);
   allocator.add(router, "the router", places.router.place);
   for (const [index, node] of cluster.nodes.entries()) {
     const place = raw.nodes.value[index]?.value.address.place ?? raw.nodes.place;
-    if (!isHostOf(subnet, node.address)) {
-      const message = `${formatIp(node.address)} is not a host address of the underlay, ${formatPrefix(subnet)}`;
-      reading.reportValue(place, message, `Choose one from ${hostsOf(subnet)}, or change underlay.subnet.`);
-    }
+    checkMachine({ value: node.address, place }, subnet, reading, ", or change underlay.subnet");
     allocator.add(node.address, `node ${node.name}`, place);
   }
   for (const { value: route } of places.routes.value) {
@@ -141,11 +148,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
     place: network.serviceCIDR.place,
     name: "the service range (network.serviceCIDR)",
   };
-  const underlay = {
-    prefix: cluster.underlay.subnet,
-    place: raw.underlay.value.subnet.place,
-    name: "the underlay (underlay.subnet)",
-  };
+  const underlay = underlayRange(raw, cluster);
   const pods = {
     prefix: cluster.network.clusterCIDR,
     place: network.clusterCIDR.place,
@@ -155,15 +158,11 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
     const message = `${formatPrefix(service.prefix)} has a length that Kubernetes refuses for services`;
     reading.reportValue(service.place, message, "Write a length from 12 to 30.");
   }
-  if (cluster.network.shape === "own-subnet") {
-    refusePodAddresses(raw, reading);
-    reportOverlaps([pods, service, underlay], reading);
-    checkPodRanges(podRangesOf(raw, cluster), pods, reading);
-    return;
-  }
+  const { shape } = cluster.network;
   const ranges = podRangesOf(raw, cluster);
-  checkPodAddresses(raw, cluster, reading);
-  if (cluster.network.shape === "pod-subnet") {
+  if (shape === "own-subnet") refusePodAddresses(raw, reading);
+  else checkPodAddresses(raw, cluster, reading);
+  if (shape !== "node-subnet") {
     reportOverlaps([pods, service, underlay], reading);
     checkPodRanges(ranges, pods, reading);
     return;
@@ -247,10 +246,7 @@ function checkDhcpServers(
 ): void {
   for (const { value } of raw.underlay.value.dhcp.value.servers.value) {
     const { address, name } = value;
-    if (!isHostOf(underlay.subnet, address.value)) {
-      const message = `${formatIp(address.value)} is not a host address of the underlay, ${formatPrefix(underlay.subnet)}`;
-      reading.reportValue(address.place, message, `Choose one from ${hostsOf(underlay.subnet)}.`);
-    }
+    checkMachine(address, underlay.subnet, reading);
     allocator.add(address.value, `DHCP server ${name.value}`, address.place);
   }
   const all = dhcpServersOf(raw, underlay);
@@ -329,7 +325,7 @@ function reportShared(ranges: readonly OwnedRange[], reading: Reading): void {
       const isLater = (widest.place?.offset ?? -1) < (each.place?.offset ?? -1);
       const [other, own] = isLater ? [widest, each] : [each, widest];
       if (own.place !== undefined) {
-        const message = `${formatRange(own.range)} holds ${formatIp(first)}, which is ${other.owner}`;
+        const message = `${formatAddressRange(own.range)} holds ${formatIp(first)}, which is ${other.owner}`;
         const advice = "Choose addresses that are free.";
         reading.report("cluster-file-overlapping-ranges", own.place, message, advice);
       }
@@ -355,7 +351,7 @@ function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Readi
         listed.push({ range, owner: `for pods of ${name}`, place });
         continue;
       }
-      const message = `${formatRange(range)} is not in ${formatPrefix(subnet)}, the subnet of the pods`;
+      const message = `${formatAddressRange(range)} is not in ${formatPrefix(subnet)}, the subnet of the pods`;
       reading.reportValue(place, message, `Choose addresses of ${formatPrefix(subnet)}.`);
     }
   }
@@ -364,10 +360,6 @@ function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Readi
 
 function rangeOfOne(ip: Ipv4): AddressRange {
   return { first: ip, last: ip };
-}
-
-function formatRange({ first, last }: AddressRange): string {
-  return first === last ? formatIp(first) : `${formatIp(first)}-${formatIp(last)}`;
 }
 
 /** The addresses of a node's range that no pod can have, by what has them. */
@@ -419,7 +411,7 @@ function checkPods(
     const single = node?.podAddresses;
     if (single !== undefined && !single.some(({ first, last }) => first <= address && address <= last)) {
       const message = `${text} is not among the addresses for pods of ${pod.node} (podAddresses)`;
-      reading.reportValue(place, message, `Choose one of ${single.map(formatRange).join(", ")}.`);
+      reading.reportValue(place, message, `Choose one of ${single.map(formatAddressRange).join(", ")}.`);
       continue;
     }
     const taken = reservedIn(network, range).find(([kept]) => kept === address);

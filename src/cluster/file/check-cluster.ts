@@ -1,5 +1,5 @@
 /** Checks between fields that are not about addresses: names, and settings that exclude each other. */
-import { nearestNames } from "#core/base/nearest-name.ts";
+import { adviseName } from "#core/base/nearest-name.ts";
 import { type Prefix, prefixContains } from "#core/net/ip.ts";
 import { checkAzure } from "./azure-network.ts";
 import { checkAddresses } from "./check-addresses.ts";
@@ -106,9 +106,8 @@ function checkPods(raw: RawCluster, reading: Reading): void {
     names.add(`${pod.namespace.value}/${pod.name.value}`, "the pod", pod.name.place);
     const node = nodes.get(pod.node.value);
     if (node === undefined) {
-      const [nearest] = nearestNames(pod.node.value, [...nodes.keys()]);
-      const known = [...nodes.keys()].slice(0, 10).join(", ");
-      const advice = nearest === undefined ? `Nodes are: ${known}.` : `Did you mean ${nearest}?`;
+      const known = [...nodes.keys()];
+      const advice = adviseName(pod.node.value, known, `Nodes are: ${known.slice(0, 10).join(", ")}.`);
       reading.reportValue(pod.node.place, `there is no node ${quote(pod.node.value)}`, advice);
     }
     if (node?.os.value === "linux" && pod.policies.value.length > 0) {
@@ -128,11 +127,8 @@ function checkPodNetworks(raw: RawCluster, cluster: ClusterFile, reading: Readin
     const network = networks.get(name);
     const node = cluster.nodes.find((each) => each.name === pod.node.value);
     if (network === undefined) {
-      const [nearest] = nearestNames(name, [...networks.keys()]);
-      const advice =
-        nearest === undefined
-          ? `Networks are: ${[...networks.keys()].join(", ")}.`
-          : `Did you mean ${nearest}?`;
+      const known = [...networks.keys()];
+      const advice = adviseName(name, known, `Networks are: ${known.join(", ")}.`);
       reading.reportValue(place, `there is no network ${quote(name)}`, advice);
     } else if (node !== undefined && !(node.name in network.ranges)) {
       const message = `node ${node.name} has no network ${quote(name)}`;

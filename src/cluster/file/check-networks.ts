@@ -1,5 +1,5 @@
 /** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
-import { nearestNames } from "#core/base/nearest-name.ts";
+import { adviseName } from "#core/base/nearest-name.ts";
 import { formatPrefix, prefixCovers } from "#core/net/ip.ts";
 import { isEarly } from "#core/catalogue/profiles.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
@@ -25,7 +25,7 @@ import {
   shapesOf,
 } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
-import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
+import { type NamedRange, reportOverlaps, underlayRange } from "./pod-ranges.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
 import { clusterFile } from "#data/words.js";
 
@@ -406,27 +406,16 @@ function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, read
 
 /** Networks that are not virtual ones of their own share the node's addresses. */
 function checkRanges(all: readonly Located[], cluster: ClusterFile, raw: RawCluster, reading: Reading): void {
-  const ranges: readonly NamedRange[] = all
-    .filter(
-      ({ network, hasOwnRange }, index) =>
-        index === 0 || (hasOwnRange && !driverTraits(network.driver).isIsolated),
-    )
-    .map(({ network, range }) => ({
-      prefix: network.clusterCIDR,
-      place: range,
-      name: `the range of network ${network.name}`,
-    }));
-  reportOverlaps(ranges, reading);
-  const underlay = {
-    prefix: cluster.underlay.subnet,
-    place: raw.underlay.value.subnet.place,
-    name: "the underlay (underlay.subnet)",
+  const rangeOf = ({ network: { name, clusterCIDR }, range }: Located): NamedRange => {
+    return { prefix: clusterCIDR, place: range, name: `the range of network ${name}` };
   };
-  for (const { network, range, hasOwnRange } of all.slice(1)) {
-    if (!hasOwnRange) continue;
-    const own = { prefix: network.clusterCIDR, place: range, name: `the range of network ${network.name}` };
-    reportOverlaps([underlay, own], reading);
-  }
+  const shared = all.filter(
+    ({ network, hasOwnRange }, index) =>
+      index === 0 || (hasOwnRange && !driverTraits(network.driver).isIsolated),
+  );
+  reportOverlaps(shared.map(rangeOf), reading);
+  const underlay = underlayRange(raw, cluster);
+  for (const each of all.slice(1)) if (each.hasOwnRange) reportOverlaps([underlay, rangeOf(each)], reading);
 }
 
 /** What only newer versions of HNS can. */
@@ -499,8 +488,7 @@ function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): vo
     for (const { value: name, place } of network.nodes.value ?? []) {
       const node = nodes.get(name);
       if (node === undefined) {
-        const [nearest] = nearestNames(name, [...nodes.keys()]);
-        const advice = nearest === undefined ? "Name one of the nodes." : `Did you mean ${nearest}?`;
+        const advice = adviseName(name, [...nodes.keys()], "Name one of the nodes.");
         reading.reportValue(place, `there is no node ${quote(name)}`, advice);
       } else if (node.os !== "windows") {
         reading.reportValue(place, "a Linux node has no HNS networks", "Name Windows nodes.");

@@ -8,7 +8,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
-import type { Ipv4, Ipv6, Prefix } from "#core/net/ip.ts";
+import { type Ipv4, type Ipv6, type Prefix, formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { VirtualNetworkSpec } from "#dataplane/fabric/azure/virtual-network.ts";
 
@@ -49,6 +49,11 @@ export interface AddressRange {
   readonly last: Ipv4;
 }
 
+/** `10.224.0.36`, or `10.224.0.36-10.224.0.65`. */
+export function formatAddressRange({ first, last }: AddressRange): string {
+  return first === last ? formatIp(first) : `${formatIp(first)}-${formatIp(last)}`;
+}
+
 /** The type of an HNS network (windows-networking-documentation.md §2). */
 export type NetworkDriver = "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
 
@@ -65,6 +70,11 @@ export interface KubernetesRelease {
   readonly minor: number;
   /** Undefined when the file names a minor version only. */
   readonly patch: number | undefined;
+}
+
+/** `1.34`, or `1.34.2`. */
+export function formatRelease({ major, minor, patch }: KubernetesRelease): string {
+  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
 }
 
 export interface NodeSpec {

@@ -8,8 +8,8 @@ import {
   prefixCovers,
   prefixesOverlap,
 } from "#core/net/ip.ts";
-import type { NetworkShape } from "./cluster-file.ts";
-import type { NodeFields } from "./description.ts";
+import type { ClusterFile, NetworkShape } from "./cluster-file.ts";
+import type { NodeFields, RawCluster } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, ValuePlace, Reading } from "./reading.ts";
 import { clusterFile } from "#data/words.js";
@@ -145,6 +145,12 @@ export interface NamedRange {
   readonly prefix: Prefix;
   readonly place: ValuePlace;
   readonly name: string;
+}
+
+/** The range of the machines. */
+export function underlayRange({ underlay: raw }: RawCluster, { underlay }: ClusterFile): NamedRange {
+  const { place } = raw.value.subnet;
+  return { prefix: underlay.subnet, place, name: "the underlay (underlay.subnet)" };
 }
 
 /** Reports ranges that overlap an earlier one. Sorted first, so that thousands of nodes cost little. */

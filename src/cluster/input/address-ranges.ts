@@ -1,5 +1,14 @@
 /** Ranges of addresses that are guessed from the addresses in them. Cluster files are IPv4. */
-import { type Ipv4, type Prefix, lastIp, prefixContains, prefixOf, prefixesOverlap } from "#core/net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import {
+  type Ipv4,
+  type Prefix,
+  lastIp,
+  parsePrefix,
+  prefixContains,
+  prefixOf,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import type { AddressRange } from "../file/cluster-file.ts";
 
 const BITS = 32;
@@ -32,6 +41,12 @@ export function coverOf(ranges: readonly Prefix[]): Prefix | undefined {
 /** True when `range` shares no address with any of `others`. */
 export function isApart(range: Prefix, others: readonly Prefix[]): boolean {
   return others.every((other) => !prefixesOverlap(range, other));
+}
+
+/** The first of the candidates that is apart from `others`; when none is, the first. */
+export function firstApart(candidates: readonly string[], others: readonly Prefix[]): Prefix {
+  const ranges = candidates.flatMap((text) => parsePrefix(text) ?? []);
+  return defined(ranges.find((range) => isApart(range, others)) ?? ranges[0], "there are candidates");
 }
 
 /** `range` made as wide as `length` bits, or less where it would meet one of `others`. */

@@ -1,4 +1,5 @@
 /** What a cluster rests on, one by one, each with the object or file that says it, or `assumed`. */
+import { listed } from "#core/base/text-layout.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import { equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
@@ -23,14 +24,6 @@ function fact(
   { source, where }: EvidencePlace = ASSUMED,
 ): ClusterFact {
   return { name, value, source, ...(where === undefined ? {} : { where }) };
-}
-
-/** Names that a fact lists; the rest is counted. */
-const NAMES_MAX = 3;
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).join(", ");
-  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
 }
 
 function buildText({ build }: NodeSpec): string {

@@ -4,6 +4,7 @@
  */
 import { defined } from "#core/base/assert.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import { listed } from "#core/base/text-layout.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { KubeObject, Node } from "#contracts/kubernetes/objects.ts";
@@ -20,7 +21,7 @@ import {
   prefixOf,
 } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
-import type { AddressRange, KubernetesRelease } from "../file/cluster-file.ts";
+import { formatAddressRange, formatRelease } from "../file/cluster-file.ts";
 import { CLUSTER_FILE_VERSION, DEFAULTS, KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { isApart } from "./address-ranges.ts";
@@ -39,9 +40,6 @@ import { needsSecondFamily, networkWithoutIpv6, secondFamily, tellLack } from ".
 import { clusterInput } from "#data/words.js";
 
 const WORDS = clusterInput();
-
-/** Names that a message lists; the rest is counted. */
-const NAMES_MAX = 3;
 
 /** Something that had to be assumed. */
 export interface Assumption {
@@ -64,11 +62,6 @@ function addressOf(node: Node): Ipv4 | undefined {
     if (ip !== undefined) return ip;
   }
   return undefined;
-}
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).join(", ");
-  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
 }
 
 /** Which nodes become machines, and what is assumed about the others and their addresses. */
@@ -130,16 +123,12 @@ function kubernetesOf(machines: readonly DumpedNode[], assumptions: Assumption[]
   const known = `${version.major}.${version.minor}`;
   if (!text.replace(/^v/, "").startsWith(`${known}.`) && text.replace(/^v/, "") !== known)
     assumptions.push({ message: `Kubernetes ${text} is taken for ${known}, the nearest that Mullion knows` });
-  return releaseText(version);
+  return formatRelease(version);
 }
 
 /** The minor version; that of the newest where none is said. */
 function minorOf(version: string | undefined): number {
   return parseReportedVersion(version ?? "")?.minor ?? KUBERNETES_MINOR_MAX;
-}
-
-function releaseText({ major, minor, patch }: KubernetesRelease): string {
-  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
 }
 
 /** What the objects show of the network, for a cluster file: fields of `network`, and of `kubeProxy`. */
@@ -162,10 +151,6 @@ export const NOTHING_SHOWN: ShownNetwork = Object.freeze({
 /** `kubeProxy` of the cluster file, where the objects say it. */
 function proxyFields({ kubeProxy }: ShownNetwork): JsonObject {
   return kubeProxy.enableDSR?.value === true ? { kubeProxy: { enableDSR: true } } : {};
-}
-
-function formatAddressRange({ first, last }: AddressRange): string {
-  return first === last ? formatIp(first) : `${formatIp(first)}-${formatIp(last)}`;
 }
 
 function sharedSubnetNote({ shape, pods }: ClusterRanges): string {
@@ -229,7 +214,7 @@ function kubeadmFields({ dnsDomain, version }: ToldCluster): JsonObject {
   const release = parseReportedVersion(version?.value ?? "");
   return {
     ...(dnsDomain === undefined || !isDnsName(dnsDomain.value) ? {} : { dns: { domain: dnsDomain.value } }),
-    ...(release === undefined ? {} : { kubernetes: { version: releaseText(release) } }),
+    ...(release === undefined ? {} : { kubernetes: { version: formatRelease(release) } }),
   };
 }
 

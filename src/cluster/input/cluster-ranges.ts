@@ -18,7 +18,15 @@ import {
 } from "#core/net/ip.ts";
 import type { AddressRange, NetworkShape, NodeOs } from "../file/cluster-file.ts";
 import { DEFAULTS } from "../file/description.ts";
-import { coverOf, isApart, isHostOf, nodeAddresses, smallestRange, widened } from "./address-ranges.ts";
+import {
+  coverOf,
+  firstApart,
+  isApart,
+  isHostOf,
+  nodeAddresses,
+  smallestRange,
+  widened,
+} from "./address-ranges.ts";
 
 /** A node that becomes a machine. */
 export interface DumpedNode {
@@ -87,13 +95,6 @@ function keptOn({ node, os }: Pick<DumpedNode, "node" | "os">): number {
 function rangeOf(text: string): Prefix | undefined {
   const found = parseInterfaceAddress(text);
   return found !== undefined && typeof found.ip === "number" ? prefixOf(found.ip, found.length) : undefined;
-}
-
-function firstApart(candidates: readonly string[], others: readonly Prefix[]): Prefix {
-  const ranges = candidates.flatMap((text) => rangeOf(text) ?? []);
-  const found = ranges.find((range) => isApart(range, others)) ?? ranges[0];
-  if (found === undefined) throw new RangeError("there are candidates");
-  return found;
 }
 
 /** The subnet of the machines: a /24, or the smallest in which each is a host. */

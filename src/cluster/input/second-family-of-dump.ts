@@ -21,7 +21,7 @@ import {
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import { type ClusterRanges, type DumpedNode, hasAzureOverlay } from "./cluster-ranges.ts";
-import { isApart } from "./address-ranges.ts";
+import { firstApart, isApart } from "./address-ranges.ts";
 import type { Contradiction } from "./network-account.ts";
 import { clusterFile, clusterInput } from "#data/words.js";
 
@@ -45,13 +45,6 @@ const SERVICE_LENGTH = 112;
 const SUBNETS = ["fd00:10::/64", "fd00:20::/64", "fd00:30::/64", "fd00:40::/64"];
 const POD_RANGES = ["fd00:10:244::/48", "fd00:20:244::/48", "fd00:30:244::/48", "fd00:40:244::/48"];
 const SERVICE_RANGES = ["fd00:10:96::/112", "fd00:20:96::/112", "fd00:30:96::/112", "fd00:40:96::/112"];
-
-function firstApart(candidates: readonly string[], others: readonly Prefix[]): Prefix {
-  const ranges = candidates.flatMap((text) => parsePrefix(text) ?? []);
-  const found = ranges.find((range) => isApart(range, others)) ?? ranges[0];
-  if (found === undefined) throw new RangeError("there are candidates");
-  return found;
-}
 
 /** The smallest range that covers all of `ranges`; undefined for none. */
 function coverOf([first, ...rest]: readonly Prefix[]): Prefix | undefined {

@@ -4,7 +4,7 @@
  * once.
  */
 import { addToList } from "#core/base/keyed-lists.ts";
-import { plural } from "#core/base/text-layout.ts";
+import { listed, plural } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
@@ -148,9 +148,6 @@ export interface PodNote {
   readonly remark: PodRemark;
 }
 
-/** Names that a message lists; the rest is counted. */
-const NAMES_MAX = 3;
-
 const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "host-network-unsupported":
     "Make it a HostProcess pod (securityContext.windowsOptions.hostProcess: true), or take hostNetwork out.",
@@ -165,12 +162,6 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
 
 function adviceOn(code: KnowledgeCode): string {
   return ADVICE[code] ?? `More: mullion explain ${code}.`;
-}
-
-/** `a, b, c and 4 more`. */
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).join(", ");
-  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
 }
 
 function keyOf({ metadata }: Pod): string {

@@ -44,3 +44,9 @@ export function nearestNames(text: string, known: readonly string[], countMax: n
   found.sort((a, b) => a.distance - b.distance);
   return found.slice(0, countMax).map((item) => item.name);
 }
+
+/** What to write in place of a name that is not there: the nearest of `known`, or what `otherwise` says. */
+export function adviseName(text: string, known: readonly string[], otherwise: string): string {
+  const [nearest] = nearestNames(text, known, 1);
+  return nearest === undefined ? otherwise : `Did you mean ${nearest}?`;
+}

@@ -5,6 +5,15 @@ export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
+/** Names that a message lists; the rest is counted. */
+const NAMES_MAX = 3;
+
+/** `a, b, c and 4 more`. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
+}
+
 /** Breaks a paragraph into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
