@@ -26,7 +26,7 @@ import {
 } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps, underlayRange } from "./pod-ranges.ts";
-import { type ValuePlace, type Reading, quote } from "./reading.ts";
+import { type Reading, quote } from "./reading.ts";
 import { clusterFile } from "#data/words.js";
 
 const WORDS = clusterFile();
@@ -328,16 +328,12 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
     );
 }
 
-/** A network with the places that messages about it point at. */
+/** A network with its fields, whose places messages about it point at. */
 interface Located {
   readonly network: PodNetworkSpec;
-  readonly name: ValuePlace;
-  readonly driver: ValuePlace;
-  readonly range: ValuePlace;
+  readonly at: LocatedFields<NetworkFields | FurtherNetworkFields>;
   /** False: the ranges of the first network are taken. */
   readonly hasOwnRange: boolean;
-  readonly vni: ValuePlace;
-  readonly vxlanPort: ValuePlace;
 }
 
 function locate(raw: RawCluster, cluster: ClusterFile): readonly Located[] {
@@ -346,17 +342,7 @@ function locate(raw: RawCluster, cluster: ClusterFile): readonly Located[] {
   return [cluster.network, ...cluster.networks].flatMap((network, index): readonly Located[] => {
     const at = places[index];
     if (at === undefined) return [];
-    return [
-      {
-        network,
-        name: at.name.place,
-        driver: at.driver.place,
-        range: at.clusterCIDR.place,
-        hasOwnRange: index === 0 || at.clusterCIDR.value !== undefined,
-        vni: at.vni.place,
-        vxlanPort: at.vxlanPort.place,
-      },
-    ];
+    return [{ network, at, hasOwnRange: index === 0 || at.clusterCIDR.value !== undefined }];
   });
 }
 
@@ -371,12 +357,12 @@ function canDockerRepeat(plugin: PodNetworkPlugin, { driver }: PodNetworkSpec): 
 }
 
 function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, reading: Reading): void {
-  for (const [index, { network, driver, name, vni }] of all.entries()) {
+  for (const [index, { network, at }] of all.entries()) {
     const traits = driverTraits(network.driver);
     for (const { network: other } of all.slice(0, index)) {
       if (other.name === network.name) {
         const message = `the network ${quote(network.name)} exists already`;
-        reading.report("cluster-file-duplicate-name", name, message, "Choose another name.");
+        reading.report("cluster-file-duplicate-name", at.name.place, message, "Choose another name.");
       }
       if (!shareNode(other, network)) continue;
       const bothExternal = traits.isExternal && driverTraits(other.driver).isExternal;
@@ -387,18 +373,14 @@ function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, read
           otherDriver: network.driver,
         });
         const advice = WORDS.adviceSameDriver({ driver: other.driver });
-        reading.reportMismatch(driver, message, advice);
+        reading.reportMismatch(at.driver.place, message, advice);
       } else if (other.driver === network.driver && !traits.canRepeat && !canDockerRepeat(plugin, network)) {
         const message = `a node has one ${network.driver} network, and ${other.name} is one`;
-        reading.reportMismatch(driver, message, "Give them to different nodes.");
+        reading.reportMismatch(at.driver.place, message, "Give them to different nodes.");
       } else if (network.driver === "Overlay" && other.driver === "Overlay" && other.vni === network.vni) {
         const message = `the VNI ${network.vni} is that of network ${other.name}`;
-        reading.report(
-          "cluster-file-duplicate-vni",
-          vni,
-          message,
-          "Choose another one: it keeps the two apart.",
-        );
+        const advice = "Choose another one: it keeps the two apart.";
+        reading.report("cluster-file-duplicate-vni", at.vni.place, message, advice);
       }
     }
   }
@@ -406,8 +388,8 @@ function checkNeighbours(all: readonly Located[], plugin: PodNetworkPlugin, read
 
 /** Networks that are not virtual ones of their own share the node's addresses. */
 function checkRanges(all: readonly Located[], cluster: ClusterFile, raw: RawCluster, reading: Reading): void {
-  const rangeOf = ({ network: { name, clusterCIDR }, range }: Located): NamedRange => {
-    return { prefix: clusterCIDR, place: range, name: `the range of network ${name}` };
+  const rangeOf = ({ network: { name, clusterCIDR }, at }: Located): NamedRange => {
+    return { prefix: clusterCIDR, place: at.clusterCIDR.place, name: `the range of network ${name}` };
   };
   const shared = all.filter(
     ({ network, hasOwnRange }, index) =>
@@ -420,7 +402,7 @@ function checkRanges(all: readonly Located[], cluster: ClusterFile, raw: RawClus
 
 /** What only newer versions of HNS can. */
 function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Reading): void {
-  for (const { network, vxlanPort } of all) {
+  for (const { network, at } of all) {
     // hybrid-overlay-node finds out itself, and ends.
     if (network.driver !== "Overlay" || network.vxlanPort === 4_789 || isMadeByDaemon(cluster, network))
       continue;
@@ -430,12 +412,8 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
     );
     if (old === undefined) continue;
     const message = WORDS.buildWithFixedVxlanPort({ node: old.name, build: old.build?.profile.name ?? "" });
-    reading.report(
-      "hybrid-overlay-port-unsupported",
-      vxlanPort,
-      message,
-      "Remove the field, or choose a newer build.",
-    );
+    const advice = "Remove the field, or choose a newer build.";
+    reading.report("hybrid-overlay-port-unsupported", at.vxlanPort.place, message, advice);
   }
 }
 
@@ -445,10 +423,10 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
  */
 const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
 
-function checkVni({ network, vni }: Located, reading: Reading): void {
+function checkVni({ network, at }: Located, reading: Reading): void {
   if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
   const message = WORDS.vniTooLarge({ vni: network.vni });
-  reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
+  reading.report("cluster-file-vni-too-large", at.vni.place, message, "Choose one from 4096 to 65535.");
 }
 
 /** Every edition of the Kubernetes page has flannel's VXLAN with VNI 4096 alone (windows-networking-documentation.md §8). */
@@ -462,7 +440,7 @@ function checkVniOfEdition(all: readonly Located[], cluster: ClusterFile, readin
     vni: own.network.vni,
   });
   const advice = `Write vni: ${FLANNEL_VNI}, or run the nodes as their builds are.`;
-  reading.report("flannel-vni-other-than-4096", own.vni, message, advice);
+  reading.report("flannel-vni-other-than-4096", own.at.vni.place, message, advice);
 }
 
 /** What of ovn-kubernetes is not here yet is refused by name, and not left out in silence. */

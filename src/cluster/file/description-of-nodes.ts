@@ -4,9 +4,8 @@ import {
   type LocatedFields,
   type OptionalMapping,
   TEXTS_BY_PATH,
-  childPath,
-  entriesOf,
   mapping,
+  readEntries,
   section,
 } from "./mapping.ts";
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, oneOf, seconds } from "./scalars.ts";
@@ -19,8 +18,8 @@ import {
   withDefaultAs,
 } from "./shape.ts";
 import { clusterFields, clusterFile } from "#data/words.js";
-import { type ParsedNode, isMap, isScalar } from "yaml";
-import { nearestNames } from "#core/base/nearest-name.ts";
+import { type ParsedNode, isScalar } from "yaml";
+import { adviseName } from "#core/base/nearest-name.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import {
   QUIRK_NAMES,
@@ -62,8 +61,7 @@ function readSetting(
 }
 
 function reportUnknown(name: string, place: ValuePlace, reading: Reading): void {
-  const [nearest] = nearestNames(name, QUIRK_NAMES);
-  const advice = nearest === undefined ? FILE_WORDS.adviceQuirkNames : `Did you mean ${nearest}?`;
+  const advice = adviseName(name, QUIRK_NAMES, FILE_WORDS.adviceQuirkNames);
   reading.report("cluster-file-unknown-field", place, `there is no defect ${quote(name)}`, advice);
 }
 
@@ -71,29 +69,11 @@ function reportUnknown(name: string, place: ValuePlace, reading: Reading): void 
 export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = Object.freeze({
   noun: "a mapping from defects to on, off or a rate",
   read(node: ParsedNode, place: ValuePlace, reading: Reading): QuirkSettings | undefined {
-    if (!isMap(node)) {
-      reading.reportValue(
-        place,
-        `must be a mapping, but is ${nameOf(node)}`,
-        "Write defect: on, one per line.",
-      );
+    return readEntries(node, "defect: on", { place, reading }, (name, entry, at) => {
+      if (isQuirkName(name)) return readSetting(name, entry.node, at, reading);
+      reportUnknown(name, { offset: entry.keyOffset, path: at.path }, reading);
       return undefined;
-    }
-    const settings: Partial<Record<QuirkName, QuirkSetting>> = {};
-    let isComplete = true;
-    for (const [name, entry] of entriesOf(node, place, reading)) {
-      const path = childPath(place.path, name);
-      if (!isQuirkName(name)) {
-        reportUnknown(name, { offset: entry.keyOffset, path }, reading);
-        isComplete = false;
-        continue;
-      }
-      const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path };
-      const setting = readSetting(name, entry.node, at, reading);
-      if (setting === undefined) isComplete = false;
-      else settings[name] = setting;
-    }
-    return isComplete ? Object.freeze(settings) : undefined;
+    });
   },
   schema: (): JsonObject => ({
     type: "object",

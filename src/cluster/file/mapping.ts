@@ -1,6 +1,6 @@
 /** Mappings with described fields, lists, and mappings from free keys to text. */
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
-import { nearestNames } from "#core/base/nearest-name.ts";
+import { adviseName } from "#core/base/nearest-name.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Located, type ValuePlace, type Reading, isEmpty, nameOf, quote } from "./reading.ts";
 import {
@@ -45,7 +45,7 @@ export function childPath(path: string, name: string): string {
 }
 
 /** The entries of a mapping by key. Keys that are no text, and keys given twice, are reported. */
-export function entriesOf(node: ParsedNode, place: ValuePlace, reading: Reading): Map<string, Entry> {
+function entriesOf(node: ParsedNode, place: ValuePlace, reading: Reading): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   if (!isMap(node)) return entries;
   for (const { key, value } of node.items) {
@@ -80,8 +80,7 @@ function reportUnknown(name: string, place: ValuePlace, known: readonly string[]
     reading.report("cluster-file-unknown-field", place, "merge keys are not read", advice);
     return;
   }
-  const [nearest] = nearestNames(name, known);
-  const advice = nearest === undefined ? `Fields here are: ${known.join(", ")}.` : `Did you mean ${nearest}?`;
+  const advice = adviseName(name, known, `Fields here are: ${known.join(", ")}.`);
   reading.report("cluster-file-unknown-field", place, `there is no field ${quote(name)} here`, advice);
 }
 
@@ -93,12 +92,10 @@ export interface OptionalMapping<T> extends ValueShape<LocatedFields<T>> {
 
 class MappingShape<T> implements OptionalMapping<T> {
   readonly noun: string;
-  private readonly fields: MappingFields<T>;
   private readonly described: Readonly<Record<string, MappingField<unknown>>>;
 
   constructor(noun: string, fields: MappingFields<T>) {
     this.noun = noun;
-    this.fields = fields;
     this.described = fields;
   }
 
@@ -169,7 +166,7 @@ class MappingShape<T> implements OptionalMapping<T> {
   }
 
   private known(): string[] {
-    return Object.keys(this.fields);
+    return Object.keys(this.described);
   }
 
   private refuseUnknown(entries: ReadonlyMap<string, Entry>, place: ValuePlace, reading: Reading): void {
@@ -218,67 +215,23 @@ export function section<T>(shape: OptionalMapping<T>, text: string): MappingFiel
   };
 }
 
-class ListShape<T> implements ValueShape<readonly Located<T>[]> {
-  readonly noun: string;
-  private readonly item: ValueShape<T>;
-  private readonly countMin: number;
-  private readonly countMax: number;
-
-  constructor(
-    item: ValueShape<T>,
-    { countMin, countMax }: { readonly countMin: number; readonly countMax: number },
-  ) {
-    this.noun = `list: ${item.noun}`;
-    this.item = item;
-    this.countMin = countMin;
-    this.countMax = countMax;
-  }
-
-  read(node: ParsedNode, place: ValuePlace, reading: Reading): readonly Located<T>[] | undefined {
-    if (!isSeq(node)) {
-      const advice = WORDS.adviceListItems({ noun: this.item.noun });
-      reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
-      return undefined;
+function readItems<T>(
+  item: ValueShape<T>,
+  nodes: readonly (ParsedNode | null)[],
+  place: ValuePlace,
+  reading: Reading,
+): readonly Located<T>[] | undefined {
+  const items: Located<T>[] = [];
+  for (const [index, node] of nodes.entries()) {
+    const at = { offset: node?.range[0] ?? place.offset, path: `${place.path}[${index}]` };
+    if (node === null || isEmpty(node)) {
+      reading.report("cluster-file-missing-field", at, "the item is empty", `Write ${item.noun}.`);
+      continue;
     }
-    const count = node.items.length;
-    if (count < this.countMin) {
-      reading.reportValue(place, "the list is empty", `Write at least one item: ${this.item.noun}.`);
-      return undefined;
-    }
-    if (count > this.countMax) {
-      const message = `the list has ${count} items, and ${this.countMax} are the most`;
-      reading.report("cluster-file-too-large", place, message, "Leave out what the question does not need.");
-      return undefined;
-    }
-    return this.readShapes(node.items, place, reading);
+    const value = readShape(item, node, at, reading);
+    if (value !== undefined) items.push(value);
   }
-
-  schema(): JsonObject {
-    const least = this.countMin > 0 ? { minItems: this.countMin } : {};
-    return { type: "array", ...least, maxItems: this.countMax, items: this.item.schema() };
-  }
-
-  parts(path: string): readonly ShapePart[] {
-    return this.item.parts(`${path}[]`);
-  }
-
-  private readShapes(
-    nodes: readonly (ParsedNode | null)[],
-    place: ValuePlace,
-    reading: Reading,
-  ): readonly Located<T>[] | undefined {
-    const items: Located<T>[] = [];
-    for (const [index, node] of nodes.entries()) {
-      const at = { offset: node?.range[0] ?? place.offset, path: `${place.path}[${index}]` };
-      if (node === null || isEmpty(node)) {
-        reading.report("cluster-file-missing-field", at, "the item is empty", `Write ${this.item.noun}.`);
-        continue;
-      }
-      const value = readShape(this.item, node, at, reading);
-      if (value !== undefined) items.push(value);
-    }
-    return items.length === nodes.length ? items : undefined;
-  }
+  return items.length === nodes.length ? items : undefined;
 }
 
 /** A list of at most `countMax` items. */
@@ -286,7 +239,32 @@ export function list<T>(
   item: ValueShape<T>,
   { countMin = 0, countMax }: { readonly countMin?: number; readonly countMax: number },
 ): ValueShape<readonly Located<T>[]> {
-  return new ListShape(item, { countMin, countMax });
+  return {
+    noun: `list: ${item.noun}`,
+    read(node, place, reading) {
+      if (!isSeq(node)) {
+        const advice = WORDS.adviceListItems({ noun: item.noun });
+        reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
+        return undefined;
+      }
+      const count = node.items.length;
+      if (count < countMin) {
+        reading.reportValue(place, "the list is empty", `Write at least one item: ${item.noun}.`);
+        return undefined;
+      }
+      if (count <= countMax) return readItems(item, node.items, place, reading);
+      const message = `the list has ${count} items, and ${countMax} are the most`;
+      reading.report("cluster-file-too-large", place, message, "Leave out what the question does not need.");
+      return undefined;
+    },
+    schema: () => ({
+      type: "array",
+      ...(countMin > 0 && { minItems: countMin }),
+      maxItems: countMax,
+      items: item.schema(),
+    }),
+    parts: (path) => item.parts(`${path}[]`),
+  };
 }
 
 /** A field that holds a list of at most `countMax` items; absent means none. */
@@ -296,6 +274,29 @@ export function optionalList<T>(
   text: string,
 ): MappingField<readonly Located<T>[]> {
   return withDefaultAs(list(item, { countMax }), [], [], text);
+}
+
+/** Reads a mapping from free keys. `example`: an entry; `readEntry` has reported what it does not read. */
+export function readEntries<T>(
+  node: ParsedNode,
+  example: string,
+  { place, reading }: { readonly place: ValuePlace; readonly reading: Reading },
+  readEntry: (name: string, entry: Entry, at: ValuePlace) => T | undefined,
+): Readonly<Record<string, T>> | undefined {
+  if (!isMap(node)) {
+    const message = `must be a mapping, but is ${nameOf(node)}`;
+    reading.reportValue(place, message, `Write ${example}, one per line.`);
+    return undefined;
+  }
+  const values = new Map<string, T>();
+  let isComplete = true;
+  for (const [name, entry] of entriesOf(node, place, reading)) {
+    const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path: childPath(place.path, name) };
+    const value = readEntry(name, entry, at);
+    if (value === undefined) isComplete = false;
+    else values.set(name, value);
+  }
+  return isComplete ? Object.freeze(Object.fromEntries(values)) : undefined;
 }
 
 /** A mapping from free keys to text. */
@@ -316,26 +317,14 @@ function textsOf({ noun, item, countMax, advice }: TextsRule): ValueShape<Readon
       place: ValuePlace,
       reading: Reading,
     ): Readonly<Record<string, string>> | undefined {
-      if (!isMap(node)) {
-        reading.reportValue(
-          place,
-          `must be a mapping, but is ${nameOf(node)}`,
-          "Write name: value, one per line.",
-        );
+      const isTooLong = isMap(node) && node.items.length > countMax;
+      if (isTooLong) reading.reportValue(place, `more than ${countMax} ${item}s`, "Leave some out.");
+      const texts = readEntries(node, "name: value", { place, reading }, (_name, entry, at) => {
+        if (isScalar(entry.node) && typeof entry.node.value === "string") return entry.node.value;
+        reading.reportValue(at, `the value of a ${item} must be text`, advice);
         return undefined;
-      }
-      const texts = new Map<string, string>();
-      let isComplete = node.items.length <= countMax;
-      if (!isComplete) reading.reportValue(place, `more than ${countMax} ${item}s`, "Leave some out.");
-      for (const [name, entry] of entriesOf(node, place, reading)) {
-        if (isScalar(entry.node) && typeof entry.node.value === "string") texts.set(name, entry.node.value);
-        else {
-          const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path: childPath(place.path, name) };
-          reading.reportValue(at, `the value of a ${item} must be text`, advice);
-          isComplete = false;
-        }
-      }
-      return isComplete ? Object.freeze(Object.fromEntries(texts)) : undefined;
+      });
+      return isTooLong ? undefined : texts;
     },
     schema: (): JsonObject => ({ type: "object", additionalProperties: { type: "string" } }),
     parts: (): readonly ShapePart[] => [],

@@ -112,23 +112,33 @@ export const ADDRESS_RANGE: ValueShape<AddressRange> = textOf({
   },
 });
 
+/** The range that a text of a family is in, and whether it is that range itself: it has no host bits. */
+function rangeAround(
+  text: string,
+  family: "number" | "bigint",
+): { readonly range: Prefix; readonly isWhole: boolean } | undefined {
+  const parsed = parseInterfaceAddress(text);
+  if (parsed === undefined || typeof parsed.ip !== family) return undefined;
+  const range = prefixOf(parsed.ip, parsed.length);
+  return { range, isWhole: range.address === parsed.ip };
+}
+
+function wholeRange(text: string, family: "number" | "bigint"): Prefix | undefined {
+  const found = rangeAround(text, family);
+  return found?.isWhole === true ? found.range : undefined;
+}
+
 /** An IPv4 range in CIDR form, without host bits. */
 export const PREFIX: ValueShape<Prefix> = textOf({
   noun: "an IPv4 range",
   pattern: `^${IPV4_PATTERN}/(3[0-2]|[12]?[0-9])$`,
   lengthMax: 64,
-  parse: (text) => {
-    const parsed = parseInterfaceAddress(text);
-    if (parsed === undefined || typeof parsed.ip !== "number") return undefined;
-    const prefix = prefixOf(parsed.ip, parsed.length);
-    return prefix.address === parsed.ip ? prefix : undefined;
-  },
+  parse: (text) => wholeRange(text, "number"),
   advise: (text) => {
-    const parsed = parseInterfaceAddress(text);
-    if (parsed !== undefined && typeof parsed.ip === "number") {
-      return `It has host bits; the range is ${formatPrefix(prefixOf(parsed.ip, parsed.length))}.`;
-    }
-    if (parsed !== undefined) return "Cluster files hold IPv4 ranges only, such as 10.244.1.0/24.";
+    const found = rangeAround(text, "number");
+    if (found !== undefined) return `It has host bits; the range is ${formatPrefix(found.range)}.`;
+    if (parseInterfaceAddress(text) !== undefined)
+      return "Cluster files hold IPv4 ranges only, such as 10.244.1.0/24.";
     const ip = parseIpv4(text);
     if (ip !== undefined) return WORDS.advicePrefixLength({ ip: formatIp(ip) });
     return "Write the first address and the length, such as 10.244.1.0/24.";
@@ -151,16 +161,10 @@ export const IPV6_PREFIX: ValueShape<Prefix> = textOf({
   noun: "an IPv6 range",
   pattern: "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
   lengthMax: 64,
-  parse: (text) => {
-    const parsed = parseInterfaceAddress(text);
-    if (parsed === undefined || typeof parsed.ip !== "bigint") return undefined;
-    const prefix = prefixOf(parsed.ip, parsed.length);
-    return prefix.address === parsed.ip ? prefix : undefined;
-  },
+  parse: (text) => wholeRange(text, "bigint"),
   advise: (text) => {
-    const parsed = parseInterfaceAddress(text);
-    if (parsed !== undefined && typeof parsed.ip === "bigint")
-      return `It has host bits; the range is ${formatPrefix(prefixOf(parsed.ip, parsed.length))}.`;
+    const found = rangeAround(text, "bigint");
+    if (found !== undefined) return `It has host bits; the range is ${formatPrefix(found.range)}.`;
     return "Write the first address and the length, such as fd00:10:244::/48.";
   },
 });
