@@ -2,7 +2,7 @@
  * What a Linux node's network programs write besides kube-proxy: flanneld's translation of pods to the node's address,
  * and the rules of the portmap plugin for `hostPort`.
  */
-import type { Chain, HookRules, Rule } from "#dataplane/host/netfilter/rule-set.ts";
+import type { HookRules, Rule } from "#dataplane/host/netfilter/rule-set.ts";
 import {
   type Ip,
   type Prefix,
@@ -14,7 +14,7 @@ import {
 } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { FilePodSpec } from "../file/cluster-file.ts";
-import { MASQUERADE_MARK } from "./linux-service-rules.ts";
+import { MASQUERADE_MARK, chainOf, freezeRules, masquerade, programOn } from "./linux-service-rules.ts";
 
 /** portmap's `markMasqBit` is 13. */
 const HOST_PORT_MARK = 0x2000;
@@ -27,25 +27,10 @@ const MULTICAST: Readonly<Record<4 | 6, Prefix>> = Object.freeze({
   6: parsePrefix("ff00::/8") as Prefix,
 });
 
-function freezeAll(rules: readonly Rule[]): readonly Rule[] {
-  for (const rule of rules) {
-    Object.freeze(rule.match);
-    Object.freeze(rule.target);
-    Object.freeze(rule);
-  }
-  return Object.freeze(rules);
-}
-
 /** portmap's CNI-HOSTPORT-MASQ: it stands in front of flanneld's rules. */
 export function portMapRules(nodeName: string): HookRules {
-  const provenance = Object.freeze({ object: "default", id: "portmap", name: `portmap on ${nodeName}` });
-  const rule: Rule = {
-    match: { mark: HOST_PORT_MARK },
-    target: { kind: "masquerade" },
-    name: "CNI-HOSTPORT-MASQ",
-    provenance,
-  };
-  return Object.freeze({ "nat-postrouting": freezeAll([rule]) });
+  const rules = masquerade({ mark: HOST_PORT_MARK }, "CNI-HOSTPORT-MASQ", programOn(nodeName, "portmap"));
+  return Object.freeze({ "nat-postrouting": rules });
 }
 
 /**
@@ -56,7 +41,7 @@ export function portMapRules(nodeName: string): HookRules {
  * clusters mostly run; a cluster with another network on Linux may keep pod addresses towards the nodes.
  */
 export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Prefix): HookRules {
-  const provenance = Object.freeze({ object: "default", id: "flanneld", name: `flanneld on ${nodeName}` });
+  const provenance = programOn(nodeName, "flanneld");
   const name = `${nodeName}'s rule for pods`;
   const family = prefixFamily(podCidr);
   const rule = (match: Rule["match"], kind: "return" | "masquerade"): Rule => ({
@@ -65,19 +50,16 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
     name,
     provenance,
   });
-  const chain: Chain = Object.freeze({
-    name: "FLANNEL-POSTRTG",
-    rules: freezeAll([
-      rule({ mark: MASQUERADE_MARK }, "return"),
-      rule({ source: podCidr, destination: clusterCidr }, "return"),
-      rule({ source: clusterCidr, destination: podCidr }, "return"),
-      rule({ notSource: clusterCidr, destination: podCidr }, "return"),
-      rule({ source: clusterCidr, notDestination: MULTICAST[family] }, "masquerade"),
-      rule({ notSource: clusterCidr, destination: clusterCidr }, "masquerade"),
-    ]),
-  });
+  const chain = chainOf("FLANNEL-POSTRTG", [
+    rule({ mark: MASQUERADE_MARK }, "return"),
+    rule({ source: podCidr, destination: clusterCidr }, "return"),
+    rule({ source: clusterCidr, destination: podCidr }, "return"),
+    rule({ notSource: clusterCidr, destination: podCidr }, "return"),
+    rule({ source: clusterCidr, notDestination: MULTICAST[family] }, "masquerade"),
+    rule({ notSource: clusterCidr, destination: clusterCidr }, "masquerade"),
+  ]);
   const rules: readonly Rule[] = [{ match: {}, target: { kind: "jump", chain }, name, provenance }];
-  return Object.freeze({ "nat-postrouting": freezeAll(rules) });
+  return Object.freeze({ "nat-postrouting": freezeRules(rules) });
 }
 
 /**
@@ -85,14 +67,9 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
  * pkg/kubelet/network/kubenet/kubenet_linux.go, ensureMasqRule).
  */
 export function kubenetRules(nodeName: string, nonMasqueradeCidr: Prefix): HookRules {
-  const provenance = Object.freeze({ object: "default", id: "kubenet", name: `kubenet on ${nodeName}` });
-  const rule: Rule = {
-    match: { notDestination: nonMasqueradeCidr, isToLocal: false },
-    target: { kind: "masquerade" },
-    name: "SNAT for outbound traffic from cluster",
-    provenance,
-  };
-  return Object.freeze({ "nat-postrouting": freezeAll([rule]) });
+  const match = { notDestination: nonMasqueradeCidr, isToLocal: false };
+  const name = "SNAT for outbound traffic from cluster";
+  return Object.freeze({ "nat-postrouting": masquerade(match, name, programOn(nodeName, "kubenet")) });
 }
 
 /**
@@ -114,20 +91,17 @@ export function hostPortRules(pod: FilePodSpec, address: Ip, podCidr: Prefix): H
     });
     const mark = { kind: "mark", bits: HOST_PORT_MARK } as const;
     const backEnd = Object.freeze({ ip: address, port, key: `${reference}/${protocol}/${hostPort}` });
-    const chain: Chain = Object.freeze({
-      name: "CNI-DN",
-      rules: freezeAll([
-        make({ source: podCidr }, mark),
-        make({ source: LOCALHOSTS[family] }, { ...mark }),
-        make({}, { kind: "dnat", backEnds: Object.freeze([backEnd]) }),
-      ]),
-    });
+    const chain = chainOf("CNI-DN", [
+      make({ source: podCidr }, mark),
+      make({ source: LOCALHOSTS[family] }, { ...mark }),
+      make({}, { kind: "dnat", backEnds: Object.freeze([backEnd]) }),
+    ]);
     const number = protocol === "TCP" ? IpProtocol.tcp : IpProtocol.udp;
     return [
       make({ protocol: number, family, isToLocal: true, destinationPort: hostPort }, { kind: "jump", chain }),
     ];
   });
   if (rules.length === 0) return undefined;
-  const list = freezeAll(rules);
+  const list = freezeRules(rules);
   return Object.freeze({ "nat-prerouting": list, "nat-output": list });
 }

@@ -12,6 +12,7 @@ import type {
   Rule,
   Target,
 } from "#dataplane/host/netfilter/rule-set.ts";
+import type { Provenance } from "#core/base/recorder.ts";
 import { type Ip, type Prefix, familyOf, hostPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import {
@@ -53,6 +54,20 @@ function freezeRule(rule: Rule): Rule {
   return Object.freeze(rule);
 }
 
+export function freezeRules(rules: readonly Rule[]): readonly Rule[] {
+  return Object.freeze(rules.map(freezeRule));
+}
+
+/** Where a rule of a node's program comes from. */
+export function programOn(nodeName: string, program: string): Provenance {
+  return Object.freeze({ object: "default", id: program, name: `${program} on ${nodeName}` });
+}
+
+/** A rule of a node's program that masquerades, as the node's rules of POSTROUTING. */
+export function masquerade(match: Match, name: string, provenance: Provenance): readonly Rule[] {
+  return freezeRules([{ match, target: { kind: "masquerade" }, name, provenance }]);
+}
+
 const NAT: readonly Hook[] = ["nat-prerouting", "nat-output"];
 /** From where the kernel jumps to KUBE-SERVICES, KUBE-EXTERNAL-SERVICES and KUBE-PROXY-FIREWALL of table filter. */
 const FILTER_SERVICES: readonly Hook[] = ["filter-forward", "filter-output"];
@@ -86,8 +101,8 @@ function ruleFor(port: PlannedPort, match: Match, target: Target, what?: string)
   return { match, target, name, provenance: port.provenance };
 }
 
-function chainOf(name: string, rules: readonly Rule[]): Chain {
-  return Object.freeze({ name, rules: Object.freeze(rules.map(freezeRule)) });
+export function chainOf(name: string, rules: readonly Rule[]): Chain {
+  return Object.freeze({ name, rules: freezeRules(rules) });
 }
 
 /** KUBE-EXT: what comes from outside. What comes from the cluster itself is not bound by policy Local. */
@@ -191,17 +206,7 @@ export function compileService(
 
 /** What kube-proxy writes once per node: KUBE-POSTROUTING and the rule for invalid packets of KUBE-FORWARD. */
 export function proxyNodeRules(nodeName: string): HookRules {
-  const provenance = Object.freeze({
-    object: "default",
-    id: "kube-proxy",
-    name: `kube-proxy on ${nodeName}`,
-  });
-  const masquerade: Rule = {
-    match: { mark: MASQUERADE_MARK },
-    target: { kind: "masquerade" },
-    name: "KUBE-POSTROUTING",
-    provenance,
-  };
+  const provenance = programOn(nodeName, "kube-proxy");
   const text = "the packet belongs to no tracked connection";
   const invalid: Rule = {
     match: { state: "invalid" },
@@ -210,7 +215,7 @@ export function proxyNodeRules(nodeName: string): HookRules {
     provenance,
   };
   return Object.freeze({
-    "nat-postrouting": Object.freeze([freezeRule(masquerade)]),
-    "filter-forward": Object.freeze([freezeRule(invalid)]),
+    "nat-postrouting": masquerade({ mark: MASQUERADE_MARK }, "KUBE-POSTROUTING", provenance),
+    "filter-forward": freezeRules([invalid]),
   });
 }
