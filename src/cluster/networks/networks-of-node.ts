@@ -2,13 +2,7 @@
 import { defined } from "#core/base/assert.ts";
 import { type Ip, type Ipv4, type Ipv6, type Prefix, addToIp, lastIp, prefixContains } from "#core/net/ip.ts";
 import { samePlaceIn } from "../file/complete-ipv6.ts";
-import type {
-  AddressRange,
-  ClusterFile,
-  NetworkDriver,
-  NodeSpec,
-  PodNetworkSpec,
-} from "../file/cluster-file.ts";
+import type { AddressRange, ClusterFile, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 
 /** The network's own gateway, where pods have a subnet of their own (dataplane.md §2.4, §2.7; the distributed router of §2.3). */
 const GATEWAY_OFFSET = 1;
@@ -28,21 +22,15 @@ export function firstPodOffset({ routes }: PodNetworkSpec): number {
  */
 export const FABRIC_GATEWAY_IPV6: Ipv6 = 0xfe80_0000_0000_0000_0000_1234_5678_9abcn as Ipv6;
 
-/** What is different between drivers for whoever makes their networks. */
-interface DriverLayout {
-  /** Offset of the address that pods have their default route to, in shape `own-subnet`. */
-  readonly podGateway: number;
-  /** The node has a leg of its own in each network: `<network>_ep`. */
-  readonly hasBridgeEndpoint: boolean;
+/** The node has a leg of its own in each network, `<network>_ep`; pods with a subnet of their own have their default route to it. */
+function hasBridgeEndpoint({ driver }: PodNetworkSpec): boolean {
+  return driver === "L2Bridge";
 }
 
-const LAYOUTS: Readonly<Record<NetworkDriver, DriverLayout>> = {
-  L2Bridge: { podGateway: SECOND_OFFSET, hasBridgeEndpoint: true },
-  L2Tunnel: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
-  Overlay: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
-  Transparent: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
-  NAT: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
-};
+/** Offset of the address that pods have their default route to, in shape `own-subnet`. */
+function gatewayOffset(network: PodNetworkSpec): number {
+  return hasBridgeEndpoint(network) ? SECOND_OFFSET : GATEWAY_OFFSET;
+}
 
 /** An address of a range that is known to be long enough. */
 export function addressIn(range: Prefix, offset: number): Ip {
@@ -93,7 +81,7 @@ export function networkGateway(file: ClusterFile, network: PodNetworkSpec, node:
 export function podGateway(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Ip {
   if (network.shape !== "own-subnet" || network.routes === "fabric")
     return networkGateway(file, network, node);
-  return addressIn(rangeOn(network, node), LAYOUTS[network.driver].podGateway);
+  return addressIn(rangeOn(network, node), gatewayOffset(network));
 }
 
 /** The gateway of a Windows node's pods that the fabric has: the first address of the node's range (cni.md §5.7). */
@@ -120,8 +108,7 @@ export function podAddressRanges(
 /** The node's own leg in an L2Bridge network of shape `own-subnet`; undefined: there is none. */
 export function bridgeAddress(network: PodNetworkSpec, node: NodeSpec): Ip | undefined {
   const { shape, routes } = network;
-  const hasBridge =
-    LAYOUTS[network.driver].hasBridgeEndpoint && shape === "own-subnet" && routes !== "fabric";
+  const hasBridge = hasBridgeEndpoint(network) && shape === "own-subnet" && routes !== "fabric";
   return hasBridge ? addressIn(rangeOn(network, node), SECOND_OFFSET) : undefined;
 }
 
@@ -171,13 +158,12 @@ export function secondFamily(
     const gateway = FABRIC_GATEWAY_IPV6;
     return { subnet: podRange, gateway, podGateway: gateway, bridge: undefined, podRange };
   }
-  const layout = LAYOUTS[network.driver];
-  const second = addressIn(podRange, layout.podGateway);
+  const second = addressIn(podRange, gatewayOffset(network));
   return {
     subnet: podRange,
     gateway: addressIn(podRange, GATEWAY_OFFSET),
     podGateway: second,
-    bridge: layout.hasBridgeEndpoint ? second : undefined,
+    bridge: hasBridgeEndpoint(network) ? second : undefined,
     podRange,
   };
 }
