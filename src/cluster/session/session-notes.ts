@@ -52,19 +52,10 @@ export function clusterTroubles({
   withoutNode,
   ovnLeftOut,
 }: TroubleSources): readonly ClusterTrouble[] {
-  const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
-    reference: `node/${node}`,
-    node,
-    code,
-    text: message.startsWith(`${program} `) ? message : `${program}: ${message}`,
-  });
+  const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) =>
+    troubleOn(node, code, message.startsWith(`${program} `) ? message : `${program}: ${message}`);
   return [
-    ...leftOut.map(({ node, text }) => ({
-      reference: `node/${node}`,
-      node,
-      code: "node-without-machine" as const,
-      text,
-    })),
+    ...leftOut.map(({ node, text }) => troubleOn(node, "node-without-machine", text)),
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
     ...hybridOverlay.map(({ node, finding }) => onNode(node, "hybrid-overlay-node", finding)),
     ...cloudRoutes.map((trouble) => ({ reference: `node/${trouble.node}`, ...trouble })),
@@ -84,6 +75,10 @@ export function clusterTroubles({
   ];
 }
 
+function troubleOn(node: string, code: KnowledgeCode, text: string): ClusterTrouble {
+  return { reference: `node/${node}`, node, code, text };
+}
+
 const OUTSIDE_RANGE = "pod-address-outside-range";
 
 /**
@@ -96,15 +91,14 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     if (running !== undefined || !remarks.some(({ code }) => code === OUTSIDE_RANGE)) continue;
     addToList(byNode, pod.spec?.nodeName ?? "", keyOf(pod));
   }
-  return [...byNode].map(([node, names]) => ({
-    reference: `node/${node}`,
-    node,
-    code: OUTSIDE_RANGE,
-    text:
-      names.length === 1
-        ? WORDS.podWithoutNetwork({ names: listed(names) })
-        : WORDS.podsWithoutNetwork({ pods: plural(names.length, "pod"), names: listed(names) }),
-  }));
+  return [...byNode].map(([node, keys]) => {
+    const names = listed(keys);
+    const text =
+      keys.length === 1
+        ? WORDS.podWithoutNetwork({ names })
+        : WORDS.podsWithoutNetwork({ pods: plural(keys.length, "pod"), names });
+    return troubleOn(node, OUTSIDE_RANGE, text);
+  });
 }
 
 /**
@@ -119,8 +113,7 @@ function nodesThatWait(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     const isWhole = withNetwork.every(({ pod, running }) => pod.spec?.nodeName !== node || !running);
     if (!isWhole) return [];
     const names = listed(group.map(({ pod }) => keyOf(pod)));
-    const text = WORDS.nodeWithoutPodNetworks({ names });
-    return { reference: `node/${node}`, node, code: WAITS, text };
+    return troubleOn(node, WAITS, WORDS.nodeWithoutPodNetworks({ names }));
   });
 }
 
@@ -160,8 +153,16 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "pod-address-outside-range": WORDS.advicePodAddressOutsideRange,
 };
 
-function adviceOn(code: KnowledgeCode): string {
-  return ADVICE[code] ?? `More: mullion explain ${code}.`;
+/** Where a note stands. */
+type NotePlace = Pick<FileProblem, "file" | "line" | "column">;
+
+function note(
+  code: KnowledgeCode,
+  place: NotePlace,
+  message: string,
+  advice: string = ADVICE[code] ?? `More: mullion explain ${code}.`,
+): FileProblem {
+  return { code, ...place, path: "", message, advice };
 }
 
 function keyOf({ metadata }: Pod): string {
@@ -169,12 +170,7 @@ function keyOf({ metadata }: Pod): string {
 }
 
 /** Where an object stands in a text of the user's; nowhere for one that every cluster has. */
-function placeOf(
-  kube: MemoryKube,
-  kind: KubeKind,
-  namespace: string,
-  name: string,
-): Pick<FileProblem, "file" | "line" | "column"> {
+function placeOf(kube: MemoryKube, kind: KubeKind, namespace: string, name: string): NotePlace {
   const place = kube.placeOf(kind, namespace, name);
   return place.file === BUILT_IN ? { file: "", line: 0, column: 0 } : place;
 }
@@ -216,13 +212,8 @@ function notesByMaker(notes: readonly PodNote[], kube: MemoryKube): readonly Fil
     const [{ pod, remark }] = group;
     const pods = group.map((each) => each.pod) as [Pod, ...Pod[]];
     const nodes = listed([...new Set(pods.map(({ spec }) => spec?.nodeName ?? ""))].toSorted());
-    return {
-      code: remark.code,
-      ...placeOf(kube, "Pod", pod.metadata.namespace, pod.metadata.name),
-      path: "",
-      message: `${subjectOf(pods, kube)} on ${nodes}: ${remark.text}`,
-      advice: adviceOn(remark.code),
-    };
+    const place = placeOf(kube, "Pod", pod.metadata.namespace, pod.metadata.name);
+    return note(remark.code, place, `${subjectOf(pods, kube)} on ${nodes}: ${remark.text}`);
   });
 }
 
@@ -250,13 +241,8 @@ function strangeAddresses(
     const range = machines.get(node);
     const which = group.length === 1 ? `pod ${keyOf(pod)} has` : `${group.length} pods have`;
     const ips = group.map((each) => each.pod.status?.podIP ?? "");
-    return {
-      code: remark.code,
-      ...placeOf(kube, "Node", "", node),
-      path: "",
-      message: `node ${node}: ${which} no network, because ${whyStrange(ips, range?.podCIDR)}`,
-      advice: adviceOn(remark.code),
-    };
+    const message = `node ${node}: ${which} no network, because ${whyStrange(ips, range?.podCIDR)}`;
+    return note(remark.code, placeOf(kube, "Node", "", node), message);
   });
 }
 
@@ -282,13 +268,9 @@ export function networkProgramNotes(
   troubles: readonly FlannelTrouble[],
   kube: MemoryKube,
 ): readonly FileProblem[] {
-  return troubles.map(({ node, finding: { code, message } }) => ({
-    code,
-    ...placeOf(kube, "Node", "", node),
-    path: "",
-    message: `${program} on ${node}: ${message}`,
-    advice: adviceOn(code),
-  }));
+  return troubles.map(({ node, finding: { code, message } }) =>
+    note(code, placeOf(kube, "Node", "", node), `${program} on ${node}: ${message}`),
+  );
 }
 
 /** A node that the input has and the cluster does not. */
@@ -345,15 +327,10 @@ export function machineNotes(kube: MemoryKube, machines: Machines): readonly Fil
           ? "nothing runs on it"
           : `${plural(count, "pod")} on it do${count === 1 ? "es" : ""} not run`;
       const what = isThere ? "has no machine" : "is not described";
-      return {
-        code: "node-without-machine",
-        ...place,
-        path: "",
-        message: `node ${name} ${what}: ${which}`,
-        advice: isThere
-          ? WORDS.adviceNodeInternalIP
-          : WORDS.adviceNodeName({ listed: listed([...machines.keys()]) }),
-      };
+      const advice = isThere
+        ? WORDS.adviceNodeInternalIP
+        : WORDS.adviceNodeName({ listed: listed([...machines.keys()]) });
+      return note("node-without-machine", place, `node ${name} ${what}: ${which}`, advice);
     });
 }
 
@@ -368,12 +345,6 @@ export function serviceNotes(troubles: readonly ServiceTrouble[], kube: MemoryKu
     const place =
       name === "" ? placeOf(kube, "Node", "", group[0].node) : placeOf(kube, "Service", namespace, name);
     const subject = name === "" ? "kube-proxy" : `Service ${namespace}/${name}`;
-    return {
-      code: finding.code,
-      ...place,
-      path: "",
-      message: `${finding.message} (${subject} on ${nodes})`,
-      advice: `More: mullion explain ${finding.code}.`,
-    };
+    return note(finding.code, place, `${finding.message} (${subject} on ${nodes})`);
   });
 }
