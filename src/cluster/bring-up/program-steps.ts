@@ -54,25 +54,29 @@ export async function checkPodFiles(node: ScriptNode): Promise<void> {
     node.find("start-script-configuration-unwritten", `${CNI_CONF} is as it was fetched`);
 }
 
+/** Starts kubelet; a flag that its version does not have ends it. @returns that flag. */
+function startKubelet(node: ScriptNode, written: readonly string[], nodeIp?: string): string | undefined {
+  const { version } = node.file.kubernetes;
+  const flags = node.hasEdit("kubelet-flags")
+    ? written.filter((flag) => unknownFlag([flag], version) === undefined)
+    : written;
+  const unknown = unknownFlag(flags, version);
+  const refusal = unknown && `E failed to parse kubelet flag: unknown flag: --${unknown}`;
+  node.start(new KubeletProcess(flags, refusal, nodeIp));
+  return unknown;
+}
+
 export const START_KUBELET: Step = {
   script: "start-kubelet.ps1",
   name: "Start kubelet",
   command: String.raw`& c:\k\kubelet.exe $(Kubelet-Options $KubeDnsServiceIp $LogDir).Options`,
   async perform(node) {
-    const version = node.file.kubernetes.version;
     const nodeIp = nodeIpOf(node);
-    const written = startFlags(node.hostname, node.options.parameters, nodeIp);
-    const flags = node.hasEdit("kubelet-flags")
-      ? written.filter((flag) => unknownFlag([flag], version) === undefined)
-      : written;
-    const unknown = unknownFlag(flags, version);
-    const refusal =
-      unknown === undefined ? undefined : `E failed to parse kubelet flag: unknown flag: --${unknown}`;
-    node.start(new KubeletProcess(flags, refusal, nodeIp));
+    const unknown = startKubelet(node, startFlags(node.hostname, node.options.parameters, nodeIp), nodeIp);
     if (unknown !== undefined)
       node.find(
         "start-script-kubelet-flag-removed",
-        `kubelet of Kubernetes 1.${version.minor} does not have --${unknown}, and has ended`,
+        `kubelet of Kubernetes 1.${node.file.kubernetes.version.minor} does not have --${unknown}, and has ended`,
       );
     checkNodeIp(node, nodeIp);
     await checkPodFiles(node);
@@ -248,15 +252,8 @@ export const START_AND_REGISTER: Step = {
   command: `InstallKubelet; StartKubelet; WaitForNodeRegistration -TimeoutSeconds ${REGISTRATION_SECONDS}`,
   async perform(node) {
     const { parameters, runtime } = node.options;
-    const version = node.file.kubernetes.version;
     const written = serviceFlags(node.hostname, parameters, runtime === "containerd");
-    const flags = node.hasEdit("kubelet-flags")
-      ? written.filter((flag) => unknownFlag([flag], version) === undefined)
-      : written;
-    const unknown = unknownFlag(flags, version);
-    node.start(
-      new KubeletProcess(flags, unknown && `E failed to parse kubelet flag: unknown flag: --${unknown}`),
-    );
+    const unknown = startKubelet(node, written);
     if (unknown !== undefined) {
       await node.sleep(RUNNING_SECONDS * 1_000);
       throw new ScriptEnds({

@@ -29,9 +29,9 @@ function refuse(message: string, advice: string): never {
   throw new RequestError("node-action-impossible", message, advice);
 }
 
-/** @throws RequestError for a node that runs Linux. */
-function hnsOf({ spec, hns }: ClusterNode): HnsService {
-  return hns ?? refuse(`node ${spec.name} has no HNS: it runs Linux`, WORDS.adviceHnsOnWindowsOnly);
+/** @throws RequestError for a node that runs Linux, which has no `what`. */
+function hnsOf({ spec, hns }: ClusterNode, what: string = "HNS"): HnsService {
+  return hns ?? refuse(`node ${spec.name} has no ${what}: it runs Linux`, WORDS.adviceHnsOnWindowsOnly);
 }
 
 /**
@@ -163,8 +163,7 @@ export class NodeLifecycle {
   private require(name: string, action: NodeChange["do"], allowed: readonly NodeStanding[]): void {
     const standing = this.standingOf(name);
     if (!allowed.includes(standing))
-      throw new RequestError(
-        "node-action-impossible",
+      refuse(
         `node ${name} cannot ${action}: ${standing === "joined" ? "it is a part of the cluster, and on" : standing === "left" ? "it has left the cluster" : "its machine is off"}`,
         `First: mullion node ${standing === "joined" ? "leave, or stop," : standing === "left" ? "rejoin" : "start"} ${name}`,
       );
@@ -187,13 +186,8 @@ export class NodeLifecycle {
 
   /** Networks that no program makes would be gone for good. */
   private networkOf(action: NodeChange["do"]): NetworkPrograms {
-    const { network } = this.parts;
-    if (network !== undefined) return network;
-    throw new RequestError(
-      "node-action-impossible",
-      WORDS.actionNeedsProgramNetwork({ action }),
-      "Write network: { plugin: flannel, backend: vxlan } in the cluster file.",
-    );
+    const advice = "Write network: { plugin: flannel, backend: vxlan } in the cluster file.";
+    return this.parts.network ?? refuse(WORDS.actionNeedsProgramNetwork({ action }), advice);
   }
 
   private async reboot(node: ClusterNode): Promise<string> {
@@ -260,13 +254,7 @@ export class NodeLifecycle {
     node: ClusterNode,
     { quirk, setting }: Extract<NodeChange, { readonly do: "set-quirk" }>,
   ): Promise<string> {
-    const { hns } = node;
-    if (hns === undefined)
-      throw new RequestError(
-        "node-action-impossible",
-        `node ${node.spec.name} has no defects of Windows: it runs Linux`,
-        WORDS.adviceHnsOnWindowsOnly,
-      );
+    const hns = hnsOf(node, "defects of Windows");
     const parsed = parseQuirk(`${quirk}=${setting}`);
     if ("problem" in parsed)
       throw new RequestError("api-request-invalid", parsed.problem, WORDS.adviceQuirkSetting);
