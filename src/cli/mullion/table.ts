@@ -22,8 +22,8 @@ export interface Listing<T> {
   readonly rows: readonly T[];
   /** The name that other verbs take: `default/web`. */
   readonly name: (row: T) => string;
-  /** The object as data; its JSON is part of the interface. */
-  readonly data: (row: T) => unknown;
+  /** The object as data, whose JSON is part of the interface; absent: the row itself. */
+  readonly data?: (row: T) => unknown;
 }
 
 /** Between columns, as kubectl. */
@@ -58,9 +58,14 @@ function formatTable<T>(listing: Listing<T>, isWide: boolean): string {
   );
 }
 
+/** The objects of a list as data. */
+export function dataOf<T>({ rows, data = (row): unknown => row }: Listing<T>): readonly unknown[] {
+  return rows.map((row) => data(row));
+}
+
 /** A list in one of the formats; ends with a line feed unless it is empty. */
 export function formatListing<T>(listing: Listing<T>, format: ListFormat): string {
-  const list = { items: listing.rows.map((row) => listing.data(row)) };
+  const list = { items: dataOf(listing) };
   switch (format) {
     case "table":
       return formatTable(listing, false);

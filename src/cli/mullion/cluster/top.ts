@@ -232,7 +232,7 @@ function print<Rate>(
     terminal.stdout(formatDocument({ items: rates }, output));
     return;
   }
-  const listing = { singular, plural, columns, rows: rates, name, data: (rate: Rate) => rate };
+  const listing = { singular, plural, columns, rows: rates, name };
   terminal.stdout(formatListing(listing, "table"));
 }
 

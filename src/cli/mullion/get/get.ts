@@ -1,5 +1,5 @@
 /** `mullion get`: lists what a cluster consists of. */
-import type { ControlClient, StackKind } from "#cluster/api/client.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
 import type { OvnRows } from "#cluster/views/ovn-view.ts";
 import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
@@ -9,18 +9,8 @@ import { Failure } from "../failure.ts";
 import type { Kind, KindSelection } from "./kinds.ts";
 import { hnsListing, servicesListing } from "./listings-hns.ts";
 import { OVN_LISTINGS } from "./listings-ovn.ts";
-import {
-  adapters,
-  compartments,
-  computeSystems,
-  effectiveRoutes,
-  dhcpLeases,
-  quirks,
-  dockerNetworks,
-  effectiveRules,
-  routes,
-} from "./listings-stacks.ts";
-import { type Column, type Listing, formatListing } from "../table.ts";
+import { stackListing } from "./listings-stacks.ts";
+import { type Column, type Listing, dataOf, formatListing } from "../table.ts";
 import { type DocumentFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { GetRequest, ListScope } from "../verbs.ts";
@@ -53,7 +43,6 @@ function kubeListing(
     plural,
     rows,
     name: ({ metadata }) => metadata.name,
-    data: (object) => object,
     columns: withNamespace && isNamespaced ? [NAMESPACE, ...columns] : columns,
   };
 }
@@ -114,34 +103,6 @@ async function requireNode(client: ControlClient, node: string): Promise<void> {
   );
 }
 
-async function listStack(
-  client: ControlClient,
-  kind: StackKind,
-  objects: readonly string[],
-  node: string | undefined,
-): Promise<Found> {
-  switch (kind) {
-    case "computesystems":
-      return select(computeSystems((await client.stacks(kind, node)).items), objects);
-    case "compartments":
-      return select(compartments((await client.stacks(kind, node)).items), objects);
-    case "adapters":
-      return select(adapters((await client.stacks(kind, node)).items), objects);
-    case "routes":
-      return select(routes((await client.stacks(kind, node)).items), objects);
-    case "effectiveroutes":
-      return select(effectiveRoutes((await client.stacks(kind, node)).items), objects);
-    case "effectiverules":
-      return select(effectiveRules((await client.stacks(kind, node)).items), objects);
-    case "dockernetworks":
-      return select(dockerNetworks((await client.stacks(kind, node)).items), objects);
-    case "dhcpleases":
-      return select(dhcpLeases((await client.stacks(kind, node)).items), objects);
-    case "quirks":
-      return select(quirks((await client.stacks(kind, node)).items), objects);
-  }
-}
-
 async function listKind(
   client: ControlClient,
   { kind, objects }: KindSelection,
@@ -156,7 +117,10 @@ async function listKind(
     const { database, list } = OVN_LISTINGS[kind.ovn];
     return select(list((await client.ovn(database)).tables as OvnRows), objects);
   }
-  if (kind.of === "stack") return listStack(client, kind.stack, objects, scope.node);
+  if (kind.of === "stack") {
+    const { items } = await client.stacks(kind.stack, scope.node);
+    return select(stackListing(kind.stack, items), objects);
+  }
   if (scope.node !== undefined && kind.names.kind === "Service")
     return listServicesOn(client, objects, scope);
   if (scope.node !== undefined) await requireNode(client, scope.node);
@@ -192,7 +156,7 @@ function formatData(
   selections: readonly KindSelection[],
   output: DocumentFormat,
 ): string {
-  const items = found.flatMap(({ listing }) => listing.rows.map((row) => listing.data(row)));
+  const items = found.flatMap(({ listing }) => dataOf(listing));
   const [selection] = selections;
   const isSingle = selections.length === 1 && selection?.objects.length === 1 && items.length === 1;
   const isKube = selections.every(({ kind }) => kind.of === "kubernetes");

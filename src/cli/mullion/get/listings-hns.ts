@@ -19,6 +19,11 @@ type Row<T extends { readonly ID?: string }> = HnsItem & Stored<T>;
 
 const NODE: Column<HnsItem> = { title: "NODE", text: ({ node }) => node };
 
+/** A column of `-o wide`. */
+function wide<T>(title: string, text: (row: T) => string): Column<T> {
+  return { title, isWide: true, text };
+}
+
 function join(texts: readonly (string | undefined)[]): string {
   return texts.map((text) => text ?? "").join(",");
 }
@@ -31,18 +36,13 @@ function networks(rows: readonly Row<HostComputeNetwork>[]): Listing<Row<HostCom
     plural: "HNS networks",
     rows,
     name: ({ Name, ID }) => Name ?? ID,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "NAME", text: ({ Name }) => Name ?? "" },
       { title: "TYPE", text: ({ Type }) => Type ?? "NAT" },
       { title: "SUBNETS", text: subnets },
       { title: "ID", text: ({ ID }) => ID },
-      {
-        title: "POLICIES",
-        isWide: true,
-        text: ({ Policies = [] }) => join(Policies.map(({ Type }) => Type)),
-      },
+      wide("POLICIES", ({ Policies = [] }) => join(Policies.map(({ Type }) => Type))),
     ],
   };
 }
@@ -53,7 +53,6 @@ function endpoints(rows: readonly Row<HostComputeEndpoint>[]): Listing<Row<HostC
     plural: "HNS endpoints",
     rows,
     name: ({ Name, ID }) => Name ?? ID,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "NAME", text: ({ Name }) => Name ?? "" },
@@ -63,17 +62,9 @@ function endpoints(rows: readonly Row<HostComputeEndpoint>[]): Listing<Row<HostC
       },
       { title: "MAC", text: ({ MacAddress }) => MacAddress ?? "" },
       { title: "POLICIES", text: ({ Policies = [] }) => join(Policies.map(({ Type }) => Type)) },
-      { title: "ID", isWide: true, text: ({ ID }) => ID },
-      {
-        title: "HNS NAMESPACE",
-        isWide: true,
-        text: ({ HostComputeNamespace: namespace }) => namespace ?? "",
-      },
-      {
-        title: "GATEWAY",
-        isWide: true,
-        text: ({ Routes = [] }) => join(Routes.map(({ NextHop }) => NextHop)),
-      },
+      wide("ID", ({ ID }) => ID),
+      wide("HNS NAMESPACE", ({ HostComputeNamespace: namespace }) => namespace ?? ""),
+      wide("GATEWAY", ({ Routes = [] }) => join(Routes.map(({ NextHop }) => NextHop))),
     ],
   };
 }
@@ -84,18 +75,13 @@ function namespaces(rows: readonly Row<HostComputeNamespace>[]): Listing<Row<Hos
     plural: "HNS namespaces",
     rows,
     name: ({ ID }) => ID,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "ID", text: ({ ID }) => ID },
       { title: "TYPE", text: ({ Type }) => Type ?? "" },
       { title: "COMPARTMENT", isRightAligned: true, text: ({ NamespaceId }) => String(NamespaceId ?? "") },
       { title: "POD", text: ({ pods = [] }) => join(pods) },
-      {
-        title: "HNS ENDPOINTS",
-        isWide: true,
-        text: ({ Resources = [] }) => join(Resources.map(({ Data }) => Data.Id)),
-      },
+      wide("HNS ENDPOINTS", ({ Resources = [] }) => join(Resources.map(({ Data }) => Data.Id))),
     ],
   };
 }
@@ -139,7 +125,6 @@ function loadBalancers(
     plural: "HNS load balancers",
     rows,
     name: ({ ID }) => ID,
-    data: (row) => row,
     columns: [
       NODE,
       // Without any it is a node port.
@@ -147,8 +132,8 @@ function loadBalancers(
       { title: "PORTS", text: loadBalancerPorts },
       { title: "BACK ENDS", text: ({ BackEnds = [] }) => shortList(BackEnds) },
       { title: "FLAGS", text: loadBalancerFlags },
-      { title: "ID", isWide: true, text: ({ ID }) => ID },
-      { title: "SOURCE VIP", isWide: true, text: ({ SourceVIP }) => SourceVIP ?? "" },
+      wide("ID", ({ ID }) => ID),
+      wide("SOURCE VIP", ({ SourceVIP }) => SourceVIP ?? ""),
       { title: "STATE", isWide: true, isRightAligned: true, text: ({ State }) => String(State ?? "") },
     ],
   };
@@ -192,7 +177,6 @@ export function servicesListing(
     plural: "front ends of Services",
     rows: items,
     name: ({ name }) => name,
-    data: (row) => row,
     columns: [
       { title: "NODE", text: ({ node }) => node },
       ...(hasNamespace
@@ -207,12 +191,8 @@ export function servicesListing(
       { title: "BACK ENDS", text: ({ backEnds }) => shortList(backEnds) },
       { title: "STATE", text: ({ state }) => state },
       { title: "RULES", isRightAligned: true, text: ({ rules }) => String(rules) },
-      { title: "LOAD BALANCER", isWide: true, text: ({ loadBalancer }) => loadBalancer ?? "" },
-      {
-        title: "WHY",
-        isWide: true,
-        text: ({ findings }) => findings.map(({ code }) => code).join(","),
-      },
+      wide("LOAD BALANCER", ({ loadBalancer }) => loadBalancer ?? ""),
+      wide("WHY", ({ findings }) => findings.map(({ code }) => code).join(",")),
     ],
   };
 }

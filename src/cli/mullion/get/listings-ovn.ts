@@ -38,7 +38,7 @@ function listing(
   rows: readonly OvnRow[],
   columns: readonly Column<OvnRow>[],
 ): Listing<OvnRow> {
-  return { singular, plural, rows, name: nameOf, data: (row) => row, columns };
+  return { singular, plural, rows, name: nameOf, columns };
 }
 
 /** How many a column names. */
@@ -180,7 +180,6 @@ function acls(rows: OvnRows): Listing<OvnRow> {
     ),
     // Names of ACLs are for logs: many rows have none, and several may have one.
     name: (row) => nameOf(row) || textOf(row, "_uuid"),
-    data: (row) => row,
     columns: [
       { title: "DIRECTION", text: (row) => textOf(row, "direction") },
       { title: "PRIORITY", isRightAligned: true, text: (row) => textOf(row, "priority") },

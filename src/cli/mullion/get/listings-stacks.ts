@@ -1,4 +1,6 @@
 /** Lists of what machines consist of below their pods, as tables. */
+import type { StackKind } from "#cluster/api/client.ts";
+import type { StackLists } from "#cluster/api/documents.ts";
 import type {
   AdapterView,
   CompartmentView,
@@ -24,13 +26,12 @@ const COMPARTMENT: Column<{ readonly compartment: number }> = {
 };
 const PODS: Column<{ readonly pods: readonly string[] }> = { title: "PODS", text: ({ pods }) => join(pods) };
 
-export function computeSystems(rows: readonly ComputeSystemView[]): Listing<ComputeSystemView> {
+function computeSystems(rows: readonly ComputeSystemView[]): Listing<ComputeSystemView> {
   return {
     singular: "computesystem",
     plural: "compute systems",
     rows,
     name: ({ id }) => id,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "ID", text: ({ id }) => id },
@@ -44,13 +45,12 @@ export function computeSystems(rows: readonly ComputeSystemView[]): Listing<Comp
   };
 }
 
-export function compartments(rows: readonly CompartmentView[]): Listing<CompartmentView> {
+function compartments(rows: readonly CompartmentView[]): Listing<CompartmentView> {
   return {
     singular: "compartment",
     plural: "compartments",
     rows,
     name: ({ node, compartment }) => `${node}-${compartment}`,
-    data: (row) => row,
     columns: [
       NODE,
       COMPARTMENT,
@@ -63,13 +63,12 @@ export function compartments(rows: readonly CompartmentView[]): Listing<Compartm
   };
 }
 
-export function adapters(rows: readonly AdapterView[]): Listing<AdapterView> {
+function adapters(rows: readonly AdapterView[]): Listing<AdapterView> {
   return {
     singular: "adapter",
     plural: "adapters",
     rows,
     name: ({ name }) => name,
-    data: (row) => row,
     columns: [
       NODE,
       COMPARTMENT,
@@ -85,13 +84,12 @@ export function adapters(rows: readonly AdapterView[]): Listing<AdapterView> {
   };
 }
 
-export function routes(rows: readonly RouteView[]): Listing<RouteView> {
+function routes(rows: readonly RouteView[]): Listing<RouteView> {
   return {
     singular: "route",
     plural: "routes",
     rows,
     name: ({ destination }) => destination,
-    data: (row) => row,
     columns: [
       NODE,
       COMPARTMENT,
@@ -105,13 +103,12 @@ export function routes(rows: readonly RouteView[]): Listing<RouteView> {
   };
 }
 
-export function effectiveRoutes(rows: readonly EffectiveRouteView[]): Listing<EffectiveRouteView> {
+function effectiveRoutes(rows: readonly EffectiveRouteView[]): Listing<EffectiveRouteView> {
   return {
     singular: "effectiveroute",
     plural: "effective routes",
     rows,
     name: ({ prefix }) => prefix,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "SOURCE", text: ({ source }) => source },
@@ -124,13 +121,12 @@ export function effectiveRoutes(rows: readonly EffectiveRouteView[]): Listing<Ef
   };
 }
 
-export function effectiveRules(rows: readonly EffectiveRuleView[]): Listing<EffectiveRuleView> {
+function effectiveRules(rows: readonly EffectiveRuleView[]): Listing<EffectiveRuleView> {
   return {
     singular: "effectiverule",
     plural: "effective rules",
     rows,
     name: ({ name }) => name,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "DIRECTION", text: ({ direction }) => direction },
@@ -152,13 +148,12 @@ export function effectiveRules(rows: readonly EffectiveRuleView[]): Listing<Effe
 const SHORT_ID = 12;
 
 /** The columns of `docker network ls`, and what `docker network inspect` has. */
-export function dockerNetworks(rows: readonly DockerNetworkView[]): Listing<DockerNetworkView> {
+function dockerNetworks(rows: readonly DockerNetworkView[]): Listing<DockerNetworkView> {
   return {
     singular: "dockernetwork",
     plural: "networks of Docker",
     rows,
     name: ({ Name }) => Name,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "NETWORK ID", text: ({ Id }) => Id.slice(0, SHORT_ID) },
@@ -176,13 +171,12 @@ export function dockerNetworks(rows: readonly DockerNetworkView[]): Listing<Dock
   };
 }
 
-export function dhcpLeases(rows: readonly DhcpLeaseView[]): Listing<DhcpLeaseView> {
+function dhcpLeases(rows: readonly DhcpLeaseView[]): Listing<DhcpLeaseView> {
   return {
     singular: "dhcplease",
     plural: "DHCP leases",
     rows,
     name: ({ address }) => address,
-    data: (row) => row,
     columns: [
       { title: "SERVER", text: ({ server }) => server },
       { title: "ADDRESS", text: ({ address }) => address },
@@ -196,13 +190,12 @@ export function dhcpLeases(rows: readonly DhcpLeaseView[]): Listing<DhcpLeaseVie
   };
 }
 
-export function quirks(rows: readonly QuirkView[]): Listing<QuirkView> {
+function quirks(rows: readonly QuirkView[]): Listing<QuirkView> {
   return {
     singular: "quirk",
     plural: "defects",
     rows,
     name: ({ name }) => name,
-    data: (row) => row,
     columns: [
       NODE,
       { title: "NAME", text: ({ name }) => name },
@@ -212,4 +205,28 @@ export function quirks(rows: readonly QuirkView[]): Listing<QuirkView> {
       { title: "EXPLAINED BY", isWide: true, text: ({ explanation }) => explanation },
     ],
   };
+}
+
+type Items<Kind extends StackKind> = StackLists[Kind]["items"];
+
+const STACK_LISTINGS: {
+  readonly [Kind in StackKind]: (rows: Items<Kind>) => Listing<Items<Kind>[number]>;
+} = {
+  computesystems: computeSystems,
+  compartments,
+  adapters,
+  routes,
+  effectiveroutes: effectiveRoutes,
+  effectiverules: effectiveRules,
+  dockernetworks: dockerNetworks,
+  dhcpleases: dhcpLeases,
+  quirks,
+};
+
+/** How the items of a kind are shown. */
+export function stackListing<Kind extends StackKind>(
+  kind: Kind,
+  items: Items<Kind>,
+): Listing<Items<Kind>[number]> {
+  return STACK_LISTINGS[kind](items);
 }

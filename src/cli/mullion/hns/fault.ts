@@ -36,7 +36,6 @@ export function faultListing(rows: readonly FaultStatus[]): Listing<FaultStatus>
     ],
     rows,
     name: ({ id }) => id,
-    data: (status) => status,
   };
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { fromDump } from "#hns/dump/as-given.ts";
 import { Failure } from "../failure.ts";
 import { formatDocument } from "../print-document.ts";
-import { formatListing } from "../table.ts";
+import { dataOf, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { type HnsConnection, withHns } from "./connect.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
@@ -47,10 +47,9 @@ function printData(
   { asWritten }: HnsConnection,
   terminal: Terminal,
 ): void {
-  const items = found.flatMap(({ names, documents }) => {
-    const { data } = objectListing(names, documents, request.isV1);
-    return documents.map(data);
-  });
+  const items = found.flatMap(({ names, documents }) =>
+    dataOf(objectListing(names, documents, request.isV1)),
+  );
   const isSingle = request.objects.length === 1 && items.length === 1;
   const value = isSingle ? items[0] : { items };
   terminal.stdout(asWritten(formatDocument(value, request.output === "json" ? "json" : "yaml")));

@@ -164,7 +164,6 @@ function portListing(items: readonly NodePort[]): Listing<NodePort> {
     ],
     rows: items,
     name: ({ node, name }) => `${node}:${name}`,
-    data: (port) => port,
   };
 }
 
