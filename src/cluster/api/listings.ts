@@ -129,39 +129,32 @@ function podsBySandbox(cluster: Cluster): ReadonlyMap<string, readonly string[]>
   return pods;
 }
 
+const HNS_INVENTORIES = {
+  networks: inventoryNetworks,
+  endpoints: inventoryEndpoints,
+  loadbalancers: inventoryLoadBalancers,
+} as const;
+
 async function hnsItems(
   cluster: Cluster,
   kind: HnsKind,
   node: string | undefined,
 ): Promise<readonly HnsItem[]> {
-  switch (kind) {
-    case "networks":
-      return (await inventoryNetworks(cluster, node)).map(withNode);
-    case "endpoints":
-      return (await inventoryEndpoints(cluster, node)).map(withNode);
-    case "loadbalancers":
-      return (await inventoryLoadBalancers(cluster, node)).map(withNode);
-    case "namespaces": {
-      const pods = podsBySandbox(cluster);
-      return (await inventoryNamespaces(cluster, node)).map((each) => ({
-        ...withNode(each),
-        pods: pods.get(`${each.node} ${each.object.ID}`) ?? [],
-      }));
-    }
-  }
+  if (kind !== "namespaces") return (await HNS_INVENTORIES[kind](cluster, node)).map(withNode);
+  const pods = podsBySandbox(cluster);
+  return (await inventoryNamespaces(cluster, node)).map((each) => ({
+    ...withNode(each),
+    pods: pods.get(`${each.node} ${each.object.ID}`) ?? [],
+  }));
 }
 
 /** @throws RequestError for a node that does not exist. */
 export async function listHns(
-  session: ClusterSession,
+  { cluster }: ClusterSession,
   kind: HnsKind,
   node: string | undefined,
 ): Promise<HnsList> {
-  return {
-    apiVersion: DOCUMENT_VERSION,
-    kind: "HnsList",
-    items: await hnsItems(session.cluster, kind, node),
-  };
+  return { apiVersion: DOCUMENT_VERSION, kind: "HnsList", items: await hnsItems(cluster, kind, node) };
 }
 
 /** What is listed of each kind; of all machines, or of one. */

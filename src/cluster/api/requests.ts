@@ -24,7 +24,7 @@ import {
   isChoice,
   resolveShape,
 } from "#core/base/shape.ts";
-import { nearestNames } from "#core/base/nearest-name.ts";
+import { adviseName } from "#core/base/nearest-name.ts";
 import { ApiError } from "./error-details.ts";
 
 const BAD_REQUEST = 400;
@@ -59,8 +59,7 @@ function requireObject(
   }
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue;
-    const [near] = nearestNames(field, known, 1);
-    const advice = near === undefined ? `Fields are: ${known.join(", ")}.` : `Did you mean ${near}?`;
+    const advice = adviseName(field, known, `Fields are: ${known.join(", ")}.`);
     refuseRequest(`there is no field ${JSON.stringify(inside(where, field))}`, advice);
   }
   return value;

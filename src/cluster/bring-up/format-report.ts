@@ -5,16 +5,8 @@ import type { TraceStyle } from "../trace/format-trace.ts";
 import type { BringUpReport, Change, StepOutcome, StepReport } from "./report.ts";
 
 const GAP = "  ";
-/** What a line keeps to. */
 /** Kept free at the right of a line. */
 const MARGIN = 4;
-const WORDS: Readonly<Record<StepOutcome, string>> = {
-  done: "done",
-  "went-on": "warning",
-  ended: "ended",
-  waits: "waits",
-  skipped: "skipped",
-};
 /** Of kinds whose plural is no s. */
 const PLURALS: Readonly<Record<string, string>> = {
   process: "processes",
@@ -27,6 +19,10 @@ const SINGULARS: Readonly<Record<string, string>> = {
   "firewall-rule": "firewall rule",
   "node-field": "field of the Node",
 };
+
+function wordOf(outcome: StepOutcome): string {
+  return outcome === "went-on" ? "warning" : outcome;
+}
 
 function spanOf(ms: number): string {
   return formatSpan(ms, "s");
@@ -63,7 +59,7 @@ function formatTable({ steps }: BringUpReport, style: TraceStyle): readonly stri
     `${step.number}`,
     step.script,
     step.name,
-    WORDS[step.outcome],
+    wordOf(step.outcome),
     spanOf(step.beganMs - beganMs),
     spanOf(step.tookMs),
   ]);
@@ -108,7 +104,7 @@ function formatChange({ kind, name, change, detail }: Change): string {
 }
 
 function formatDetails(step: StepReport, style: TraceStyle): readonly string[] {
-  const outcome = paint(step.outcome, WORDS[step.outcome], style);
+  const outcome = paint(step.outcome, wordOf(step.outcome), style);
   const heading = style.heading(`${step.number}  ${step.script}: ${step.name}`);
   return [
     `${heading}  ${outcome}, ${spanOf(step.tookMs)}`,

@@ -121,18 +121,26 @@ export interface Management {
   readonly subnet: string;
 }
 
+/** What is written for the cluster's ranges; on l2bridge also for the node's own subnet and address. */
+function cniValues(
+  mode: NetworkMode,
+  [cluster, services]: readonly [cluster: string, services: string],
+  { subnet, address }: Management,
+  dns: string,
+): CniValues {
+  if (mode === "overlay") return { exceptions: [cluster, services], routes: [services], dns };
+  return { exceptions: [cluster, services, subnet], routes: [services, `${address}/32`], dns };
+}
+
 /** `Update-CNIConfig`. `management` is needed for l2bridge alone. */
 export function writtenCniConf(parameters: ScriptParameters, management: Management | undefined): string {
   const { networkMode, clusterCIDR, serviceCIDR, kubeDnsServiceIP: dns } = parameters;
-  const isBridge = networkMode === "l2bridge";
-  const values = {
-    exceptions: [clusterCIDR, serviceCIDR, ...(isBridge ? [management?.subnet ?? ""] : [])],
-    routes: [serviceCIDR, ...(isBridge ? [`${management?.address ?? ""}/32`] : [])],
-    dns,
-  };
+  const own = management ?? { subnet: "", address: "" };
+  const values = cniValues(networkMode, [clusterCIDR, serviceCIDR], own, dns);
   return `${toPowerShellJson(cniConf(networkMode, "dockerd", values))}\r\n`;
 }
 
+const RANGE_PLACEHOLDERS = ["<ClusterCIDR>", "<ServerCIDR>"] as const;
 const PLACEHOLDERS: Management = Object.freeze({ subnet: "<MgmtSubnet>", address: "<MgmtIP>" });
 
 /**
@@ -145,14 +153,9 @@ export function writtenContainerdConf(
   isMended: boolean,
 ): string {
   const { networkMode, clusterCIDR, serviceCIDR } = parameters;
-  const isBridge = networkMode === "l2bridge";
-  const [cluster, services] = isMended ? [clusterCIDR, serviceCIDR] : ["<ClusterCIDR>", "<ServerCIDR>"];
-  const { subnet, address } = isMended && management !== undefined ? management : PLACEHOLDERS;
-  const values = {
-    exceptions: [cluster, services, ...(isBridge ? [subnet] : [])],
-    routes: [services, ...(isBridge ? [`${address}/32`] : [])],
-    dns: "",
-  };
+  const ranges = isMended ? ([clusterCIDR, serviceCIDR] as const) : RANGE_PLACEHOLDERS;
+  const own = isMended && management !== undefined ? management : PLACEHOLDERS;
+  const values = cniValues(networkMode, ranges, own, "");
   return `${toPowerShellJson(cniConf(networkMode, "containerd", values))}\r\n`;
 }
 

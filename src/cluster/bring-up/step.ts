@@ -12,8 +12,8 @@ export interface Step {
   perform(node: ScriptNode): Promise<void>;
 }
 
-/** PowerShell's `throw`, or an exit: the rest of the script does not run; its caller continues. */
-export class ScriptEnds extends Error {
+/** Why a script goes no further. */
+abstract class ScriptStops extends Error {
   readonly finding: BringUpFinding;
 
   constructor(finding: BringUpFinding) {
@@ -21,13 +21,9 @@ export class ScriptEnds extends Error {
     this.finding = finding;
   }
 }
+
+/** PowerShell's `throw`, or an exit: the rest of the script does not run; its caller continues. */
+export class ScriptEnds extends ScriptStops {}
 
 /** A loop that nothing ends any more. */
-export class WaitsForEver extends Error {
-  readonly finding: BringUpFinding;
-
-  constructor(finding: BringUpFinding) {
-    super(finding.message);
-    this.finding = finding;
-  }
-}
+export class WaitsForEver extends ScriptStops {}

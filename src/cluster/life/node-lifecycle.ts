@@ -351,12 +351,8 @@ export class NodeLifecycle {
     if (node === undefined || !isApiUp()) return;
     const others = (node.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
     const conditions = [...others, { type: "Ready", status, reason }];
-    kube.replace(
-      { ...node, status: { ...node.status, conditions } },
-      {
-        subresource: "status",
-      },
-    );
+    const changed = { ...node, status: { ...node.status, conditions } };
+    kube.replace(changed, { subresource: "status" });
   }
 
   /** `podIPs`: none for a pod without a network. */

@@ -198,30 +198,32 @@ export class LinuxKubelet implements Kubelet {
     });
   }
 
+  /** The address that the node's range asks of the bridge, where that has another one. */
+  private missingGateway(): Ip | undefined {
+    const wanted = addressIn(this.node.spec.podCIDR, BRIDGE_OFFSET);
+    return this.isRouted || wanted === this.gateway ? undefined : wanted;
+  }
+
   private renumberBridge(): void {
-    if (this.isRouted) return;
-    const { podCIDR } = this.node.spec;
-    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
-    if (wanted === this.gateway) return;
+    const wanted = this.missingGateway();
+    if (wanted === undefined) return;
     const { root } = this.node.host;
     root.removeAddress(this.bridge.interface, this.gateway);
-    root.addAddress(this.bridge.interface, { ip: wanted, length: podCIDR.length });
+    root.addAddress(this.bridge.interface, { ip: wanted, length: this.node.spec.podCIDR.length });
     this.gateway = wanted;
     this.addresses = this.addressesOf(this.node.spec);
   }
 
   /** The bridge plugin takes no address from a bridge (`ensureAddr` without `forceAddress`, containernetworking/plugins). */
   private checkBridge(): void {
-    if (this.isRouted) return;
-    const { podCIDR } = this.node.spec;
-    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
-    if (wanted === this.gateway) return;
+    const wanted = this.missingGateway();
+    if (wanted === undefined) return;
     throw new CniError(
       CNI_CODES.internal,
       WORDS.bridgeAddressConflict({
         name: JSON.stringify(this.bridge.name),
         wanted: formatIp(wanted),
-        podCIDRLength: podCIDR.length,
+        podCIDRLength: this.node.spec.podCIDR.length,
       }),
     );
   }
