@@ -2,6 +2,7 @@
  * The texts that a user named with `-f` → one cluster and the Kubernetes objects that it begins with. Cluster file,
  * manifests and dumps may be mixed; several manifests add up.
  */
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { withoutPrompts } from "#core/base/source-text.ts";
@@ -74,14 +75,23 @@ export type ClusterInputResult =
 const DERIVED = "the cluster of the manifests";
 const ADVICE = "Write a cluster file to override it (docs/reference/cluster-file.md).";
 
+/** What is said of no field, and of no file where nothing says which. */
+function problemAt(
+  { file = "", line = 0, column = 0 }: Partial<Pick<FileProblem, "file" | "line" | "column">> = {},
+  code: KnowledgeCode,
+  message: string,
+  advice: string,
+): FileProblem {
+  return { code, file, line, column, path: "", message, advice };
+}
+
 /** An assumption, at the node that it is about. */
 function noteOf({ message, node }: Assumption, objects: readonly LoadedObject[]): FileProblem {
   const origin =
     node === undefined
       ? undefined
       : objects.find(({ object }) => object.kind === "Node" && object.metadata.name === node)?.origin;
-  const { file = "", line = 0, column = 0 } = origin ?? {};
-  return { code: "cluster-assumed", file, line, column, path: "", message, advice: ADVICE };
+  return problemAt(origin, "cluster-assumed", message, ADVICE);
 }
 
 const WHOLE_OBJECTS =
@@ -128,9 +138,12 @@ function otherText({ name, text }: InputText): FileProblem | undefined {
   const found = OTHER_TEXTS.find(({ fits }) => fits(text));
   if (found === undefined) return undefined;
   const line = text.split("\n").findIndex((each) => each.trim() !== "") + 1;
-  const message = `this is ${found.what}`;
-  const { advice } = found;
-  return { code: "input-without-documents", file: name, line, column: 1, path: "", message, advice };
+  return problemAt(
+    { file: name, line, column: 1 },
+    "input-without-documents",
+    `this is ${found.what}`,
+    found.advice,
+  );
 }
 
 /** Texts in which there is nothing at all, when nothing else was found either. */
@@ -140,38 +153,32 @@ function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
     const kinds = new Set(
       Array.from(text.matchAll(/^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/gm), ([, kind]) => kind),
     );
-    const place = { code, file: name, line: 1, column: 1, path: "" } as const;
+    const place = { file: name, line: 1, column: 1 };
     if (kinds.size > 0) {
       const message = `no object of this file makes a cluster by itself: ${[...kinds].join(", ")}`;
-      return { ...place, message, advice: WHOLE_OBJECTS };
+      return problemAt(place, code, message, WHOLE_OBJECTS);
     }
-    const message = WORDS.inputUnrecognized;
     const advice =
       "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
-    return { ...place, message, advice };
+    return problemAt(place, code, WORDS.inputUnrecognized, advice);
   });
 }
 
 function secondClusterFile(first: InputText, second: InputText): FileProblem {
-  const isSame = first.name === second.name;
-  return {
-    code: "cluster-file-duplicate-name",
-    file: second.name,
-    line: second.text.split("\n").findIndex((line) => /^\s*[^\s#-]/.test(line)) + 1,
-    column: 1,
-    path: "",
-    message: isSame
+  const line = second.text.split("\n").findIndex((each) => /^\s*[^\s#-]/.test(each)) + 1;
+  const message =
+    first.name === second.name
       ? "this is a second cluster file in the same text"
-      : `there are two cluster files: ${first.name} and this one`,
-    advice: "Name one cluster file; any number of manifests may be added.",
-  };
+      : `there are two cluster files: ${first.name} and this one`;
+  const advice = "Name one cluster file; any number of manifests may be added.";
+  return problemAt({ file: second.name, line, column: 1 }, "cluster-file-duplicate-name", message, advice);
 }
 
 /** A text that is read as a stream is manifests alone. */
 function clusterFileInLong({ name }: InputText): FileProblem {
   const message = WORDS.clusterFileInLargeText({ wholeFileBytesMax: LIMITS.wholeFileBytesMax / 1_048_576 });
-  const advice = WORDS.adviceSeparateFiles;
-  return { code: "cluster-file-too-large", file: name, line: 1, column: 1, path: "", message, advice };
+  const place = { file: name, line: 1, column: 1 };
+  return problemAt(place, "cluster-file-too-large", message, WORDS.adviceSeparateFiles);
 }
 
 /** What counts beside the objects. */
@@ -188,9 +195,7 @@ type FileResult =
   | { readonly problems: readonly FileProblem[] };
 
 function contradictionOf({ code, message, where }: Contradiction): FileProblem {
-  const { file = "", line = 0, column = 0 } = where ?? {};
-  const advice = WORDS.adviceResolveContradiction;
-  return { code, file, line, column, path: "", message, advice };
+  return problemAt(where, code, message, WORDS.adviceResolveContradiction);
 }
 
 /** Where pods have their addresses from, in messages. */
@@ -228,8 +233,7 @@ function foldersUnread(texts: readonly InputText[]): readonly FileProblem[] {
       count,
       ...(count === 1 ? { ending: "", were: "was" } : { ending: "s", were: "were" }),
     });
-    const place = { file: folder, line: 0, column: 0, path: "" };
-    return [{ code: "input-folders-unread", ...place, message, advice: WORDS.adviceFoldersUnread }];
+    return [problemAt({ file: folder }, "input-folders-unread", message, WORDS.adviceFoldersUnread)];
   });
 }
 
@@ -238,37 +242,21 @@ function programsAssumed(
   objects: readonly LoadedObject[],
   nameless: readonly NamelessPods[],
 ): readonly FileProblem[] {
-  const said = [
-    {
-      code: "service-target-port-undeclared",
-      message: describeUndeclaredPorts(undeclaredPorts(objects)),
-      advice: WORDS.adviceUndeclaredPorts,
-    },
-    { code: "cluster-assumed", message: describeProbes(objects), advice: WORDS.adviceProbesAssumed },
-    {
-      code: "cluster-assumed",
-      message: describeInitContainers(objects),
-      advice: WORDS.adviceInitContainersAssumed,
-    },
-    {
-      code: "cluster-assumed",
-      message: describeOpenImages(objects),
-      advice: "Fill the placeholders in before the manifests are applied.",
-    },
-    {
-      code: "cluster-assumed",
-      message: describeNamelessPods(nameless.filter(({ isCertain }) => !isCertain)),
-      advice: WORDS.advicePodNames,
-    },
-    {
-      code: "cluster-assumed",
-      message: describeExternalAddresses(objects),
-      advice: WORDS.adviceExternalAddresses,
-    },
-  ] as const;
-  return said.flatMap(({ message, ...rest }) =>
-    message === undefined ? [] : [{ ...rest, file: "", line: 0, column: 0, path: "", message }],
+  const uncertain = nameless.filter(({ isCertain }) => !isCertain);
+  const undeclared = describeUndeclaredPorts(undeclaredPorts(objects));
+  const said: readonly (readonly [message: string | undefined, advice: string])[] = [
+    [describeProbes(objects), WORDS.adviceProbesAssumed],
+    [describeInitContainers(objects), WORDS.adviceInitContainersAssumed],
+    [describeOpenImages(objects), "Fill the placeholders in before the manifests are applied."],
+    [describeNamelessPods(uncertain), WORDS.advicePodNames],
+    [describeExternalAddresses(objects), WORDS.adviceExternalAddresses],
+  ];
+  const assumed = said.flatMap(([message, advice]) =>
+    message === undefined ? [] : problemAt(undefined, "cluster-assumed", message, advice),
   );
+  if (undeclared === undefined) return assumed;
+  const advice = WORDS.adviceUndeclaredPorts;
+  return [problemAt(undefined, "service-target-port-undeclared", undeclared, advice), ...assumed];
 }
 
 /** Pods whose names do not resolve, wherever the rest of the cluster is kept. */
@@ -360,13 +348,10 @@ function notesOfUnread(
       .map(({ file, line, column, kind }) => ({ file, line, column, what: kind })),
     ...cniFiles.map(({ name }) => ({ file: name, line: 1, column: 1, what: "this file" })),
   ];
-  return unread.map(({ what, ...place }) => ({
-    code: "cluster-assumed",
-    ...place,
-    path: "",
-    message: WORDS.networkSourceIgnored({ what }),
-    advice: "Leave the cluster file out to have it read.",
-  }));
+  const advice = "Leave the cluster file out to have it read.";
+  return unread.map(({ what, ...place }) =>
+    problemAt(place, "cluster-assumed", WORDS.networkSourceIgnored({ what }), advice),
+  );
 }
 
 function fileOf(clusterFiles: readonly InputText[], loaded: Manifests, context: ReadContext): FileResult {
