@@ -11,16 +11,15 @@ import {
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, oneOf, seconds } from "./scalars.ts";
 import {
   type MappingField,
-  type ShapePart,
   type ValueShape,
   optional,
+  plainShape,
   withDefault,
   withDefaultAs,
 } from "./shape.ts";
 import { clusterFields, clusterFile } from "#data/words.js";
 import { type ParsedNode, isScalar } from "yaml";
 import { adviseName } from "#core/base/nearest-name.ts";
-import type { JsonObject } from "#core/base/json.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,
@@ -66,16 +65,16 @@ function reportUnknown(name: string, place: ValuePlace, reading: Reading): void 
 }
 
 /** A mapping from names of defects to settings. */
-export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = Object.freeze({
+export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = plainShape({
   noun: "a mapping from defects to on, off or a rate",
-  read(node: ParsedNode, place: ValuePlace, reading: Reading): QuirkSettings | undefined {
+  read(node, place, reading) {
     return readEntries(node, "defect: on", { place, reading }, (name, entry, at) => {
       if (isQuirkName(name)) return readSetting(name, entry.node, at, reading);
       reportUnknown(name, { offset: entry.keyOffset, path: at.path }, reading);
       return undefined;
     });
   },
-  schema: (): JsonObject => ({
+  schema: () => ({
     type: "object",
     propertyNames: { enum: [...QUIRK_NAMES] },
     additionalProperties: {
@@ -86,7 +85,6 @@ export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = Object.freeze({
       ],
     },
   }),
-  parts: (): readonly ShapePart[] => [],
 });
 
 // Its name, its disk, its programs.

@@ -8,6 +8,7 @@ import {
   type FieldDescription,
   type ValueShape,
   type ShapePart,
+  plainShape,
   readShape,
   withDefaultAs,
 } from "./shape.ts";
@@ -310,13 +311,9 @@ interface TextsRule {
 }
 
 function textsOf({ noun, item, countMax, advice }: TextsRule): ValueShape<Readonly<Record<string, string>>> {
-  return Object.freeze({
+  return plainShape({
     noun,
-    read(
-      node: ParsedNode,
-      place: ValuePlace,
-      reading: Reading,
-    ): Readonly<Record<string, string>> | undefined {
+    read(node, place, reading) {
       const isTooLong = isMap(node) && node.items.length > countMax;
       if (isTooLong) reading.reportValue(place, `more than ${countMax} ${item}s`, "Leave some out.");
       const texts = readEntries(node, "name: value", { place, reading }, (_name, entry, at) => {
@@ -326,8 +323,7 @@ function textsOf({ noun, item, countMax, advice }: TextsRule): ValueShape<Readon
       });
       return isTooLong ? undefined : texts;
     },
-    schema: (): JsonObject => ({ type: "object", additionalProperties: { type: "string" } }),
-    parts: (): readonly ShapePart[] => [],
+    schema: () => ({ type: "object", additionalProperties: { type: "string" } }),
   });
 }
 

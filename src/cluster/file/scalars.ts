@@ -22,13 +22,11 @@ import {
 } from "#core/net/ip.ts";
 import { type Mac, isGroupMac, parseMac } from "#core/net/mac.ts";
 import { type Reading, nameOf, quote, type ValuePlace } from "./reading.ts";
-import type { ShapePart, ValueShape } from "./shape.ts";
+import { type ValueShape, plainShape } from "./shape.ts";
 import type { AddressRange, KubernetesRelease } from "./cluster-file.ts";
 import { clusterFile } from "#data/words.js";
 
 const WORDS = clusterFile();
-
-const NO_PARTS: () => readonly ShapePart[] = () => [];
 
 /** The text of a value as it stands in the file, for words that YAML would take for numbers: 1.30, 1903. */
 function sourceText(node: ParsedNode): string | undefined {
@@ -49,9 +47,9 @@ interface TextRule<T> {
 
 /** A text with a form of its own. */
 function textOf<T>(rule: TextRule<T>): ValueShape<T> {
-  return Object.freeze({
+  return plainShape({
     noun: rule.noun,
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): T | undefined {
+    read(node, place, reading) {
       if (!isScalar(node) || typeof node.value !== "string") {
         const advice = isScalar(node) ? "Put it in quotes." : `Write ${rule.noun}.`;
         reading.reportValue(place, `must be ${rule.noun}, but is ${nameOf(node)}`, advice);
@@ -63,8 +61,7 @@ function textOf<T>(rule: TextRule<T>): ValueShape<T> {
         reading.reportValue(place, `${quote(text)} is not ${rule.noun}`, rule.advise(text));
       return value;
     },
-    schema: (): JsonObject => ({ type: "string", pattern: rule.pattern, maxLength: rule.lengthMax }),
-    parts: NO_PARTS,
+    schema: () => ({ type: "string", pattern: rule.pattern, maxLength: rule.lengthMax }),
   });
 }
 
@@ -310,9 +307,9 @@ export const SECURITY_PORTS: ValueShape<{ readonly first: number; readonly last:
 
 /** A whole number from `min` to `max`. */
 export function integer(noun: string, min: number, max: number): ValueShape<number> {
-  return Object.freeze({
+  return plainShape({
     noun,
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): number | undefined {
+    read(node, place, reading) {
       const value = isScalar(node) ? node.value : undefined;
       if (typeof value !== "number") {
         const isQuoted = typeof value === "string" && /^\d+$/.test(value);
@@ -328,8 +325,7 @@ export function integer(noun: string, min: number, max: number): ValueShape<numb
       }
       return value;
     },
-    schema: (): JsonObject => ({ type: "integer", minimum: min, maximum: max }),
-    parts: NO_PARTS,
+    schema: () => ({ type: "integer", minimum: min, maximum: max }),
   });
 }
 
@@ -337,9 +333,9 @@ export function integer(noun: string, min: number, max: number): ValueShape<numb
 export function seconds(min: number, max: number): ValueShape<number> {
   const noun = WORDS.secondsNoun;
   const isWithin = (value: number): boolean => value >= min && value <= max;
-  return Object.freeze({
+  return plainShape({
     noun,
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): number | undefined {
+    read(node, place, reading) {
       const value = isScalar(node) ? node.value : undefined;
       const ms = typeof value === "string" ? readDuration(value, "s") : undefined;
       const amount = ms === undefined ? value : ms / 1_000;
@@ -352,13 +348,12 @@ export function seconds(min: number, max: number): ValueShape<number> {
       reading.reportValue(place, what, `Write a time from ${least} to ${most}.`);
       return undefined;
     },
-    schema: (): JsonObject => ({
+    schema: () => ({
       anyOf: [
         { type: "integer", minimum: min, maximum: max },
         { type: "string", pattern: DURATION_PATTERN },
       ],
     }),
-    parts: NO_PARTS,
   });
 }
 
@@ -366,9 +361,9 @@ export function seconds(min: number, max: number): ValueShape<number> {
 export const PORT: ValueShape<number> = integer("a port", 1, 65_535);
 
 /** true or false. */
-export const BOOLEAN: ValueShape<boolean> = Object.freeze({
+export const BOOLEAN: ValueShape<boolean> = plainShape({
   noun: "true or false",
-  read(node: ParsedNode, place: ValuePlace, reading: Reading): boolean | undefined {
+  read(node, place, reading) {
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value === "boolean") return value;
     reading.reportValue(
@@ -378,8 +373,7 @@ export const BOOLEAN: ValueShape<boolean> = Object.freeze({
     );
     return undefined;
   },
-  schema: (): JsonObject => ({ type: "boolean" }),
-  parts: NO_PARTS,
+  schema: () => ({ type: "boolean" }),
 });
 
 /** A word of the field that means something which is missing here: why it is refused, and what takes its place. */
@@ -406,9 +400,9 @@ export function oneOf<T extends string>(
 ): ValueShape<T> {
   const noun =
     words.length === 1 ? `\`${words[0]}\`` : `one of ${words.map((word) => `\`${word}\``).join(", ")}`;
-  return Object.freeze({
+  return plainShape({
     noun,
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): T | undefined {
+    read(node, place, reading) {
       const text = sourceText(node);
       const word = text === undefined ? undefined : parse(text);
       if (word !== undefined) return word;
@@ -424,8 +418,7 @@ export function oneOf<T extends string>(
       reading.reportValue(place, `${nameOf(node)} is not possible here`, advice);
       return undefined;
     },
-    schema: (): JsonObject => ({ enum: words }),
-    parts: NO_PARTS,
+    schema: () => ({ enum: words }),
   });
 }
 
@@ -435,9 +428,9 @@ export function kubernetesVersion(
   minorMax: number,
   early: readonly number[],
 ): ValueShape<KubernetesRelease> {
-  return Object.freeze({
+  return plainShape({
     noun: "a Kubernetes version",
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): KubernetesRelease | undefined {
+    read(node, place, reading) {
       const text = sourceText(node);
       const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?$/.exec(text ?? "");
       const minor = Number(match?.[1]);
@@ -450,15 +443,14 @@ export function kubernetesVersion(
       const patch = match[2] === undefined ? undefined : Number(match[2]);
       return Object.freeze({ major: 1, minor, patch });
     },
-    schema: (): JsonObject => ({ type: ["string", "number"], examples: [`1.${minorMax}`] }),
-    parts: NO_PARTS,
+    schema: () => ({ type: ["string", "number"], examples: [`1.${minorMax}`] }),
   });
 }
 
 /** The year of an edition of the Kubernetes page, with or without quotes. */
-export const EDITION: ValueShape<Edition> = Object.freeze({
+export const EDITION: ValueShape<Edition> = plainShape({
   noun: `an edition of the documentation: ${DOCUMENTED_YEARS.map((edition) => `\`"${edition}"\``).join(", ")}`,
-  read(node: ParsedNode, place: ValuePlace, reading: Reading): Edition | undefined {
+  read(node, place, reading) {
     const text = sourceText(node);
     const edition = parseEdition(text ?? "");
     if (typeof edition === "string") return edition;
@@ -466,14 +458,13 @@ export const EDITION: ValueShape<Edition> = Object.freeze({
     reading.reportValue(place, problem, edition.advice);
     return undefined;
   },
-  schema: (): JsonObject => ({ enum: [...DOCUMENTED_YEARS, ...DOCUMENTED_YEARS.map(Number)] }),
-  parts: NO_PARTS,
+  schema: () => ({ enum: [...DOCUMENTED_YEARS, ...DOCUMENTED_YEARS.map(Number)] }),
 });
 
 /** A build of Windows: a profile (`ws2022`), with an update revision (`ws2022.2582`), or its number (`20348.2582`). */
-export const WINDOWS_BUILD: ValueShape<WindowsBuild> = Object.freeze({
+export const WINDOWS_BUILD: ValueShape<WindowsBuild> = plainShape({
   noun: `a build of Windows: ${NODE_PROFILE_NAMES.map((name) => `\`${name}\``).join(", ")}, with or without a revision`,
-  read(node: ParsedNode, place: ValuePlace, reading: Reading): WindowsBuild | undefined {
+  read(node, place, reading) {
     const text = sourceText(node);
     const build = text === undefined || text.length > 64 ? undefined : parseNodeBuild(text);
     if (build !== undefined) return build;
@@ -483,8 +474,7 @@ export const WINDOWS_BUILD: ValueShape<WindowsBuild> = Object.freeze({
     reading.reportValue(place, `${nameOf(node)} is not a build of Windows that has a profile`, advice);
     return undefined;
   },
-  schema: (): JsonObject => ({ anyOf: [{ enum: NODE_PROFILE_NAMES }, { type: ["string", "number"] }] }),
-  parts: NO_PARTS,
+  schema: () => ({ anyOf: [{ enum: NODE_PROFILE_NAMES }, { type: ["string", "number"] }] }),
 });
 
 /** Any JSON value below `depthMax` levels; undefined after a problem. */
@@ -558,9 +548,9 @@ function readJsonObject(
 
 /** A JSON object that is passed on as it is. `needed` are fields that must be there and hold text. */
 export function jsonObject(noun: string, needed: readonly string[] = []): ValueShape<JsonObject> {
-  return Object.freeze({
+  return plainShape({
     noun,
-    read(node: ParsedNode, place: ValuePlace, reading: Reading): JsonObject | undefined {
+    read(node, place, reading) {
       if (!isMap(node)) {
         reading.reportValue(place, `must be ${noun}, but is ${nameOf(node)}`, "Write its fields below it.");
         return undefined;
@@ -578,10 +568,9 @@ export function jsonObject(noun: string, needed: readonly string[] = []): ValueS
       }
       return absent.length === 0 ? object : undefined;
     },
-    schema: (): JsonObject => {
+    schema: () => {
       const properties = Object.fromEntries(needed.map((name) => [name, { type: "string" }]));
       return { type: "object", ...(needed.length > 0 ? { required: needed, properties } : {}) };
     },
-    parts: NO_PARTS,
   });
 }

@@ -18,6 +18,11 @@ export interface ValueShape<T> {
   parts(path: string): readonly ShapePart[];
 }
 
+/** A value that holds no described mapping. */
+export function plainShape<T>(shape: Omit<ValueShape<T>, "parts">): ValueShape<T> {
+  return Object.freeze({ ...shape, parts: () => [] });
+}
+
 /** One mapping of the description. */
 export interface ShapePart {
   /** `nodes[]`, `network`; empty for the whole file. */
