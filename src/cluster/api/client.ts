@@ -31,6 +31,7 @@ import type {
   VfpPortList,
   VfpPortView,
 } from "./documents.ts";
+import { isFields } from "#core/base/json.ts";
 import { ApiError, ReportedError } from "./error-details.ts";
 
 /** The version that paths begin with. */
@@ -75,16 +76,8 @@ const SUCCESS_END = 300;
 const BAD_GATEWAY = 502;
 
 function isErrorAnswer(value: unknown): value is ErrorAnswer {
-  if (typeof value !== "object" || value === null || !("error" in value)) return false;
-  const { error } = value;
-  return (
-    typeof error === "object" &&
-    error !== null &&
-    "code" in error &&
-    typeof error.code === "string" &&
-    "message" in error &&
-    typeof error.message === "string"
-  );
+  const error = isFields(value) ? value["error"] : undefined;
+  return isFields(error) && typeof error["code"] === "string" && typeof error["message"] === "string";
 }
 
 function foreign(): ApiError {

@@ -47,6 +47,18 @@ function boundAddresses(compartment: Compartment): readonly Ip[] {
   return all.filter((ip) => !isLoopback(ip));
 }
 
+/** What serves in pods that are gone ends. */
+function closeOthers<T extends { close(): void }>(
+  served: Map<ClusterPod, T>,
+  seen: ReadonlySet<ClusterPod>,
+): void {
+  for (const [running, server] of served) {
+    if (seen.has(running)) continue;
+    server.close();
+    served.delete(running);
+  }
+}
+
 export class NameService {
   private readonly cluster: Cluster;
   private readonly kube: MemoryKube;
@@ -106,11 +118,7 @@ export class NameService {
       if (!this.servers.has(running)) this.serve(running, dnsPortOf(pod, service));
     }
     this.syncCaches(pods, runningOf);
-    for (const [running, server] of this.servers) {
-      if (seen.has(running)) continue;
-      server.close();
-      this.servers.delete(running);
-    }
+    closeOthers(this.servers, seen);
   }
 
   /** NodeLocal DNSCache on the Linux nodes that have its pod. */
@@ -126,11 +134,7 @@ export class NameService {
       if (known === undefined) this.caches.set(running, new NodeLocalCache(running.node, addresses, server));
       else known.setService(server);
     }
-    for (const [running, cache] of this.caches) {
-      if (seen.has(running)) continue;
-      cache.close();
-      this.caches.delete(running);
-    }
+    closeOthers(this.caches, seen);
   }
 
   /** True for a pod in which CoreDNS runs, or will. */
