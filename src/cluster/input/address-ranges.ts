@@ -1,41 +1,35 @@
-/** Ranges of addresses that are guessed from the addresses in them. Cluster files are IPv4. */
+/** Ranges of addresses that are guessed from the addresses in them. */
 import { defined } from "#core/base/assert.ts";
 import {
   type Ipv4,
   type Prefix,
+  hostPrefix,
   lastIp,
   parsePrefix,
   prefixContains,
+  prefixCovers,
   prefixOf,
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import type { AddressRange } from "../file/cluster-file.ts";
-
-const BITS = 32;
 
 /** First and last address of a range name no machine. */
 export function isHostOf(range: Prefix, ip: Ipv4): boolean {
   return prefixContains(range, ip) && ip !== range.address && ip !== lastIp(range);
 }
 
-/** The smallest range that holds all of `ips`; undefined for none. */
-export function smallestRange(ips: readonly Ipv4[]): Prefix | undefined {
-  const [first] = ips;
+/** The smallest range that covers all of `ranges`, which are of one family; undefined for none. */
+export function coverOf([first, ...rest]: readonly Prefix[]): Prefix | undefined {
   if (first === undefined) return undefined;
-  let [low, high] = [Number(first), Number(first)];
-  for (const ip of ips) {
-    low = Math.min(low, Number(ip));
-    high = Math.max(high, Number(ip));
-  }
-  let length = BITS;
-  while (!prefixContains(prefixOf(low as Ipv4, length), high as Ipv4)) length--;
-  return prefixOf(low as Ipv4, length);
+  let cover = first;
+  while (!rest.every((range) => prefixCovers(cover, range)))
+    cover = prefixOf(cover.address, cover.length - 1);
+  return cover;
 }
 
-/** The smallest range that covers all of `ranges`; undefined for none. */
-export function coverOf(ranges: readonly Prefix[]): Prefix | undefined {
-  const cover = smallestRange(ranges.flatMap((range) => [range.address as Ipv4, lastIp(range) as Ipv4]));
-  return cover;
+/** The smallest range that holds all of `ips`; undefined for none. */
+export function smallestRange(ips: readonly Ipv4[]): Prefix | undefined {
+  return coverOf(ips.map(hostPrefix));
 }
 
 /** True when `range` shares no address with any of `others`. */

@@ -16,12 +16,11 @@ import {
   parseIpv6,
   parsePrefix,
   prefixContains,
-  prefixCovers,
   prefixOf,
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import { type ClusterRanges, type DumpedNode, hasAzureOverlay } from "./cluster-ranges.ts";
-import { firstApart, isApart } from "./address-ranges.ts";
+import { coverOf, firstApart, isApart } from "./address-ranges.ts";
 import type { Contradiction } from "./network-account.ts";
 import { clusterFile, clusterInput } from "#data/words.js";
 
@@ -45,15 +44,6 @@ const SERVICE_LENGTH = 112;
 const SUBNETS = ["fd00:10::/64", "fd00:20::/64", "fd00:30::/64", "fd00:40::/64"];
 const POD_RANGES = ["fd00:10:244::/48", "fd00:20:244::/48", "fd00:30:244::/48", "fd00:40:244::/48"];
 const SERVICE_RANGES = ["fd00:10:96::/112", "fd00:20:96::/112", "fd00:30:96::/112", "fd00:40:96::/112"];
-
-/** The smallest range that covers all of `ranges`; undefined for none. */
-function coverOf([first, ...rest]: readonly Prefix[]): Prefix | undefined {
-  if (first === undefined) return undefined;
-  let cover = first;
-  while (!rest.every((range) => prefixCovers(cover, range)))
-    cover = prefixOf(cover.address, cover.length - 1);
-  return cover;
-}
 
 function addressesOf({ status }: Node): readonly Ipv6[] {
   return (status?.addresses ?? []).flatMap(({ type, address }) =>
