@@ -6,6 +6,7 @@ export interface Table {
 }
 
 export function verbs(): Table;
+export function doctorChecks(): Table;
 export function expectations(): Table;
 export function kubernetesPage(): Table;
 export function quirks(): Table;

@@ -9,6 +9,7 @@ const table = (name) => {
 };
 
 export const verbs = table("verbs");
+export const doctorChecks = table("doctor-checks");
 export const expectations = table("expectations");
 export const kubernetesPage = table("kubernetes-page");
 export const quirks = table("quirks");

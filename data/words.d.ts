@@ -749,7 +749,6 @@ export interface Doctor {
   readonly breaksWithoutVfp: string;
   readonly routesOf: Template<"network" | "routes">;
   readonly breaksWithoutService: Template<"name">;
-  readonly asksTunnels: string;
   readonly breaksTunnels: Template<"address" | "range">;
   readonly tunnelNotProgrammed: Template<"range" | "address">;
   readonly outboundNatNotProgrammed: Template<"address">;
@@ -817,21 +816,15 @@ export interface Doctor {
   readonly breaksNotReady: string;
   readonly breaksResources: string;
   readonly podWaitsForAddress: Template<"pod">;
-  readonly asksPrograms: string;
   readonly tablesWithoutSystem: string;
   readonly rowIsCut: string;
-  readonly asksListedPrograms: string;
   readonly nodeWithoutRange: Template<"node">;
-  readonly asksPodAddresses: string;
   readonly kubeletNewer: Template<"node" | "own" | "minors">;
   readonly breaksKubeletNewer: string;
   readonly breaksNodeAddress: string;
-  readonly asksRoutesToNodes: string;
-  readonly asksRoute6: string;
   readonly routeMissing6: string;
   readonly adapterGone: Template<"network" | "name">;
   readonly breaksAdapterGone: string;
-  readonly asksUplinkMtu: string;
   readonly uplinksDiffer: Template<"own" | "ownMtu" | "below" | "belowMtu">;
   readonly breaksUplinks: string;
   readonly vxlanPortTaken: Template<"process" | "port">;
@@ -839,8 +832,6 @@ export interface Doctor {
   readonly breaksRange: string;
   readonly breaksHealth: string;
   readonly sourceOutside: Template<"value">;
-  readonly asksSourceFile: string;
-  readonly asksSourceNetworkAddress: string;
   readonly dnsServers: Template<"pod" | "texts" | "own">;
   readonly dnsSuffix: Template<"pod">;
   readonly breaksMacs: string;
@@ -848,10 +839,7 @@ export interface Doctor {
   readonly proxyNetworkMissing: Template<"name">;
   readonly dsrMissing: Template<"loadBalancers">;
   readonly cniNetworkMissing: Template<"name">;
-  readonly asksNodePorts: string;
   readonly portDiffers: Template<"at" | "internal" | "each" | "wanted">;
-  readonly asksRemoteKnown: string;
-  readonly asksDnsRules: string;
   readonly frontEndsWithout: Template<"frontEnds" | "address">;
   readonly watchBegins: Template<"nodes" | "checks">;
   readonly watchIsNotRedacted: string;
@@ -868,7 +856,6 @@ export interface Doctor {
   readonly dumpIsOlder: Template<"dump" | "objects">;
   readonly logIsOlder: Template<"dump" | "days">;
   readonly adviceThreads: string;
-  readonly asksClockCluster: string;
   readonly certificateLater: Template<"length">;
   readonly podTakenEarly: Template<"pod" | "length">;
   readonly heartbeatAway: Template<"length" | "order" | "count">;

@@ -1,11 +1,18 @@
 /** What a check is, and what it finds. */
 import type { JsonObject } from "#core/base/json.ts";
 import type { ValueOf } from "#core/base/shape.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import type { ClusterEvidence, KindOfEvidence, NodeEvidence } from "./evidence.ts";
+import {
+  type ClusterEvidence,
+  KINDS_OF_EVIDENCE,
+  type KindOfEvidence,
+  type NodeEvidence,
+} from "./evidence.ts";
 import type { Place } from "./place.ts";
+import { doctorChecks } from "#data/facts.js";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -164,19 +171,33 @@ export interface CheckFinding {
   readonly about?: Subject;
 }
 
-/** One question that is asked of each node. */
+/** One question that is asked of each node: a row of data/facts/doctor-checks.yaml, and what answers it. */
 export interface NodeCheck {
   /** Stable, in kebab-case: how reports name it. */
   readonly id: string;
   readonly code: KnowledgeCode;
-  /** What it looks for, after "checked that". */
   readonly asks: string;
   readonly needs: readonly KindOfEvidence[];
-  /** Of these it needs all that there are: it concludes from what is not among them. */
-  readonly wholly?: readonly KindOfEvidence[];
-  /** Where this is there another check asks the same of it, and nobody has to collect what is needed here. */
-  readonly insteadOf?: KindOfEvidence;
+  readonly wholly: readonly KindOfEvidence[];
+  readonly insteadOf: KindOfEvidence | undefined;
   find(node: NodeEvidence, cluster: ClusterEvidence): Iterable<CheckFinding>;
+}
+
+const QUESTIONS = CheckedFields.ofTable(doctorChecks());
+
+/** @throws Error that names file and line of what is wrong with the row of this id. */
+export function check(id: string, find: NodeCheck["find"]): NodeCheck {
+  const row = QUESTIONS.within(id);
+  const question = {
+    id,
+    code: row.code("code"),
+    asks: row.text("asks"),
+    needs: row.words("needs", KINDS_OF_EVIDENCE),
+    wholly: row.words("wholly", KINDS_OF_EVIDENCE),
+    insteadOf: row.optionalWord("insteadOf", KINDS_OF_EVIDENCE),
+  };
+  row.end();
+  return { ...question, find };
 }
 
 /** A line of evidence. */

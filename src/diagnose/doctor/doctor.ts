@@ -261,11 +261,7 @@ interface Lack {
   readonly isPartial: boolean;
 }
 
-function lacksOf(
-  { needs, wholly = [] }: NodeCheck,
-  node: NodeEvidence,
-  { cluster }: Evidence,
-): readonly Lack[] {
+function lacksOf({ needs, wholly }: NodeCheck, node: NodeEvidence, { cluster }: Evidence): readonly Lack[] {
   return [
     ...needs
       .filter((kind) => countOf(kind, node, cluster) === 0 && !node.none.has(kind))

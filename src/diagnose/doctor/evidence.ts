@@ -118,24 +118,28 @@ export interface Evidence {
   readonly sources: readonly SourceText[];
 }
 
+/** What files hold objects or lists of, beside what commands of a node print. */
+const KINDS_OF_PIECES = [
+  "nodes",
+  "pods",
+  "services",
+  "endpoint slices",
+  "networks",
+  "endpoints",
+  "namespaces",
+  "load balancers",
+  "rules",
+  "links",
+  "listed nodes",
+  "listed pods",
+  "cni configuration",
+  "kube-proxy configuration",
+  "logs",
+] as const;
+
 /** Families of evidence, as checks ask for them and as a report says what is missing. */
-export type KindOfEvidence =
-  | "nodes"
-  | "pods"
-  | "services"
-  | "endpoint slices"
-  | "networks"
-  | "endpoints"
-  | "namespaces"
-  | "load balancers"
-  | "rules"
-  | "links"
-  | "listed nodes"
-  | "listed pods"
-  | "cni configuration"
-  | "kube-proxy configuration"
-  | "logs"
-  | KindOfHostFact;
+export type KindOfEvidence = (typeof KINDS_OF_PIECES)[number] | KindOfHostFact;
+export const KINDS_OF_EVIDENCE: readonly KindOfEvidence[] = [...KINDS_OF_PIECES, ...KINDS_OF_HOST_FACTS];
 
 /** The network of an endpoint, where HNS lists it. */
 export function networkOf(

@@ -7,7 +7,14 @@ import { type Ip, formatIp, formatPrefix, parsePrefix } from "#core/net/ip.ts";
 import { parseIpRange, prefixesOfRange } from "#core/net/ip-range.ts";
 import type { Fields } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import { type CheckFinding, type NodeCheck, type TwinAclAim, type TwinChange, shows } from "../check.ts";
+import {
+  type CheckFinding,
+  type NodeCheck,
+  type TwinAclAim,
+  type TwinChange,
+  check,
+  shows,
+} from "../check.ts";
 import {
   type HnsRecord,
   type ListedEndpoint,
@@ -210,93 +217,80 @@ function comparedOn(node: NodeEvidence): readonly Compared[] {
   });
 }
 
-const MISSING: NodeCheck = {
-  id: "acls-are-programmed",
-  code: "hns-rules-differ",
-  asks: "ACLs of endpoints have rules on their ports",
-  needs: ["networks", "endpoints", "rules"],
-  wholly: ["rules"],
-  *find(node) {
-    for (const {
-      of: { endpoint, listing },
-      text,
-      stated,
-      rules,
-      sides,
-    } of comparedOn(node)) {
-      const checked = stated.filter(({ side, settings }) => sides.has(side) && !namesSet(settings));
-      const lacking = checked.filter((acl) => rulesFor(acl, rules, stated).length === 0);
-      for (const acl of lacking) {
-        const left = stated.filter((each) => !lacking.includes(each));
-        const said = describe(acl);
-        yield {
-          name: `${said} of ${text}`,
-          certainty: "certain",
-          message: WORDS.aclNotProgrammed({ address: text, acl: said }),
-          evidence: [
-            shows(acl.owner.place, `${acl.owner.name || acl.owner.id} has the ACL ${said}`),
-            shows(listing.place, WORDS.aclRulesWithout({ rules: plural(rules.length, "rule") })),
-          ],
-          breaks:
-            acl.action === "Block"
-              ? WORDS.breaksAclBlock({ address: text })
-              : WORDS.breaksAclAllow({ address: text }),
-          ...changeOf(endpoint.addresses, [stated, left.map(({ settings }) => settings)], aimAt(acl)),
-        };
-      }
+const MISSING = check("acls-are-programmed", function* (node) {
+  for (const {
+    of: { endpoint, listing },
+    text,
+    stated,
+    rules,
+    sides,
+  } of comparedOn(node)) {
+    const checked = stated.filter(({ side, settings }) => sides.has(side) && !namesSet(settings));
+    const lacking = checked.filter((acl) => rulesFor(acl, rules, stated).length === 0);
+    for (const acl of lacking) {
+      const left = stated.filter((each) => !lacking.includes(each));
+      const said = describe(acl);
+      yield {
+        name: `${said} of ${text}`,
+        certainty: "certain",
+        message: WORDS.aclNotProgrammed({ address: text, acl: said }),
+        evidence: [
+          shows(acl.owner.place, `${acl.owner.name || acl.owner.id} has the ACL ${said}`),
+          shows(listing.place, WORDS.aclRulesWithout({ rules: plural(rules.length, "rule") })),
+        ],
+        breaks:
+          acl.action === "Block"
+            ? WORDS.breaksAclBlock({ address: text })
+            : WORDS.breaksAclAllow({ address: text }),
+        ...changeOf(endpoint.addresses, [stated, left.map(({ settings }) => settings)], aimAt(acl)),
+      };
     }
-  },
-};
+  }
+});
 
 /** True for an ACL that is not about all packets of its direction. */
 function isNarrow({ settings }: StatedAcl): boolean {
   return TUPLE.some((field) => field !== "LocalAddresses" && tupleText(settings, field) !== "");
 }
 
-const WIDER: NodeCheck = {
-  id: "acl-rules-are-as-narrow-as-acls",
-  code: "hns-rules-differ",
-  asks: "rules of ACLs are about the packets of their ACLs alone",
-  needs: ["networks", "endpoints", "rules"],
-  *find(node) {
-    for (const {
-      of: { endpoint },
-      of: { listing },
-      text,
-      stated,
-      rules,
-    } of comparedOn(node)) {
-      for (const acl of stated.filter(isNarrow)) {
-        const own = rulesFor(acl, rules, stated);
-        const [first] = own;
-        if (first === undefined || own.some(({ rule }) => rule.conditions.length > 0)) continue;
-        // Another ACL of the same strength may be the one that is for all packets.
-        if (stated.some((each) => !isNarrow(each) && hasFormOf(each, first))) continue;
-        const said = describe(acl);
-        const wide = TUPLE.reduce<Fields>((all, field) => ({ ...all, [field]: "" }), acl.settings);
-        const programmed = stated.map((each) => (each === acl ? wide : each.settings));
-        yield {
-          name: `${said} of ${text}`,
-          certainty: "certain",
-          message: WORDS.aclRuleWider({ address: text, acl: said }),
-          evidence: [
-            shows(acl.owner.place, `${acl.owner.name || acl.owner.id} has the ACL ${said}`),
-            {
-              file: listing.place.file,
-              line: first.rule.line,
-              says: WORDS.aclRuleWithoutConditions({ rule: nameOfRule(first.rule) }),
-            },
-          ],
-          breaks:
-            acl.action === "Block"
-              ? WORDS.breaksAclAllow({ address: text })
-              : WORDS.breaksAclBlock({ address: text }),
-          ...changeOf(endpoint.addresses, [stated, programmed], aimAt(acl, true)),
-        };
-      }
+const WIDER = check("acl-rules-are-as-narrow-as-acls", function* (node) {
+  for (const {
+    of: { endpoint },
+    of: { listing },
+    text,
+    stated,
+    rules,
+  } of comparedOn(node)) {
+    for (const acl of stated.filter(isNarrow)) {
+      const own = rulesFor(acl, rules, stated);
+      const [first] = own;
+      if (first === undefined || own.some(({ rule }) => rule.conditions.length > 0)) continue;
+      // Another ACL of the same strength may be the one that is for all packets.
+      if (stated.some((each) => !isNarrow(each) && hasFormOf(each, first))) continue;
+      const said = describe(acl);
+      const wide = TUPLE.reduce<Fields>((all, field) => ({ ...all, [field]: "" }), acl.settings);
+      const programmed = stated.map((each) => (each === acl ? wide : each.settings));
+      yield {
+        name: `${said} of ${text}`,
+        certainty: "certain",
+        message: WORDS.aclRuleWider({ address: text, acl: said }),
+        evidence: [
+          shows(acl.owner.place, `${acl.owner.name || acl.owner.id} has the ACL ${said}`),
+          {
+            file: listing.place.file,
+            line: first.rule.line,
+            says: WORDS.aclRuleWithoutConditions({ rule: nameOfRule(first.rule) }),
+          },
+        ],
+        breaks:
+          acl.action === "Block"
+            ? WORDS.breaksAclAllow({ address: text })
+            : WORDS.breaksAclBlock({ address: text }),
+        ...changeOf(endpoint.addresses, [stated, programmed], aimAt(acl, true)),
+      };
     }
-  },
-};
+  }
+});
 
 /** What a rule's conditions say, as fields of an ACL. */
 function settingsOf({ rule, side }: AclRule): Fields {
@@ -322,47 +316,41 @@ function settingsOf({ rule, side }: AclRule): Fields {
   };
 }
 
-const STALE: NodeCheck = {
-  id: "acl-rules-have-acls",
-  code: "hns-rules-differ",
-  asks: "rules of ACLs on ports belong to ACLs of HNS",
-  needs: ["networks", "endpoints", "rules"],
-  *find(node) {
-    for (const {
-      of: { endpoint, listing },
-      text,
-      stated,
-      rules,
-    } of comparedOn(node)) {
-      if (isCut(endpoint, "Policies") || policiesOf(endpoint, "TierAcl").length > 0) continue;
-      const stale = rules.filter(
-        (each) =>
-          // HNS programs rules by itself that allow all packets.
-          (each.rule.type === "block" || (each.rule.type === "allow" && each.rule.conditions.length > 0)) &&
-          !stated.some((acl) => hasFormOf(acl, each) || (acl.name !== "" && acl.name === each.rule.name)),
-      );
-      for (const each of stale) {
-        const { rule, side } = each;
-        const [own] = stateOf(settingsOf(each), endpoint);
-        const said = `${nameOfRule(rule)} (${rule.type}, ${rule.priority})`;
-        const all = [...stated.map(({ settings }) => settings), ...(own === undefined ? [] : [own.settings])];
-        yield {
-          name: `${said} at ${text}`,
-          certainty: "likely",
-          message: WORDS.aclRuleStale({ address: text, rule: said }),
-          evidence: [
-            { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
-            shows(endpoint.place, WORDS.aclsWithout({ acls: plural(stated.length, "ACL"), side })),
-          ],
-          breaks:
-            rule.type === "block"
-              ? WORDS.breaksAclAllow({ address: text })
-              : WORDS.breaksAclBlock({ address: text }),
-          ...(own !== undefined && changeOf(endpoint.addresses, [stated, all], aimAt(own))),
-        };
-      }
+const STALE = check("acl-rules-have-acls", function* (node) {
+  for (const {
+    of: { endpoint, listing },
+    text,
+    stated,
+    rules,
+  } of comparedOn(node)) {
+    if (isCut(endpoint, "Policies") || policiesOf(endpoint, "TierAcl").length > 0) continue;
+    const stale = rules.filter(
+      (each) =>
+        // HNS programs rules by itself that allow all packets.
+        (each.rule.type === "block" || (each.rule.type === "allow" && each.rule.conditions.length > 0)) &&
+        !stated.some((acl) => hasFormOf(acl, each) || (acl.name !== "" && acl.name === each.rule.name)),
+    );
+    for (const each of stale) {
+      const { rule, side } = each;
+      const [own] = stateOf(settingsOf(each), endpoint);
+      const said = `${nameOfRule(rule)} (${rule.type}, ${rule.priority})`;
+      const all = [...stated.map(({ settings }) => settings), ...(own === undefined ? [] : [own.settings])];
+      yield {
+        name: `${said} at ${text}`,
+        certainty: "likely",
+        message: WORDS.aclRuleStale({ address: text, rule: said }),
+        evidence: [
+          { file: listing.place.file, line: rule.line, says: nameOfRule(rule) },
+          shows(endpoint.place, WORDS.aclsWithout({ acls: plural(stated.length, "ACL"), side })),
+        ],
+        breaks:
+          rule.type === "block"
+            ? WORDS.breaksAclAllow({ address: text })
+            : WORDS.breaksAclBlock({ address: text }),
+        ...(own !== undefined && changeOf(endpoint.addresses, [stated, all], aimAt(own))),
+      };
     }
-  },
-};
+  }
+});
 
 export const ACL_CHECKS: readonly NodeCheck[] = [MISSING, WIDER, STALE];

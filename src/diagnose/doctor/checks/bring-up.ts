@@ -1,6 +1,6 @@
 /** What the scripts that bring a node up have done: the network that they make first, and the kubelet's address. */
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import {
   type NodeEvidence,
   addressesOfNode,
@@ -12,36 +12,30 @@ import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
 
-const REQUESTS: NodeCheck = {
-  id: "scripts-made-their-network",
-  code: "start-script-external-network-refused",
-  asks: "HNS has made the network that start scripts begin with",
-  needs: ["network requests"],
-  find({ host, networks }) {
-    const requests = host["network requests"];
-    return requests.flatMap(({ name, refusal, place }, index): readonly CheckFinding[] => {
-      const isMadeLater = requests
-        .slice(index + 1)
-        .some((each) => each.name === name && each.refusal === undefined);
-      const isThere = networks.some((network) => network.name.toLowerCase() === name.toLowerCase());
-      if (refusal === undefined || isMadeLater || isThere || !EXTERNAL.test(name)) return [];
-      const [first] = networks;
-      const others = networks.map((network) => network.name).join(", ");
-      return [
-        {
-          name,
-          certainty: "likely",
-          message: `HNS refused the network ${name}: ${refusal.replace(/\.$/u, "")}`,
-          evidence: [
-            shows(place, `a script asked HNS for the network ${name}, and got: ${refusal}`),
-            ...(first === undefined ? [] : [shows(first.place, `networks: ${others}`)]),
-          ],
-          breaks: WORDS.breaksExternal,
-        },
-      ];
-    });
-  },
-};
+const REQUESTS = check("scripts-made-their-network", ({ host, networks }) => {
+  const requests = host["network requests"];
+  return requests.flatMap(({ name, refusal, place }, index): readonly CheckFinding[] => {
+    const isMadeLater = requests
+      .slice(index + 1)
+      .some((each) => each.name === name && each.refusal === undefined);
+    const isThere = networks.some((network) => network.name.toLowerCase() === name.toLowerCase());
+    if (refusal === undefined || isMadeLater || isThere || !EXTERNAL.test(name)) return [];
+    const [first] = networks;
+    const others = networks.map((network) => network.name).join(", ");
+    return [
+      {
+        name,
+        certainty: "likely",
+        message: `HNS refused the network ${name}: ${refusal.replace(/\.$/u, "")}`,
+        evidence: [
+          shows(place, `a script asked HNS for the network ${name}, and got: ${refusal}`),
+          ...(first === undefined ? [] : [shows(first.place, `networks: ${others}`)]),
+        ],
+        breaks: WORDS.breaksExternal,
+      },
+    ];
+  });
+});
 
 /** What the kubelet was told, where a file shows it. */
 function toldOf({ host }: NodeEvidence): CheckFinding["evidence"] {
@@ -100,15 +94,9 @@ function besideFlannel(evidence: NodeEvidence): readonly CheckFinding[] {
   ];
 }
 
-const KUBELET_ADDRESS: NodeCheck = {
-  id: "kubelet-tells-the-nodes-address",
-  code: "start-script-node-ip-wrong",
-  asks: "the kubelet registered the address that networks and flannel have",
-  needs: ["nodes"],
-  find(evidence) {
-    const inside = amongItsPods(evidence);
-    return inside.length > 0 ? inside : besideFlannel(evidence);
-  },
-};
+const KUBELET_ADDRESS = check("kubelet-tells-the-nodes-address", (evidence) => {
+  const inside = amongItsPods(evidence);
+  return inside.length > 0 ? inside : besideFlannel(evidence);
+});
 
 export const BRING_UP_CHECKS: readonly NodeCheck[] = [REQUESTS, KUBELET_ADDRESS];

@@ -20,6 +20,7 @@ import type { RuledOut } from "../check.ts";
 import { type DoctorReport, examineNodes } from "../doctor.ts";
 import { FileReading } from "../read-evidence.ts";
 import { NODE_CHECKS } from "./all-checks.ts";
+import { doctorChecks } from "#data/facts.js";
 
 type Json = Record<string, unknown>;
 
@@ -543,6 +544,10 @@ describe.each(CASES)("$check ($seen)", ({ check, code, says, file, change }) => 
     const text = toldText(report);
     expect(text).toBe(told.held(`${check}: ${says.source}`, text));
   });
+});
+
+it("each question of the table has a check, in the same order", () => {
+  expect(Object.keys(doctorChecks().value as object)).toEqual(NODE_CHECKS.map(({ id }) => id));
 });
 
 it("the page lists the checks whose case packets prove", () => {

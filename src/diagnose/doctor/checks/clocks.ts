@@ -1,5 +1,5 @@
 /** The clock of a node beside those of others: what two machines wrote down of one moment. */
-import { type Certainty, type EvidenceLine, type NodeCheck, shows } from "../check.ts";
+import { type Certainty, type EvidenceLine, type NodeCheck, check, shows } from "../check.ts";
 import type { ClusterEvidence, KubeRecord, NodeEvidence } from "../evidence.ts";
 import type { ClockReading } from "../host-clocks.ts";
 import { nameOfPod, podsOn } from "./endpoints.ts";
@@ -134,18 +134,6 @@ const find: NodeCheck["find"] = (node, cluster) => {
 
 /** One question; what is there decides with what it can be asked. */
 export const CLOCK_CHECKS: readonly NodeCheck[] = [
-  {
-    id: "clock-is-the-clusters",
-    code: "node-clock-differs",
-    asks: WORDS.asksClockCluster,
-    needs: ["nodes", "pods"],
-    find,
-  },
-  {
-    id: "clock-is-right",
-    code: "node-clock-differs",
-    asks: "other machines find the node's clock right",
-    needs: ["clocks"],
-    find,
-  },
+  check("clock-is-the-clusters", find),
+  check("clock-is-right", find),
 ];

@@ -1,7 +1,7 @@
 /** The node below HNS: its addresses, adapters and routes. */
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type HnsRecord,
@@ -43,37 +43,31 @@ function duplicateOf(
   };
 }
 
-const ADDRESS: NodeCheck = {
-  id: "node-address-is-on-an-adapter",
-  code: "node-address-missing",
-  asks: "an adapter of the node has its address",
-  needs: ["nodes", "interfaces"],
-  find(node) {
-    const own = ownInterfaces(node);
-    const wanted = node.node === undefined ? [] : addressesOfNode(node.node);
-    // Whoever printed it, the address is the node's.
-    const twice = node.host.interfaces.find(({ duplicates }) =>
-      duplicates.some((each) => wanted.includes(each)),
-    );
-    if (node.node !== undefined && twice !== undefined) return [duplicateOf(node.node, twice)];
-    const [first] = own;
-    const has = own.flatMap(({ addresses }) => addresses);
-    if (node.node === undefined || first === undefined || wanted.length === 0 || has.length === 0) return [];
-    if (wanted.some((address) => has.includes(address))) return [];
-    const texts = wanted.map(formatIp).join(", ");
-    return [
-      {
-        certainty: "likely",
-        message: `no adapter of the node has its InternalIP ${texts}`,
-        evidence: [
-          shows(node.node.place, `Node ${node.node.object.metadata.name} has the InternalIP ${texts}`),
-          shows(first.place, `its adapters have ${has.map(formatIp).join(", ")}`),
-        ],
-        breaks: WORDS.breaksNodeAddress,
-      },
-    ];
-  },
-};
+const ADDRESS = check("node-address-is-on-an-adapter", (node) => {
+  const own = ownInterfaces(node);
+  const wanted = node.node === undefined ? [] : addressesOfNode(node.node);
+  // Whoever printed it, the address is the node's.
+  const twice = node.host.interfaces.find(({ duplicates }) =>
+    duplicates.some((each) => wanted.includes(each)),
+  );
+  if (node.node !== undefined && twice !== undefined) return [duplicateOf(node.node, twice)];
+  const [first] = own;
+  const has = own.flatMap(({ addresses }) => addresses);
+  if (node.node === undefined || first === undefined || wanted.length === 0 || has.length === 0) return [];
+  if (wanted.some((address) => has.includes(address))) return [];
+  const texts = wanted.map(formatIp).join(", ");
+  return [
+    {
+      certainty: "likely",
+      message: `no adapter of the node has its InternalIP ${texts}`,
+      evidence: [
+        shows(node.node.place, `Node ${node.node.object.metadata.name} has the InternalIP ${texts}`),
+        shows(first.place, `its adapters have ${has.map(formatIp).join(", ")}`),
+      ],
+      breaks: WORDS.breaksNodeAddress,
+    },
+  ];
+});
 
 export function isDefault({ prefix }: HostRoute): boolean {
   return prefix.length === 0;
@@ -87,58 +81,46 @@ function tablesOf({ host: { routes } }: NodeEvidence): readonly (readonly HostRo
   return [...Map.groupBy(printed, ({ place, table }) => `${place.file} ${table}`).values()];
 }
 
-const DEFAULT_ROUTES: NodeCheck = {
-  id: "default-route-is-one",
-  code: "default-routes-doubled",
-  asks: "no two default routes of different adapters are equally good",
-  needs: ["routes"],
-  *find(node) {
-    for (const routes of tablesOf(node)) {
-      const defaults = routes.filter(isDefault).toSorted((a, b) => a.metric - b.metric);
-      const [one, other] = defaults;
-      if (one === undefined || other === undefined || one.adapter === other.adapter) continue;
-      if (one.metric !== other.metric) continue;
-      yield {
-        name: one.place.file,
-        certainty: "likely",
-        message: `two default routes have the metric ${one.metric}`,
-        evidence: [one, other].map((route) =>
-          shows(
-            route.place,
-            WORDS.defaultRoute({
-              hop: route.nextHop === undefined ? "the link" : formatIp(route.nextHop),
-              adapter: route.adapter === undefined ? "" : formatIp(route.adapter),
-              metric: route.metric,
-            }),
-          ),
+const DEFAULT_ROUTES = check("default-route-is-one", function* (node) {
+  for (const routes of tablesOf(node)) {
+    const defaults = routes.filter(isDefault).toSorted((a, b) => a.metric - b.metric);
+    const [one, other] = defaults;
+    if (one === undefined || other === undefined || one.adapter === other.adapter) continue;
+    if (one.metric !== other.metric) continue;
+    yield {
+      name: one.place.file,
+      certainty: "likely",
+      message: `two default routes have the metric ${one.metric}`,
+      evidence: [one, other].map((route) =>
+        shows(
+          route.place,
+          WORDS.defaultRoute({
+            hop: route.nextHop === undefined ? "the link" : formatIp(route.nextHop),
+            adapter: route.adapter === undefined ? "" : formatIp(route.adapter),
+            metric: route.metric,
+          }),
         ),
-        breaks: "connections to outside, of which each may take either way",
-      };
-    }
-  },
-};
+      ),
+      breaks: "connections to outside, of which each may take either way",
+    };
+  }
+});
 
-const NO_DEFAULT_ROUTE: NodeCheck = {
-  id: "default-route-exists",
-  code: "no-route",
-  asks: "the node has a default route",
-  needs: ["nodes", "routes"],
-  *find(node) {
-    const own = node.node === undefined ? [] : addressesOfNode(node.node);
-    for (const routes of tablesOf(node)) {
-      const [first] = routes;
-      const isOwn = routes.some(({ adapter }) => adapter !== undefined && own.includes(adapter));
-      if (first === undefined || !isOwn || routes.some(isDefault)) continue;
-      yield {
-        name: first.place.file,
-        certainty: "likely",
-        message: "the node has no default route",
-        evidence: [shows(first.place, `${plural(routes.length, "route")}, none to 0.0.0.0/0`)],
-        breaks: "connections to outside of the node's own networks",
-      };
-    }
-  },
-};
+const NO_DEFAULT_ROUTE = check("default-route-exists", function* (node) {
+  const own = node.node === undefined ? [] : addressesOfNode(node.node);
+  for (const routes of tablesOf(node)) {
+    const [first] = routes;
+    const isOwn = routes.some(({ adapter }) => adapter !== undefined && own.includes(adapter));
+    if (first === undefined || !isOwn || routes.some(isDefault)) continue;
+    yield {
+      name: first.place.file,
+      certainty: "likely",
+      message: "the node has no default route",
+      evidence: [shows(first.place, `${plural(routes.length, "route")}, none to 0.0.0.0/0`)],
+      breaks: "connections to outside of the node's own networks",
+    };
+  }
+});
 
 const HOST_GATEWAY = "host-gw";
 
@@ -157,81 +139,69 @@ function routedPeers({ node }: NodeEvidence, { nodes }: ClusterEvidence): readon
   );
 }
 
-const ROUTES_TO_NODES: NodeCheck = {
-  id: "routes-lead-to-nodes",
-  code: "flannel-route-not-programmed",
-  asks: WORDS.asksRoutesToNodes,
-  needs: ["nodes", "routes"],
-  *find(node, cluster) {
-    const self = node.node === undefined ? [] : addressesOfNode(node.node);
-    const table = tablesOf(node).find((routes) =>
-      routes.some(({ adapter }) => adapter !== undefined && self.includes(adapter)),
+const ROUTES_TO_NODES = check("routes-lead-to-nodes", function* (node, cluster) {
+  const self = node.node === undefined ? [] : addressesOfNode(node.node);
+  const table = tablesOf(node).find((routes) =>
+    routes.some(({ adapter }) => adapter !== undefined && self.includes(adapter)),
+  );
+  const [first] = table ?? [];
+  if (table === undefined || first === undefined) return;
+  for (const peer of routedPeers(node, cluster)) {
+    const { name } = peer.object.metadata;
+    const range = parsePrefix(peer.object.spec?.podCIDR ?? "");
+    const wanted = addressesOfNode(peer);
+    const route = table.find(
+      ({ prefix }) => range !== undefined && formatPrefix(prefix) === formatPrefix(range),
     );
-    const [first] = table ?? [];
-    if (table === undefined || first === undefined) return;
-    for (const peer of routedPeers(node, cluster)) {
-      const { name } = peer.object.metadata;
-      const range = parsePrefix(peer.object.spec?.podCIDR ?? "");
-      const wanted = addressesOfNode(peer);
-      const route = table.find(
-        ({ prefix }) => range !== undefined && formatPrefix(prefix) === formatPrefix(range),
-      );
-      const isRight = route?.nextHop !== undefined && wanted.includes(route.nextHop);
-      if (range === undefined || wanted.length === 0 || isRight) continue;
-      const hop = route?.nextHop === undefined ? "nowhere" : formatIp(route.nextHop);
-      yield {
-        name: `${name} ${formatPrefix(range)}`,
-        certainty: "certain",
-        message:
-          route === undefined
-            ? `no route leads to ${formatPrefix(range)} of node ${name}`
-            : `the route to ${formatPrefix(range)} of node ${name} leads to ${hop}`,
-        evidence: [
-          shows(
-            (route ?? first).place,
-            route === undefined ? `${plural(table.length, "route")}, and not this one` : hop,
-          ),
-          shows(
-            peer.place,
-            `Node ${name} has ${formatPrefix(range)} behind ${wanted.map(formatIp).join(", ")}`,
-          ),
-        ],
-        breaks: `packets of this node to pods of ${name}`,
-      };
-    }
-  },
-};
+    const isRight = route?.nextHop !== undefined && wanted.includes(route.nextHop);
+    if (range === undefined || wanted.length === 0 || isRight) continue;
+    const hop = route?.nextHop === undefined ? "nowhere" : formatIp(route.nextHop);
+    yield {
+      name: `${name} ${formatPrefix(range)}`,
+      certainty: "certain",
+      message:
+        route === undefined
+          ? `no route leads to ${formatPrefix(range)} of node ${name}`
+          : `the route to ${formatPrefix(range)} of node ${name} leads to ${hop}`,
+      evidence: [
+        shows(
+          (route ?? first).place,
+          route === undefined ? `${plural(table.length, "route")}, and not this one` : hop,
+        ),
+        shows(
+          peer.place,
+          `Node ${name} has ${formatPrefix(range)} behind ${wanted.map(formatIp).join(", ")}`,
+        ),
+      ],
+      breaks: `packets of this node to pods of ${name}`,
+    };
+  }
+});
 
 /** Where pods of AKS with IPv6 send what is not for them (https://github.com/microsoft/wcnscripts). */
 const AZURE_GATEWAY6 = parseIp("fe80::1234:5678:9abc");
 
-const ROUTE6: NodeCheck = {
-  id: "pods-have-an-ipv6-route",
-  code: "no-route",
-  asks: WORDS.asksRoute6,
-  needs: ["networks", "endpoints", "routes"],
-  find({ networks, endpoints, host: { routes } }) {
-    const azure = networks.find(({ name }) => name.toLowerCase() === "azure");
-    const pod = endpoints.find(
-      ({ isRemote, addresses }) => !isRemote && addresses.some((each) => typeof each === "bigint"),
-    );
-    const six = routes.filter(({ prefix }) => typeof prefix.address === "bigint");
-    const [first] = six;
-    if (azure === undefined || pod === undefined || first === undefined) return [];
-    if (six.some((route) => isDefault(route) && route.nextHop === AZURE_GATEWAY6)) return [];
-    return [
-      {
-        certainty: "likely",
-        message: WORDS.routeMissing6,
-        evidence: [
-          shows(first.place, `${plural(six.length, "route")} of IPv6, and not this one`),
-          shows(pod.place, `endpoint ${pod.name} has ${pod.addresses.map(formatIp).join(", ")}`),
-        ],
-        breaks: "IPv6 of pods to outside of the node",
-      },
-    ];
-  },
-};
+const ROUTE6 = check("pods-have-an-ipv6-route", ({ networks, endpoints, host: { routes } }) => {
+  const azure = networks.find(({ name }) => name.toLowerCase() === "azure");
+  const pod = endpoints.find(
+    ({ isRemote, addresses }) => !isRemote && addresses.some((each) => typeof each === "bigint"),
+  );
+  const six = routes.filter(({ prefix }) => typeof prefix.address === "bigint");
+  const [first] = six;
+  if (azure === undefined || pod === undefined || first === undefined) return [];
+  if (six.some((route) => isDefault(route) && route.nextHop === AZURE_GATEWAY6)) return [];
+  return [
+    {
+      certainty: "likely",
+      message: WORDS.routeMissing6,
+      evidence: [
+        shows(first.place, `${plural(six.length, "route")} of IPv6, and not this one`),
+        shows(pod.place, `endpoint ${pod.name} has ${pod.addresses.map(formatIp).join(", ")}`),
+      ],
+      breaks: "IPv6 of pods to outside of the node",
+    },
+  ];
+});
 
 /** The adapter that a network was made on: of v1 documents, or the policy NetAdapterName. */
 function adapterOf({ v1, document }: HnsRecord): string {
@@ -250,53 +220,41 @@ export function overAdapters({
     .filter(({ name }) => name !== "");
 }
 
-const ADAPTER_GONE: NodeCheck = {
-  id: "adapters-of-networks-exist",
-  code: "network-adapter-renamed",
-  asks: "the adapters that networks were made on exist",
-  needs: ["networks", "adapters"],
-  *find(node) {
-    const { adapters } = node.host;
-    // A list without any card is one of virtual adapters alone (`Get-NetAdapter -Name vEthernet*`): no card is missed in it.
-    const first = adapters.find(({ name }) => !/^vEthernet\b/iu.test(name));
-    const known = new Set(adapters.map(({ name }) => name.toLowerCase()));
-    for (const { network, name } of overAdapters(node))
-      if (first !== undefined && !known.has(name.toLowerCase()))
-        yield {
-          name: network.name,
-          certainty: "likely",
-          message: WORDS.adapterGone({ network: network.name, name }),
-          evidence: [
-            shows(network.place, `network ${network.name}: adapter ${name}`),
-            shows(first.place, `adapters: ${adapters.map((each) => each.name).join(", ")}`),
-          ],
-          breaks: WORDS.breaksAdapterGone,
-        };
-  },
-};
-
-const ADAPTER_DOWN: NodeCheck = {
-  id: "adapters-of-networks-are-up",
-  code: "interface-down",
-  asks: "the adapters that networks were made on are up",
-  needs: ["networks", "adapters"],
-  *find(node) {
-    for (const { network, name } of overAdapters(node)) {
-      const adapter = node.host.adapters.find((each) => each.name.toLowerCase() === name.toLowerCase());
-      if (adapter === undefined || adapter.status === "Up") continue;
+const ADAPTER_GONE = check("adapters-of-networks-exist", function* (node) {
+  const { adapters } = node.host;
+  // A list without any card is one of virtual adapters alone (`Get-NetAdapter -Name vEthernet*`): no card is missed in it.
+  const first = adapters.find(({ name }) => !/^vEthernet\b/iu.test(name));
+  const known = new Set(adapters.map(({ name }) => name.toLowerCase()));
+  for (const { network, name } of overAdapters(node))
+    if (first !== undefined && !known.has(name.toLowerCase()))
       yield {
         name: network.name,
-        certainty: "certain",
-        message: `adapter ${name} of network ${network.name} is ${adapter.status}`,
+        certainty: "likely",
+        message: WORDS.adapterGone({ network: network.name, name }),
         evidence: [
-          shows(adapter.place, `${name}: ${adapter.status}`),
-          shows(network.place, `network ${network.name} was made on it`),
+          shows(network.place, `network ${network.name}: adapter ${name}`),
+          shows(first.place, `adapters: ${adapters.map((each) => each.name).join(", ")}`),
         ],
-        breaks: "all traffic of the node's pods to other machines",
+        breaks: WORDS.breaksAdapterGone,
       };
-    }
-  },
-};
+});
+
+const ADAPTER_DOWN = check("adapters-of-networks-are-up", function* (node) {
+  for (const { network, name } of overAdapters(node)) {
+    const adapter = node.host.adapters.find((each) => each.name.toLowerCase() === name.toLowerCase());
+    if (adapter === undefined || adapter.status === "Up") continue;
+    yield {
+      name: network.name,
+      certainty: "certain",
+      message: `adapter ${name} of network ${network.name} is ${adapter.status}`,
+      evidence: [
+        shows(adapter.place, `${name}: ${adapter.status}`),
+        shows(network.place, `network ${network.name} was made on it`),
+      ],
+      breaks: "all traffic of the node's pods to other machines",
+    };
+  }
+});
 
 export const HOST_CHECKS: readonly NodeCheck[] = [
   ADDRESS,

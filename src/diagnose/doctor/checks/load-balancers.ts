@@ -1,7 +1,7 @@
 /** What load balancers of HNS say of themselves, without a Service beside them. */
 import { formatIp } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import { type EndpointRecord, type LoadBalancerRecord, isCut } from "../evidence.ts";
 import { DNS_PORT, PROTOCOLS, placeText } from "./front-ends.ts";
 import { doctor } from "#data/words.js";
@@ -11,42 +11,35 @@ const WORDS = doctor();
 /** Of the Service `kubernetes`, which every cluster has. */
 const API_PORT = 443;
 
-const DNS: NodeCheck = {
-  id: "dns-is-balanced",
-  code: "load-balancer-missing",
-  asks: "names can be asked for by UDP and by TCP",
-  needs: ["load balancers"],
-  wholly: ["load balancers"],
-  find({ loadBalancers, networks, endpoints }, { services, slices }) {
-    const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
-    const [list] = shown;
-    // With Services the address itself is looked for.
-    if (list === undefined || (services.length > 0 && slices.length > 0)) return [];
-    const has = (protocol: number): boolean =>
-      shown.some(({ ports = [] }) =>
-        ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
-      );
-    const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
-    // Of a list without the API's port, and with nothing else of HNS beside it, somebody showed a part.
-    const isShownAlone = networks.length + endpoints.length === 0;
-    const isPart =
-      isShownAlone && !shown.some(({ ports = [] }) => ports.some(({ external }) => external === API_PORT));
-    if (missing.length === 0 || isPart) return [];
-    return [
-      {
-        certainty: "likely",
-        message: `no load balancer of this node has the port 53 by ${missing.join(" and ")}`,
-        evidence: [
-          shows(
-            list.place,
-            `${plural(shown.length, "load balancer")}, none for port 53 by ${missing.join(" and ")}`,
-          ),
-        ],
-        breaks: WORDS.breaksNames,
-      },
-    ];
-  },
-};
+const DNS = check("dns-is-balanced", ({ loadBalancers, networks, endpoints }, { services, slices }) => {
+  const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
+  const [list] = shown;
+  // With Services the address itself is looked for.
+  if (list === undefined || (services.length > 0 && slices.length > 0)) return [];
+  const has = (protocol: number): boolean =>
+    shown.some(({ ports = [] }) =>
+      ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
+    );
+  const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
+  // Of a list without the API's port, and with nothing else of HNS beside it, somebody showed a part.
+  const isShownAlone = networks.length + endpoints.length === 0;
+  const isPart =
+    isShownAlone && !shown.some(({ ports = [] }) => ports.some(({ external }) => external === API_PORT));
+  if (missing.length === 0 || isPart) return [];
+  return [
+    {
+      certainty: "likely",
+      message: `no load balancer of this node has the port 53 by ${missing.join(" and ")}`,
+      evidence: [
+        shows(
+          list.place,
+          `${plural(shown.length, "load balancer")}, none for port 53 by ${missing.join(" and ")}`,
+        ),
+      ],
+      breaks: WORDS.breaksNames,
+    },
+  ];
+});
 
 export function byId(endpoints: readonly EndpointRecord[]): ReadonlyMap<string, EndpointRecord> {
   return new Map(endpoints.map((each) => [each.id.toLowerCase(), each]));
@@ -58,104 +51,81 @@ function aboutFrontEnd({ vips: [vip], ports: [port] = [] }: LoadBalancerRecord):
   return { about: { of: "front-end", vip, port: port.external, protocol: port.protocol } };
 }
 
-const UNKNOWN: NodeCheck = {
-  id: "back-ends-exist",
-  code: "load-balancer-back-end-unknown",
-  asks: "load balancers refer to endpoints that exist",
-  needs: ["load balancers", "endpoints"],
-  wholly: ["endpoints"],
-  *find({ loadBalancers, endpoints }) {
-    const known = byId(endpoints);
-    const broken = loadBalancers.flatMap((one) => {
-      const gone = one.backEnds.find((id) => !known.has(id));
-      return gone === undefined ? [] : [{ one, gone }];
-    });
-    // A list that lacks most of them is another one: endpoints of some networks only.
-    const isPartial = broken.length > 1 && broken.length > loadBalancers.length / 2;
-    for (const { one, gone } of broken)
-      yield {
-        name: one.id,
-        certainty: isPartial ? "possible" : "likely",
-        message: WORDS.refersToUnknown({ id: one.id, endpoint: gone }),
-        evidence: [
-          shows(
-            one.place,
-            `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
-          ),
-          ...endpoints
-            .slice(0, 1)
-            .map(({ place }) => shows(place, `${plural(endpoints.length, "endpoint")}, and not this one`)),
-        ],
-        breaks: "connections that the load balancer sends there",
-        ...aboutFrontEnd(one),
-      };
-  },
-};
+const UNKNOWN = check("back-ends-exist", function* ({ loadBalancers, endpoints }) {
+  const known = byId(endpoints);
+  const broken = loadBalancers.flatMap((one) => {
+    const gone = one.backEnds.find((id) => !known.has(id));
+    return gone === undefined ? [] : [{ one, gone }];
+  });
+  // A list that lacks most of them is another one: endpoints of some networks only.
+  const isPartial = broken.length > 1 && broken.length > loadBalancers.length / 2;
+  for (const { one, gone } of broken)
+    yield {
+      name: one.id,
+      certainty: isPartial ? "possible" : "likely",
+      message: WORDS.refersToUnknown({ id: one.id, endpoint: gone }),
+      evidence: [
+        shows(
+          one.place,
+          `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ") || "the node's addresses"}`,
+        ),
+        ...endpoints
+          .slice(0, 1)
+          .map(({ place }) => shows(place, `${plural(endpoints.length, "endpoint")}, and not this one`)),
+      ],
+      breaks: "connections that the load balancer sends there",
+      ...aboutFrontEnd(one),
+    };
+});
 
-const DOUBLED: NodeCheck = {
-  id: "front-ends-are-single",
-  code: "load-balancer-doubled",
-  asks: "no two load balancers serve the same address and port",
-  needs: ["load balancers"],
-  *find({ loadBalancers }) {
-    const first = new Map<string, LoadBalancerRecord>();
-    for (const one of loadBalancers)
-      for (const vip of one.vips)
-        for (const { external, protocol } of one.ports ?? []) {
-          const at = placeText({ vip, port: external, protocol });
-          const known = first.get(at);
-          if (known === undefined) first.set(at, one);
-          else if (known !== one)
-            yield {
-              name: at,
-              certainty: "certain",
-              message: `two load balancers serve ${at}`,
-              evidence: [known, one].map(({ place, id }) => shows(place, `load balancer ${id} has ${at}`)),
-              breaks: WORDS.breaksDoubled({ at }),
-              about: { of: "front-end", vip, port: external, protocol },
-            };
-        }
-  },
-};
+const DOUBLED = check("front-ends-are-single", function* ({ loadBalancers }) {
+  const first = new Map<string, LoadBalancerRecord>();
+  for (const one of loadBalancers)
+    for (const vip of one.vips)
+      for (const { external, protocol } of one.ports ?? []) {
+        const at = placeText({ vip, port: external, protocol });
+        const known = first.get(at);
+        if (known === undefined) first.set(at, one);
+        else if (known !== one)
+          yield {
+            name: at,
+            certainty: "certain",
+            message: `two load balancers serve ${at}`,
+            evidence: [known, one].map(({ place, id }) => shows(place, `load balancer ${id} has ${at}`)),
+            breaks: WORDS.breaksDoubled({ at }),
+            about: { of: "front-end", vip, port: external, protocol },
+          };
+      }
+});
 
-const WITHOUT_BACK_ENDS: NodeCheck = {
-  id: "load-balancers-have-back-ends",
-  code: "hns-load-balancer-without-endpoints",
-  asks: "each load balancer has a back end",
-  needs: ["load balancers"],
-  find: ({ loadBalancers }) =>
-    loadBalancers
-      .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
-      .map((one) => ({
-        name: one.id,
-        certainty: "likely",
-        message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
-        evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
-        breaks: "connections to its addresses",
-        ...aboutFrontEnd(one),
-      })),
-};
+const WITHOUT_BACK_ENDS = check("load-balancers-have-back-ends", ({ loadBalancers }) =>
+  loadBalancers
+    .filter((one) => one.ports !== undefined && one.backEnds.length === 0 && !isCut(one, "References"))
+    .map((one) => ({
+      name: one.id,
+      certainty: "likely",
+      message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} has no back end`,
+      evidence: [shows(one.place, `load balancer ${one.id}: no endpoints`)],
+      breaks: "connections to its addresses",
+      ...aboutFrontEnd(one),
+    })),
+);
 
 /** v1 and v2 (hcn.md §2.10). */
 const DEGRADED_LOAD_BALANCER = 4;
 
-const DEGRADED: NodeCheck = {
-  id: "load-balancers-are-applied",
-  code: "hns-object-degraded",
-  asks: "no load balancer is degraded",
-  needs: ["load balancers"],
-  find: ({ loadBalancers }) =>
-    loadBalancers
-      .filter(({ document, v1 }) => [document["State"], v1["State"]].includes(DEGRADED_LOAD_BALANCER))
-      .map((one) => ({
-        name: one.id,
-        certainty: "certain",
-        message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
-        evidence: [shows(one.place, `load balancer ${one.id} has State 4`)],
-        breaks: "connections to its addresses",
-        ...aboutFrontEnd(one),
-      })),
-};
+const DEGRADED = check("load-balancers-are-applied", ({ loadBalancers }) =>
+  loadBalancers
+    .filter(({ document, v1 }) => [document["State"], v1["State"]].includes(DEGRADED_LOAD_BALANCER))
+    .map((one) => ({
+      name: one.id,
+      certainty: "certain",
+      message: `load balancer ${one.id} of ${one.vips.map(formatIp).join(", ")} is degraded`,
+      evidence: [shows(one.place, `load balancer ${one.id} has State 4`)],
+      breaks: "connections to its addresses",
+      ...aboutFrontEnd(one),
+    })),
+);
 
 export const LOAD_BALANCER_CHECKS: readonly NodeCheck[] = [
   DNS,

@@ -1,6 +1,6 @@
 /** Networks of HNS: addresses, the switch extension, identifiers, health. */
 import { formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { type NodeCheck, shows } from "../check.ts";
+import { type NodeCheck, check, shows } from "../check.ts";
 import {
   type HnsRecord,
   addressesOfNode,
@@ -28,92 +28,73 @@ const OVER_ADAPTER: ReadonlySet<string> = new Set([...NEEDS_VFP, "transparent"])
 /** The network that installers make so that the switch exists before the first pod. */
 export const EXTERNAL: RegExp = /^(?:External|ext)$/u;
 
-const LINK_LOCAL_ADDRESS: NodeCheck = {
-  id: "management-address-is-routable",
-  code: "node-address-link-local",
-  asks: "no network was made on a link-local address",
-  needs: ["networks"],
-  *find({ networks }) {
-    for (const each of networks) {
-      const address = managementAddressOf(each);
-      if (address === undefined || !LINK_LOCAL.test(formatIp(address))) continue;
-      yield {
-        name: each.name,
-        certainty: "certain",
-        message: `network ${each.name} was made while the adapter had ${formatIp(address)}`,
-        evidence: [shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`)],
-        breaks: "routes, tunnels and load balancers of the network",
-      };
-    }
-  },
-};
+const LINK_LOCAL_ADDRESS = check("management-address-is-routable", function* ({ networks }) {
+  for (const each of networks) {
+    const address = managementAddressOf(each);
+    if (address === undefined || !LINK_LOCAL.test(formatIp(address))) continue;
+    yield {
+      name: each.name,
+      certainty: "certain",
+      message: `network ${each.name} was made while the adapter had ${formatIp(address)}`,
+      evidence: [shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`)],
+      breaks: "routes, tunnels and load balancers of the network",
+    };
+  }
+});
 
-const MANAGEMENT_ADDRESS: NodeCheck = {
-  id: "management-address-is-the-nodes",
-  code: "management-address-differs",
-  asks: "networks were made on the node's address",
-  needs: ["nodes", "networks"],
-  *find({ node, networks }) {
-    if (node === undefined) return;
-    const own = addressesOfNode(node);
-    const texts = own.map(formatIp).join(", ");
-    // Where another network has it, this one is on a second adapter, or its file is another node's.
-    const flannels = flannelAddressBeside(node);
-    const isElsewhere = networks.some((each) => own.some((address) => address === managementAddressOf(each)));
-    for (const each of networks) {
-      const address = managementAddressOf(each);
-      const type = typeOfNetwork(each).toLowerCase();
-      // Where pods have a network on the node's address, a transparent one on a second adapter is a person's own.
-      const isForPods = (isElsewhere ? NEEDS_VFP : OVER_ADAPTER).has(type) && !EXTERNAL.test(each.name);
-      if (address === undefined || own.length === 0 || own.includes(address) || !isForPods) continue;
-      // Then flannel was told another address than the kubelet: kubelet-tells-the-nodes-address.
-      if (formatIp(address) === flannels || LINK_LOCAL.test(formatIp(address))) continue;
-      yield {
-        name: each.name,
-        certainty: isElsewhere ? "possible" : "likely",
-        message: `network ${each.name} has the management address ${formatIp(address)}, and the node ${texts}`,
-        evidence: [
-          shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`),
-          shows(node.place, `Node ${node.object.metadata.name} has the InternalIP ${texts}`),
-        ],
-        breaks: "tunnels and node ports, which go by the node's address",
-      };
-    }
-  },
-};
+const MANAGEMENT_ADDRESS = check("management-address-is-the-nodes", function* ({ node, networks }) {
+  if (node === undefined) return;
+  const own = addressesOfNode(node);
+  const texts = own.map(formatIp).join(", ");
+  // Where another network has it, this one is on a second adapter, or its file is another node's.
+  const flannels = flannelAddressBeside(node);
+  const isElsewhere = networks.some((each) => own.some((address) => address === managementAddressOf(each)));
+  for (const each of networks) {
+    const address = managementAddressOf(each);
+    const type = typeOfNetwork(each).toLowerCase();
+    // Where pods have a network on the node's address, a transparent one on a second adapter is a person's own.
+    const isForPods = (isElsewhere ? NEEDS_VFP : OVER_ADAPTER).has(type) && !EXTERNAL.test(each.name);
+    if (address === undefined || own.length === 0 || own.includes(address) || !isForPods) continue;
+    // Then flannel was told another address than the kubelet: kubelet-tells-the-nodes-address.
+    if (formatIp(address) === flannels || LINK_LOCAL.test(formatIp(address))) continue;
+    yield {
+      name: each.name,
+      certainty: isElsewhere ? "possible" : "likely",
+      message: `network ${each.name} has the management address ${formatIp(address)}, and the node ${texts}`,
+      evidence: [
+        shows(each.place, `ManagementIP ${formatIp(address)} of network ${each.name}`),
+        shows(node.place, `Node ${node.object.metadata.name} has the InternalIP ${texts}`),
+      ],
+      breaks: "tunnels and node ports, which go by the node's address",
+    };
+  }
+});
 
-const REGISTERED: NodeCheck = {
-  id: "node-is-registered",
-  code: "start-script-node-unregistered",
-  asks: "a Node has the address of networks",
-  needs: ["nodes", "networks"],
-  wholly: ["nodes"],
-  find({ node, networks }, { nodes }) {
-    // Neither by an address, nor by pods, nor by a range of pods.
-    if (node !== undefined) return [];
-    const [made] = networks.flatMap((network) => {
-      const address = managementAddressOf(network);
-      return address === undefined || LINK_LOCAL.test(formatIp(address))
-        ? []
-        : [{ network, address: formatIp(address) }];
-    });
-    const [first] = nodes;
-    if (made === undefined || first === undefined) return [];
-    const { network, address } = made;
-    const names = nodes.map(({ object }) => object.metadata.name).join(", ");
-    return [
-      {
-        certainty: "likely",
-        message: WORDS.networkWithoutNode({ network: network.name, address }),
-        evidence: [
-          shows(network.place, `ManagementIP ${address} of network ${network.name}`),
-          shows(first.place, `Nodes: ${names}`),
-        ],
-        breaks: WORDS.breaksUnregistered,
-      },
-    ];
-  },
-};
+const REGISTERED = check("node-is-registered", ({ node, networks }, { nodes }) => {
+  // Neither by an address, nor by pods, nor by a range of pods.
+  if (node !== undefined) return [];
+  const [made] = networks.flatMap((network) => {
+    const address = managementAddressOf(network);
+    return address === undefined || LINK_LOCAL.test(formatIp(address))
+      ? []
+      : [{ network, address: formatIp(address) }];
+  });
+  const [first] = nodes;
+  if (made === undefined || first === undefined) return [];
+  const { network, address } = made;
+  const names = nodes.map(({ object }) => object.metadata.name).join(", ");
+  return [
+    {
+      certainty: "likely",
+      message: WORDS.networkWithoutNode({ network: network.name, address }),
+      evidence: [
+        shows(network.place, `ManagementIP ${address} of network ${network.name}`),
+        shows(first.place, `Nodes: ${names}`),
+      ],
+      breaks: WORDS.breaksUnregistered,
+    },
+  ];
+});
 
 export function extensionsOf({
   document,
@@ -126,108 +107,82 @@ export function extensionsOf({
     .map((each) => ({ name: textOf(each["Name"]), isEnabled: each["IsEnabled"] }));
 }
 
-const EXTENSION: NodeCheck = {
-  id: "vfp-extension-is-on",
-  code: "vfp-extension-disabled",
-  asks: "the VFP extension is enabled on the switches of pods",
-  needs: ["networks"],
-  *find({ networks }) {
-    for (const each of networks) {
-      if (!NEEDS_VFP.has(typeOfNetwork(each).toLowerCase())) continue;
-      const off = extensionsOf(each).find(
-        ({ name, isEnabled }) => VFP_EXTENSION.test(name) && isEnabled === false,
-      );
-      if (off === undefined) continue;
-      yield {
-        name: each.name,
-        certainty: "certain",
-        message: `${off.name} is disabled on the switch of network ${each.name}`,
-        evidence: [shows(each.place, `${off.name}: IsEnabled False`)],
-        breaks: WORDS.breaksWithoutVfp,
-      };
-    }
-  },
-};
-
-const IDENTIFIER_TOO_LOW: NodeCheck = {
-  id: "vni-is-one-for-windows",
-  code: "hns-vsid-invalid",
-  asks: "overlay networks have identifiers of 4096 and more",
-  needs: ["networks"],
-  *find(node) {
-    for (const network of networksOfType(node, "overlay"))
-      for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
-        for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
-          for (const policy of listOf(subnet["Policies"]).map(fieldsOf)) {
-            const id = fieldsOf(policy["Settings"])["IsolationId"];
-            if (textOf(policy["Type"]) !== "VSID" || typeof id !== "number" || id >= WINDOWS_VNI_MIN)
-              continue;
-            yield {
-              name: network.name,
-              certainty: "certain",
-              message: WORDS.identifierTooLow({ network: network.name, id, min: WINDOWS_VNI_MIN }),
-              evidence: [shows(network.place, `IsolationId ${id} of a subnet of ${network.name}`)],
-              breaks: "all traffic between nodes",
-            };
-          }
-  },
-};
-
-const NETWORK_LOST: NodeCheck = {
-  id: "a-network-for-pods-exists",
-  code: "hns-networks-lost-at-reboot",
-  asks: "HNS has a network for the pods that run",
-  needs: ["nodes", "pods", "networks"],
-  wholly: ["networks"],
-  find(node, cluster) {
-    const own = node.node;
-    const [pod] = podsOn(node, cluster);
-    const [other] = node.networks;
-    const isThere = node.networks.some(
-      (each) =>
-        (OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
-        !EXTERNAL.test(each.name),
+const EXTENSION = check("vfp-extension-is-on", function* ({ networks }) {
+  for (const each of networks) {
+    if (!NEEDS_VFP.has(typeOfNetwork(each).toLowerCase())) continue;
+    const off = extensionsOf(each).find(
+      ({ name, isEnabled }) => VFP_EXTENSION.test(name) && isEnabled === false,
     );
-    if (own === undefined || pod === undefined || other === undefined || isThere) return [];
-    // Pods of a NAT network have its addresses.
-    const prefixes = node.networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
-    const addresses = addressesOfPod(pod);
-    if (addresses.some((address) => prefixes.some((prefix) => prefixContains(prefix, address)))) return [];
-    return [
-      {
-        certainty: "likely",
-        message: `HNS has no network for the pods of node ${own.object.metadata.name}`,
-        evidence: [
-          shows(other.place, `networks: ${node.networks.map(({ name }) => name).join(", ")}`),
-          shows(pod.place, `pod ${nameOfPod(pod)} runs with ${addresses.map(formatIp).join(", ")}`),
-        ],
-        breaks: "all traffic of the node's pods",
-      },
-    ];
-  },
-};
+    if (off === undefined) continue;
+    yield {
+      name: each.name,
+      certainty: "certain",
+      message: `${off.name} is disabled on the switch of network ${each.name}`,
+      evidence: [shows(each.place, `${off.name}: IsEnabled False`)],
+      breaks: WORDS.breaksWithoutVfp,
+    };
+  }
+});
 
-const HEALTH: NodeCheck = {
-  id: "networks-are-sound",
-  code: "hns-object-degraded",
-  asks: "no network has an error in its health",
-  needs: ["networks"],
-  *find({ networks }) {
-    for (const network of networks) {
-      const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
-      const code = health["LastErrorCode"];
-      if (typeof code !== "number" || code === 0) continue;
-      const text = `0x${(code >>> 0).toString(16)}`;
-      yield {
-        name: network.name,
-        certainty: "possible",
-        message: `the last error of network ${network.name} is ${text}`,
-        evidence: [shows(network.place, `Health: LastErrorCode ${code}`)],
-        breaks: WORDS.breaksHealth,
-      };
-    }
-  },
-};
+const IDENTIFIER_TOO_LOW = check("vni-is-one-for-windows", function* (node) {
+  for (const network of networksOfType(node, "overlay"))
+    for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
+      for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
+        for (const policy of listOf(subnet["Policies"]).map(fieldsOf)) {
+          const id = fieldsOf(policy["Settings"])["IsolationId"];
+          if (textOf(policy["Type"]) !== "VSID" || typeof id !== "number" || id >= WINDOWS_VNI_MIN) continue;
+          yield {
+            name: network.name,
+            certainty: "certain",
+            message: WORDS.identifierTooLow({ network: network.name, id, min: WINDOWS_VNI_MIN }),
+            evidence: [shows(network.place, `IsolationId ${id} of a subnet of ${network.name}`)],
+            breaks: "all traffic between nodes",
+          };
+        }
+});
+
+const NETWORK_LOST = check("a-network-for-pods-exists", (node, cluster) => {
+  const own = node.node;
+  const [pod] = podsOn(node, cluster);
+  const [other] = node.networks;
+  const isThere = node.networks.some(
+    (each) =>
+      (OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
+      !EXTERNAL.test(each.name),
+  );
+  if (own === undefined || pod === undefined || other === undefined || isThere) return [];
+  // Pods of a NAT network have its addresses.
+  const prefixes = node.networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
+  const addresses = addressesOfPod(pod);
+  if (addresses.some((address) => prefixes.some((prefix) => prefixContains(prefix, address)))) return [];
+  return [
+    {
+      certainty: "likely",
+      message: `HNS has no network for the pods of node ${own.object.metadata.name}`,
+      evidence: [
+        shows(other.place, `networks: ${node.networks.map(({ name }) => name).join(", ")}`),
+        shows(pod.place, `pod ${nameOfPod(pod)} runs with ${addresses.map(formatIp).join(", ")}`),
+      ],
+      breaks: "all traffic of the node's pods",
+    },
+  ];
+});
+
+const HEALTH = check("networks-are-sound", function* ({ networks }) {
+  for (const network of networks) {
+    const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
+    const code = health["LastErrorCode"];
+    if (typeof code !== "number" || code === 0) continue;
+    const text = `0x${(code >>> 0).toString(16)}`;
+    yield {
+      name: network.name,
+      certainty: "possible",
+      message: `the last error of network ${network.name} is ${text}`,
+      evidence: [shows(network.place, `Health: LastErrorCode ${code}`)],
+      breaks: WORDS.breaksHealth,
+    };
+  }
+});
 
 export const NETWORK_CHECKS: readonly NodeCheck[] = [
   NETWORK_LOST,

@@ -1,7 +1,7 @@
 /** Services and EndpointSlices beside the load balancers of HNS. */
 import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type EndpointRecord,
@@ -37,61 +37,54 @@ function byHarm(a: FrontEnd, b: FrontEnd): number {
   return Number(b.port === DNS_PORT) - Number(a.port === DNS_PORT);
 }
 
-const MISSING: NodeCheck = {
-  id: "services-have-load-balancers",
-  code: "load-balancer-missing",
-  asks: "each Service with ready endpoints has a load balancer",
-  needs: ["services", "endpoint slices", "load balancers"],
-  wholly: ["load balancers"],
-  find({ loadBalancers, none, networks, logs }, cluster) {
-    // Where no network is one that kube-proxy programs, none runs.
-    const isProgrammed =
-      networks.length === 0 || networks.some((each) => !/^(?:nat|transparent)$/iu.test(typeOfNetwork(each)));
-    if (loadBalancers.length === 0 && !isProgrammed) return [];
-    const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
-    const known = byVip(loadBalancers);
-    const { missing = [], there = [] } = Object.groupBy(wanted, (each) =>
-      known.get(each.vip)?.some((one) => serves(one, each)) === true ? "there" : "missing",
-    );
-    const youngest = there
-      .map(({ service }) => createdAt(service))
-      .filter(Number.isFinite)
-      .reduce((latest, time) => Math.max(latest, time), Number.NEGATIVE_INFINITY);
-    const place = loadBalancers[0]?.place ?? none.get("load balancers");
-    return missing.toSorted(byHarm).map((each) => {
-      const at = placeText(each);
-      const [backEnd] = each.ready;
-      // A younger Service is programmed: the dump was made after kube-proxy had seen this one.
-      const isOlder = createdAt(each.service) < youngest;
-      return {
-        name: `${each.name} ${at}`,
-        certainty: isOlder ? "certain" : "likely",
-        message: `HNS has no load balancer for ${at} of Service ${each.name}`,
-        evidence: [
-          shows(each.service.place, `Service ${each.name} has the address ${at}`),
-          ...(backEnd === undefined
-            ? []
-            : [shows(backEnd.place, `its back end ${formatIp(backEnd.address)} is ready`)]),
-          ...(place === undefined
-            ? []
-            : [
-                shows(
-                  place,
-                  WORDS.loadBalancersWithout({
-                    loadBalancers: plural(loadBalancers.length, "load balancer"),
-                    at,
-                  }),
-                ),
-              ]),
-        ],
-        breaks: `pods of this node that ask ${at}`,
-        // Whether HNS lost it, refused it or was never asked is in logs alone.
-        ...(logs.length > 0 ? {} : { next: WORDS.whyIsInLogs }),
-        twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
-      } as const;
-    });
-  },
-};
+const MISSING = check("services-have-load-balancers", ({ loadBalancers, none, networks, logs }, cluster) => {
+  // Where no network is one that kube-proxy programs, none runs.
+  const isProgrammed =
+    networks.length === 0 || networks.some((each) => !/^(?:nat|transparent)$/iu.test(typeOfNetwork(each)));
+  if (loadBalancers.length === 0 && !isProgrammed) return [];
+  const wanted = frontEndsOf(cluster).filter(({ ready, isLocalOnly }) => ready.length > 0 && !isLocalOnly);
+  const known = byVip(loadBalancers);
+  const { missing = [], there = [] } = Object.groupBy(wanted, (each) =>
+    known.get(each.vip)?.some((one) => serves(one, each)) === true ? "there" : "missing",
+  );
+  const youngest = there
+    .map(({ service }) => createdAt(service))
+    .filter(Number.isFinite)
+    .reduce((latest, time) => Math.max(latest, time), Number.NEGATIVE_INFINITY);
+  const place = loadBalancers[0]?.place ?? none.get("load balancers");
+  return missing.toSorted(byHarm).map((each) => {
+    const at = placeText(each);
+    const [backEnd] = each.ready;
+    // A younger Service is programmed: the dump was made after kube-proxy had seen this one.
+    const isOlder = createdAt(each.service) < youngest;
+    return {
+      name: `${each.name} ${at}`,
+      certainty: isOlder ? "certain" : "likely",
+      message: `HNS has no load balancer for ${at} of Service ${each.name}`,
+      evidence: [
+        shows(each.service.place, `Service ${each.name} has the address ${at}`),
+        ...(backEnd === undefined
+          ? []
+          : [shows(backEnd.place, `its back end ${formatIp(backEnd.address)} is ready`)]),
+        ...(place === undefined
+          ? []
+          : [
+              shows(
+                place,
+                WORDS.loadBalancersWithout({
+                  loadBalancers: plural(loadBalancers.length, "load balancer"),
+                  at,
+                }),
+              ),
+            ]),
+      ],
+      breaks: `pods of this node that ask ${at}`,
+      // Whether HNS lost it, refused it or was never asked is in logs alone.
+      ...(logs.length > 0 ? {} : { next: WORDS.whyIsInLogs }),
+      twin: { change: "remove-load-balancer", vip: each.vip, port: each.port, protocol: each.protocol },
+    } as const;
+  });
+});
 
 /** Addresses of a load balancer's back ends; undefined where one of them is not in the dump. */
 export function addressesOf(
@@ -153,46 +146,33 @@ function* backEndsThatDiffer(node: NodeEvidence, cluster: ClusterEvidence): Iter
   }
 }
 
-const DIFFER: NodeCheck = {
-  id: "back-ends-are-those-of-slices",
-  code: "load-balancer-back-ends-differ",
-  asks: "load balancers lead to the back ends of the EndpointSlices",
-  needs: ["services", "endpoint slices", "load balancers", "endpoints"],
-  wholly: ["endpoint slices"],
-  find: (node, cluster) => backEndsThatDiffer(node, cluster),
-};
+const DIFFER = check("back-ends-are-those-of-slices", (node, cluster) => backEndsThatDiffer(node, cluster));
 
-const PORT_DIFFERS: NodeCheck = {
-  id: "load-balancers-lead-to-the-port",
-  code: "load-balancer-port-differs",
-  asks: "load balancers lead to the port of the EndpointSlices",
-  needs: ["services", "endpoint slices", "load balancers"],
-  *find({ loadBalancers }, cluster) {
-    const known = byVip(loadBalancers);
-    for (const each of frontEndsOf(cluster)) {
-      const one = known.get(each.vip)?.find((load) => serves(load, each));
-      const internal = one?.ports?.find(
-        ({ external, protocol }) => external === each.port && protocol === each.protocol,
-      )?.internal;
-      const [backEnd] = each.ready;
-      if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) continue;
-      if (each.ports.size === 0 || each.ports.has(internal)) continue;
-      const at = placeText(each);
-      const wanted = [...each.ports].join(", ");
-      yield {
-        name: `${each.name} ${at}`,
-        certainty: "likely",
-        message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
-        evidence: [
-          shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
-          shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
-        ],
-        breaks: `connections to ${at}`,
-        about: { of: "front-end", vip: each.vip, port: each.port, protocol: each.protocol },
-      };
-    }
-  },
-};
+const PORT_DIFFERS = check("load-balancers-lead-to-the-port", function* ({ loadBalancers }, cluster) {
+  const known = byVip(loadBalancers);
+  for (const each of frontEndsOf(cluster)) {
+    const one = known.get(each.vip)?.find((load) => serves(load, each));
+    const internal = one?.ports?.find(
+      ({ external, protocol }) => external === each.port && protocol === each.protocol,
+    )?.internal;
+    const [backEnd] = each.ready;
+    if (one === undefined || internal === undefined || internal === 0 || backEnd === undefined) continue;
+    if (each.ports.size === 0 || each.ports.has(internal)) continue;
+    const at = placeText(each);
+    const wanted = [...each.ports].join(", ");
+    yield {
+      name: `${each.name} ${at}`,
+      certainty: "likely",
+      message: WORDS.portDiffers({ at, internal, each: each.name, wanted }),
+      evidence: [
+        shows(one.place, `load balancer ${one.id}: internal port ${internal}`),
+        shows(backEnd.place, `slice of ${each.name}: port ${wanted}`),
+      ],
+      breaks: `connections to ${at}`,
+      about: { of: "front-end", vip: each.vip, port: each.port, protocol: each.protocol },
+    };
+  }
+});
 
 /** Of front ends that are not cluster addresses, those without a load balancer. */
 function* withoutLoadBalancer(
@@ -232,31 +212,19 @@ function* withoutLoadBalancer(
     };
 }
 
-const NODE_PORTS: NodeCheck = {
-  id: "node-ports-have-load-balancers",
-  code: "load-balancer-missing",
-  asks: WORDS.asksNodePorts,
-  needs: ["services", "endpoint slices", "load balancers"],
-  wholly: ["load balancers"],
-  find: (node, cluster) =>
-    withoutLoadBalancer(
-      node,
-      otherFrontEnds(cluster).filter(({ vip }) => vip === undefined),
-    ),
-};
+const NODE_PORTS = check("node-ports-have-load-balancers", (node, cluster) =>
+  withoutLoadBalancer(
+    node,
+    otherFrontEnds(cluster).filter(({ vip }) => vip === undefined),
+  ),
+);
 
-const OTHER_ADDRESSES: NodeCheck = {
-  id: "ingress-addresses-have-load-balancers",
-  code: "load-balancer-missing",
-  asks: "addresses that a Service got from outside have load balancers",
-  needs: ["services", "endpoint slices", "load balancers"],
-  wholly: ["load balancers"],
-  find: (node, cluster) =>
-    withoutLoadBalancer(
-      node,
-      otherFrontEnds(cluster).filter(({ vip }) => vip !== undefined),
-    ),
-};
+const OTHER_ADDRESSES = check("ingress-addresses-have-load-balancers", (node, cluster) =>
+  withoutLoadBalancer(
+    node,
+    otherFrontEnds(cluster).filter(({ vip }) => vip !== undefined),
+  ),
+);
 
 /** All addresses that lead to a Service, or that it asked for; IPv6 has several spellings. */
 function addressesOfService({ object: { spec, status } }: KubeRecord<"Service">): readonly Ip[] {
@@ -269,41 +237,30 @@ function addressesOfService({ object: { spec, status } }: KubeRecord<"Service">)
   return texts.flatMap((text) => parseIp(text) ?? []);
 }
 
-const WITHOUT_SERVICE: NodeCheck = {
-  id: "load-balancers-have-services",
-  code: "load-balancer-without-service",
-  asks: "each load balancer belongs to a Service",
-  needs: ["services", "load balancers"],
-  wholly: ["services"],
-  find({ loadBalancers }, { services }) {
-    // All namespaces were asked for where the Service of the API server is there.
-    const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
-    if (whole === undefined) return [];
-    const known = new Set(services.flatMap(addressesOfService));
-    const stale = loadBalancers.filter(({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(vip)));
-    return stale.map((one) => {
-      const vip = one.vips.map(formatIp).join(", ");
-      return {
-        name: `${one.id} ${vip}`,
-        certainty: "likely",
-        message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
-        evidence: [
-          shows(one.place, `load balancer ${one.id} has the address ${vip}`),
-          shows(whole.place, `${services.length} Services, none with ${vip}`),
-        ],
-        breaks: WORDS.breaksStaleVip,
-      };
-    });
-  },
-};
+const WITHOUT_SERVICE = check("load-balancers-have-services", ({ loadBalancers }, { services }) => {
+  // All namespaces were asked for where the Service of the API server is there.
+  const whole = services.find(({ object }) => nameOf(object) === "default/kubernetes");
+  if (whole === undefined) return [];
+  const known = new Set(services.flatMap(addressesOfService));
+  const stale = loadBalancers.filter(({ vips }) => vips.length > 0 && !vips.some((vip) => known.has(vip)));
+  return stale.map((one) => {
+    const vip = one.vips.map(formatIp).join(", ");
+    return {
+      name: `${one.id} ${vip}`,
+      certainty: "likely",
+      message: `load balancer ${one.id} serves ${vip}, which is no Service's address`,
+      evidence: [
+        shows(one.place, `load balancer ${one.id} has the address ${vip}`),
+        shows(whole.place, `${services.length} Services, none with ${vip}`),
+      ],
+      breaks: WORDS.breaksStaleVip,
+    };
+  });
+});
 
-const REMOTE_KNOWN: NodeCheck = {
-  id: "remote-endpoints-are-somebody",
-  code: "hns-remote-endpoint-left",
-  asks: WORDS.asksRemoteKnown,
-  needs: ["pods", "services", "endpoint slices", "nodes", "endpoints"],
-  wholly: ["pods", "services", "endpoint slices"],
-  *find({ endpoints, loadBalancers }, { pods, services, slices, nodes }) {
+const REMOTE_KNOWN = check(
+  "remote-endpoints-are-somebody",
+  function* ({ endpoints, loadBalancers }, { pods, services, slices, nodes }) {
     // Those that a load balancer has are told with it.
     const used = new Set(loadBalancers.flatMap(({ backEnds }) => backEnds));
     const known = new Set([
@@ -327,7 +284,7 @@ const REMOTE_KNOWN: NodeCheck = {
       };
     }
   },
-};
+);
 
 export const SERVICE_CHECKS: readonly NodeCheck[] = [
   MISSING,

@@ -9,7 +9,7 @@ import {
   prefixFamily,
   familyOf,
 } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import {
   type NodeEvidence,
   addressesOfNode,
@@ -74,114 +74,82 @@ function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonl
   });
 }
 
-const SOURCE_SUBNET: NodeCheck = {
-  id: "source-addresses-are-in-their-subnets",
-  code: "kube-proxy-source-vip-invalid",
-  asks: "load balancers have a source address of an overlay network",
-  needs: ["networks", "load balancers"],
-  wholly: ["networks"],
-  find: (node) => outside(node, sourcesOfLoadBalancers(node)),
-};
+const SOURCE_SUBNET = check("source-addresses-are-in-their-subnets", (node) =>
+  outside(node, sourcesOfLoadBalancers(node)),
+);
 
-const SOURCE_FILE: NodeCheck = {
-  id: "reserved-source-address-fits",
-  code: "kube-proxy-source-vip-invalid",
-  asks: WORDS.asksSourceFile,
-  needs: ["networks", "source addresses"],
-  wholly: ["networks"],
-  find: (node) =>
-    outside(
-      node,
-      node.host["source addresses"].map(({ address, place }) => ({
-        address,
-        place,
-        says: `${formatIp(address)} is reserved`,
-      })),
-    ),
-};
+const SOURCE_FILE = check("reserved-source-address-fits", (node) =>
+  outside(
+    node,
+    node.host["source addresses"].map(({ address, place }) => ({
+      address,
+      place,
+      says: `${formatIp(address)} is reserved`,
+    })),
+  ),
+);
 
-const SOURCE_ENDPOINT: NodeCheck = {
-  id: "source-addresses-have-endpoints",
-  code: "source-vip-without-endpoint",
-  asks: "the source address of load balancers is that of an endpoint",
-  needs: ["networks", "load balancers", "endpoints"],
-  wholly: ["endpoints"],
-  *find(node) {
-    const local = new Set(
-      node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses),
-    );
-    const [endpoint] = node.endpoints;
-    if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return;
-    for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
-      if (local.has(address)) continue;
-      yield {
-        name: formatIp(address),
-        certainty: "likely",
-        message: `load balancers send from ${formatIp(address)}, which no local endpoint has`,
-        evidence: [
-          shows(place, says),
-          shows(
-            endpoint.place,
-            WORDS.endpointsWithout({
-              endpoints: plural(node.endpoints.length, "endpoint"),
-              address: formatIp(address),
-            }),
-          ),
-        ],
-        breaks: WORDS.breaksSources,
-      };
-    }
-  },
-};
+const SOURCE_ENDPOINT = check("source-addresses-have-endpoints", function* (node) {
+  const local = new Set(node.endpoints.filter(({ isRemote }) => !isRemote).flatMap((each) => each.addresses));
+  const [endpoint] = node.endpoints;
+  if (networksOfType(node, "overlay").length === 0 || endpoint === undefined) return;
+  for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
+    if (local.has(address)) continue;
+    yield {
+      name: formatIp(address),
+      certainty: "likely",
+      message: `load balancers send from ${formatIp(address)}, which no local endpoint has`,
+      evidence: [
+        shows(place, says),
+        shows(
+          endpoint.place,
+          WORDS.endpointsWithout({
+            endpoints: plural(node.endpoints.length, "endpoint"),
+            address: formatIp(address),
+          }),
+        ),
+      ],
+      breaks: WORDS.breaksSources,
+    };
+  }
+});
 
-const SOURCE_NETWORK_ADDRESS: NodeCheck = {
-  id: "source-addresses-are-no-subnets",
-  code: "source-vip-is-network-address",
-  asks: WORDS.asksSourceNetworkAddress,
-  needs: ["networks", "load balancers"],
-  *find(node) {
-    const first = new Map(
-      networksOfType(node, "overlay")
-        .flatMap((network) => subnetsOf(network).map((text) => ({ network, prefix: parsePrefix(text) })))
-        .flatMap(({ network, prefix }) => (prefix === undefined ? [] : [[prefix.address, network] as const])),
-    );
-    for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
-      const network = first.get(address);
-      if (network === undefined) continue;
-      yield {
-        name: formatIp(address),
-        certainty: "certain",
-        message: `load balancers send from ${formatIp(address)}, the subnet of network ${network.name} itself`,
-        evidence: [
-          shows(place, says),
-          shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
-        ],
-        breaks: WORDS.breaksSources,
-      };
-    }
-  },
-};
+const SOURCE_NETWORK_ADDRESS = check("source-addresses-are-no-subnets", function* (node) {
+  const first = new Map(
+    networksOfType(node, "overlay")
+      .flatMap((network) => subnetsOf(network).map((text) => ({ network, prefix: parsePrefix(text) })))
+      .flatMap(({ network, prefix }) => (prefix === undefined ? [] : [[prefix.address, network] as const])),
+  );
+  for (const { address, place, says } of sourcesOfLoadBalancers(node)) {
+    const network = first.get(address);
+    if (network === undefined) continue;
+    yield {
+      name: formatIp(address),
+      certainty: "certain",
+      message: `load balancers send from ${formatIp(address)}, the subnet of network ${network.name} itself`,
+      evidence: [
+        shows(place, says),
+        shows(network.place, `network ${network.name} has ${subnetsOf(network).join(", ")}`),
+      ],
+      breaks: WORDS.breaksSources,
+    };
+  }
+});
 
-const SOURCES_AGREE: NodeCheck = {
-  id: "source-addresses-agree",
-  code: "kube-proxy-source-vip-invalid",
-  asks: "all load balancers have the same source address",
-  needs: ["load balancers"],
-  *find(node) {
-    for (const family of [4, 6] as const) {
-      const sources = sourcesOfLoadBalancers(node).filter(({ address }) => familyOf(address) === family);
-      const [one, other] = sources;
-      if (one === undefined || other === undefined) continue;
-      yield {
-        name: formatIp(other.address),
-        certainty: "likely",
-        message: `some load balancers send from ${formatIp(one.address)}, others from ${formatIp(other.address)}`,
-        evidence: [one, other].map(({ place, says }) => shows(place, says)),
-        breaks: WORDS.breaksSources,
-      };
-    }
-  },
-};
+const SOURCES_AGREE = check("source-addresses-agree", function* (node) {
+  for (const family of [4, 6] as const) {
+    const sources = sourcesOfLoadBalancers(node).filter(({ address }) => familyOf(address) === family);
+    const [one, other] = sources;
+    if (one === undefined || other === undefined) continue;
+    yield {
+      name: formatIp(other.address),
+      certainty: "likely",
+      message: `some load balancers send from ${formatIp(one.address)}, others from ${formatIp(other.address)}`,
+      evidence: [one, other].map(({ place, says }) => shows(place, says)),
+      breaks: WORDS.breaksSources,
+    };
+  }
+});
 
 export const SOURCE_CHECKS: readonly NodeCheck[] = [
   SOURCE_SUBNET,

@@ -2,42 +2,32 @@
 import { type WindowsBuild, hasUpdate, parseProfile } from "#core/catalogue/profiles.ts";
 import { concernsBuild } from "#core/catalogue/quirks.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type NodeCheck, shows } from "../check.ts";
+import { type NodeCheck, check, shows } from "../check.ts";
 import { hasOverlay } from "./underlay.ts";
 
 /** Values of the registry with which the network of a node does not work. */
 const REGISTRY: readonly {
   readonly id: string;
-  readonly code: KnowledgeCode;
-  readonly asks: string;
   readonly name: string;
   readonly isBad: (value: number) => boolean;
   readonly breaks: string;
 }[] = [
   {
     id: "ipv6-is-on",
-    code: "windows-ipv6-switched-off",
-    asks: "IPv6 is not switched off in the registry",
     name: "DisabledComponents",
     isBad: (value) => (value & 0xff) === 0xff,
     breaks: "containers: HNS attaches none to a network",
   },
   {
     id: "load-balancers-can-be-deleted",
-    code: "hns-feature-override",
-    asks: "no feature override keeps load balancers from being deleted",
     name: "140377743",
     isBad: (value) => value === 1,
     breaks: "Services that change: rules of old load balancers stay",
   },
 ];
 
-const REGISTRY_CHECKS: readonly NodeCheck[] = REGISTRY.map(({ id, code, asks, name, isBad, breaks }) => ({
-  id,
-  code,
-  asks,
-  needs: ["registry"],
-  find: ({ host: { registry } }) =>
+const REGISTRY_CHECKS: readonly NodeCheck[] = REGISTRY.map(({ id, name, isBad, breaks }) =>
+  check(id, ({ host: { registry } }) =>
     registry
       .filter((each) => each.name.toLowerCase() === name.toLowerCase() && isBad(each.value))
       .map(({ key, value, place }) => ({
@@ -47,7 +37,8 @@ const REGISTRY_CHECKS: readonly NodeCheck[] = REGISTRY.map(({ id, code, asks, na
         evidence: [shows(place, `${key}: ${name} = 0x${value.toString(16)}`)],
         breaks,
       })),
-}));
+  ),
+);
 
 /** Builds whose network has a defect that an update mends. */
 const UPDATES: readonly {
@@ -67,72 +58,55 @@ const UPDATES: readonly {
   },
 ];
 
-const VERSION: NodeCheck = {
-  id: "windows-has-its-updates",
-  code: "overlay-needs-windows-update",
-  asks: "Windows has the updates that overlay networks need",
-  needs: ["networks", "versions"],
-  *find(node) {
-    if (!hasOverlay(node)) return;
-    const installed = new Set(node.host.versions.flatMap(({ update }) => update ?? []));
-    for (const { build: text, place } of node.host.versions) {
-      // Without a revision the updates are not known.
-      const build = text?.includes(".") === true && !text.endsWith(".0") ? parseProfile(text) : undefined;
-      if (build === undefined) continue;
-      for (const { code, kb, concerns } of UPDATES) {
-        if (!concerns(build) || installed.has(kb)) continue;
-        yield {
-          code,
-          certainty: "likely",
-          message: `build ${text ?? ""} lacks ${kb}, which overlay networks need`,
-          evidence: [shows(place, `build ${text ?? ""}`)],
-          breaks: "packets between pods of different nodes",
-        };
-      }
+const VERSION = check("windows-has-its-updates", function* (node) {
+  if (!hasOverlay(node)) return;
+  const installed = new Set(node.host.versions.flatMap(({ update }) => update ?? []));
+  for (const { build: text, place } of node.host.versions) {
+    // Without a revision the updates are not known.
+    const build = text?.includes(".") === true && !text.endsWith(".0") ? parseProfile(text) : undefined;
+    if (build === undefined) continue;
+    for (const { code, kb, concerns } of UPDATES) {
+      if (!concerns(build) || installed.has(kb)) continue;
+      yield {
+        code,
+        certainty: "likely",
+        message: `build ${text ?? ""} lacks ${kb}, which overlay networks need`,
+        evidence: [shows(place, `build ${text ?? ""}`)],
+        breaks: "packets between pods of different nodes",
+      };
     }
-  },
-};
+  }
+});
 
 /** What networkhealth.ps1 calls too many (https://github.com/microsoft/SDN). */
 export const THREADS_MAX = 200;
 const BLOCKS_MIN = 10;
 
-const THREADS: NodeCheck = {
-  id: "hns-does-not-hang",
-  code: "hns-service-hangs",
-  asks: "HNS does not have more threads than it should",
-  needs: ["node health"],
-  find: ({ host }) =>
-    host["node health"]
-      .filter(({ hnsThreads }) => hnsThreads > THREADS_MAX)
-      .map(({ hnsThreads, place }) => ({
-        certainty: "likely",
-        message: `HNS has ${hnsThreads} threads: they wait for each other`,
-        evidence: [shows(place, `${hnsThreads} threads, more than ${THREADS_MAX}`)],
-        breaks: "pods that start and Services that change",
-      })),
-};
+const THREADS = check("hns-does-not-hang", ({ host }) =>
+  host["node health"]
+    .filter(({ hnsThreads }) => hnsThreads > THREADS_MAX)
+    .map(({ hnsThreads, place }) => ({
+      certainty: "likely",
+      message: `HNS has ${hnsThreads} threads: they wait for each other`,
+      evidence: [shows(place, `${hnsThreads} threads, more than ${THREADS_MAX}`)],
+      breaks: "pods that start and Services that change",
+    })),
+);
 
-const HEALTH_BLOCKS: NodeCheck = {
-  id: "blocks-of-ports-are-free",
-  code: "load-balancer-ports-exhausted",
-  asks: "networkhealth.ps1 found free blocks of ports",
-  needs: ["node health"],
-  *find({ host }) {
-    for (const { freeBlocks, place } of host["node health"]) {
-      for (const protocol of ["tcp", "udp"] as const) {
-        const free = freeBlocks[protocol];
-        if (free === undefined || free > BLOCKS_MIN) continue;
-        yield {
-          name: protocol,
-          certainty: free === 0 ? "certain" : "likely",
-          message: `${free} blocks of ${protocol} ports are free`,
-          evidence: [shows(place, `${free} free blocks of ${protocol} ports`)],
-          breaks: "Services that kube-proxy programs from now on, without DSR",
-        };
-      }
+const HEALTH_BLOCKS = check("blocks-of-ports-are-free", function* ({ host }) {
+  for (const { freeBlocks, place } of host["node health"]) {
+    for (const protocol of ["tcp", "udp"] as const) {
+      const free = freeBlocks[protocol];
+      if (free === undefined || free > BLOCKS_MIN) continue;
+      yield {
+        name: protocol,
+        certainty: free === 0 ? "certain" : "likely",
+        message: `${free} blocks of ${protocol} ports are free`,
+        evidence: [shows(place, `${free} free blocks of ${protocol} ports`)],
+        breaks: "Services that kube-proxy programs from now on, without DSR",
+      };
     }
-  },
-};
+  }
+});
 
 export const SYSTEM_CHECKS: readonly NodeCheck[] = [...REGISTRY_CHECKS, VERSION, THREADS, HEALTH_BLOCKS];

@@ -4,7 +4,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
 import { formatIp, parseIp, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type CheckFinding, type NodeCheck, shows } from "../check.ts";
+import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
 import {
   type HnsRecord,
   type KubeRecord,
@@ -74,42 +74,35 @@ function peersOf(node: NodeEvidence, nodes: readonly KubeRecord<"Node">[]): read
     .flatMap((each) => leaseOf(each) ?? []);
 }
 
-const ROUTES: NodeCheck = {
-  id: "each-node-has-a-tunnel",
-  code: "remote-subnet-route-missing",
-  asks: "the overlay network has a route to each other node",
-  needs: ["nodes", "networks"],
-  wholly: ["networks"],
-  *find(node, { nodes }) {
-    const networks = networksOfType(node, "overlay").filter(
-      (each) => !EXTERNAL.test(each.name) && !isCut(each, "Policies"),
-    );
-    for (const network of networks) {
-      const routes = routesOf(network);
-      for (const peer of peersOf(node, nodes).filter(({ range }) => !routes.has(range))) {
-        const name = peer.node.object.metadata.name;
-        yield {
-          name: `${name} ${peer.range}`,
-          // With routes to others the network is in use, and this one was not made or was lost.
-          certainty: routes.size > 0 ? "certain" : "likely",
-          message: `network ${network.name} has no RemoteSubnetRoute to ${peer.range} of node ${name}`,
-          evidence: [
-            shows(
-              network.place,
-              WORDS.routesOf({
-                network: network.name,
-                routes: [...routes.keys()].join(", ") || "none",
-              }),
-            ),
-            shows(peer.node.place, `Node ${name} has the pods ${peer.range} behind ${peer.address}`),
-          ],
-          breaks: `packets of pods of this node to pods of ${name}`,
-          twin: { change: "remove-remote-subnet-route", range: peer.range },
-        };
-      }
+const ROUTES = check("each-node-has-a-tunnel", function* (node, { nodes }) {
+  const networks = networksOfType(node, "overlay").filter(
+    (each) => !EXTERNAL.test(each.name) && !isCut(each, "Policies"),
+  );
+  for (const network of networks) {
+    const routes = routesOf(network);
+    for (const peer of peersOf(node, nodes).filter(({ range }) => !routes.has(range))) {
+      const name = peer.node.object.metadata.name;
+      yield {
+        name: `${name} ${peer.range}`,
+        // With routes to others the network is in use, and this one was not made or was lost.
+        certainty: routes.size > 0 ? "certain" : "likely",
+        message: `network ${network.name} has no RemoteSubnetRoute to ${peer.range} of node ${name}`,
+        evidence: [
+          shows(
+            network.place,
+            WORDS.routesOf({
+              network: network.name,
+              routes: [...routes.keys()].join(", ") || "none",
+            }),
+          ),
+          shows(peer.node.place, `Node ${name} has the pods ${peer.range} behind ${peer.address}`),
+        ],
+        breaks: `packets of pods of this node to pods of ${name}`,
+        twin: { change: "remove-remote-subnet-route", range: peer.range },
+      };
     }
-  },
-};
+  }
+});
 
 export function differences(route: Readonly<Record<string, unknown>>, peer: Lease): readonly string[] {
   const mac = parseMac(textOf(route["DistributedRouterMacAddress"]));
@@ -135,58 +128,46 @@ function settingsOf(route: Readonly<Record<string, unknown>> = {}): JsonObject {
   };
 }
 
-const ROUTE_DIFFERS: NodeCheck = {
-  id: "tunnels-end-where-nodes-are",
-  code: "remote-subnet-route-differs",
-  asks: "routes to other nodes have their addresses, MACs and VNIs",
-  needs: ["nodes", "networks"],
-  *find(node, { nodes }) {
-    for (const network of networksOfType(node, "overlay")) {
-      const routes = routesOf(network);
-      for (const peer of peersOf(node, nodes)) {
-        const route = routes.get(peer.range);
-        const [first] = route === undefined ? [] : differences(route, peer);
-        if (first === undefined) continue;
-        const name = peer.node.object.metadata.name;
-        yield {
-          name: `${name} ${peer.range}`,
-          certainty: "certain",
-          message: `the RemoteSubnetRoute to ${peer.range} has the ${first} of node ${name}`,
-          evidence: [
-            shows(network.place, `network ${network.name}: ${JSON.stringify(route)}`),
-            shows(peer.node.place, `Node ${name}: ${peer.address}, ${peer.mac}, VNI ${peer.vni ?? "?"}`),
-          ],
-          breaks: `packets between pods of this node and pods of ${name}`,
-          twin: { change: "wrong-remote-subnet-route", range: peer.range, settings: settingsOf(route) },
-        };
-      }
-    }
-  },
-};
-
-const IDENTIFIERS: NodeCheck = {
-  id: "nodes-have-one-vni",
-  code: "vxlan-identifiers-differ",
-  asks: "all nodes publish the same VXLAN identifier",
-  needs: ["nodes"],
-  *find(node, { nodes }) {
-    const leases = nodes.flatMap((each) => leaseOf(each) ?? []).filter(({ vni }) => vni !== undefined);
-    const own = leases.find((lease) => lease.node.object.metadata.name === node.node?.object.metadata.name);
-    const others = leases.filter(({ vni }) => own !== undefined && vni !== own.vni);
-    if (own === undefined) return;
-    for (const other of others)
+const ROUTE_DIFFERS = check("tunnels-end-where-nodes-are", function* (node, { nodes }) {
+  for (const network of networksOfType(node, "overlay")) {
+    const routes = routesOf(network);
+    for (const peer of peersOf(node, nodes)) {
+      const route = routes.get(peer.range);
+      const [first] = route === undefined ? [] : differences(route, peer);
+      if (first === undefined) continue;
+      const name = peer.node.object.metadata.name;
       yield {
-        name: other.node.object.metadata.name,
+        name: `${name} ${peer.range}`,
         certainty: "certain",
-        message: `this node uses VNI ${own.vni ?? ""}, and ${other.node.object.metadata.name} VNI ${other.vni ?? ""}`,
-        evidence: [own, other].map(({ node: of, vni }) =>
-          shows(of.place, `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`),
-        ),
-        breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
-        about: { of: "range", range: other.range },
+        message: `the RemoteSubnetRoute to ${peer.range} has the ${first} of node ${name}`,
+        evidence: [
+          shows(network.place, `network ${network.name}: ${JSON.stringify(route)}`),
+          shows(peer.node.place, `Node ${name}: ${peer.address}, ${peer.mac}, VNI ${peer.vni ?? "?"}`),
+        ],
+        breaks: `packets between pods of this node and pods of ${name}`,
+        twin: { change: "wrong-remote-subnet-route", range: peer.range, settings: settingsOf(route) },
       };
-  },
-};
+    }
+  }
+});
+
+const IDENTIFIERS = check("nodes-have-one-vni", function* (node, { nodes }) {
+  const leases = nodes.flatMap((each) => leaseOf(each) ?? []).filter(({ vni }) => vni !== undefined);
+  const own = leases.find((lease) => lease.node.object.metadata.name === node.node?.object.metadata.name);
+  const others = leases.filter(({ vni }) => own !== undefined && vni !== own.vni);
+  if (own === undefined) return;
+  for (const other of others)
+    yield {
+      name: other.node.object.metadata.name,
+      certainty: "certain",
+      message: `this node uses VNI ${own.vni ?? ""}, and ${other.node.object.metadata.name} VNI ${other.vni ?? ""}`,
+      evidence: [own, other].map(({ node: of, vni }) =>
+        shows(of.place, `Node ${of.object.metadata.name} publishes VNI ${vni ?? ""}`),
+      ),
+      breaks: `packets between pods of this node and pods of ${other.node.object.metadata.name}`,
+      about: { of: "range", range: other.range },
+    };
+});
 
 function ownLease({ node }: NodeEvidence): Lease | undefined {
   return node === undefined ? undefined : leaseOf(node);
@@ -225,35 +206,25 @@ function* publishedOtherwise(
   }
 }
 
-const OWN_IDENTIFIER: NodeCheck = {
-  id: "own-vni-is-published",
-  code: "vxlan-identifiers-differ",
-  asks: "flannel publishes the VXLAN identifier that the node's network has",
-  needs: ["nodes", "networks"],
-  find: (node) =>
-    publishedOtherwise(node, (network, { vni }) => {
-      const ids = identifiersOf(network);
-      const [id] = ids;
-      if (id === undefined || vni === undefined || ids.includes(vni)) return undefined;
-      return [`VNI ${id}`, `VNI ${vni}`];
-    }),
-};
+const OWN_IDENTIFIER = check("own-vni-is-published", (node) =>
+  publishedOtherwise(node, (network, { vni }) => {
+    const ids = identifiersOf(network);
+    const [id] = ids;
+    if (id === undefined || vni === undefined || ids.includes(vni)) return undefined;
+    return [`VNI ${id}`, `VNI ${vni}`];
+  }),
+);
 
-const OWN_MAC: NodeCheck = {
-  id: "own-router-mac-is-published",
-  code: "remote-subnet-route-differs",
-  asks: "flannel publishes the router MAC that the node's network has",
-  needs: ["nodes", "networks"],
-  find: (node) =>
-    publishedOtherwise(node, (network, { mac }) => {
-      const text =
-        textOf(network.v1["DrMacAddress"]) || textOf(policiesOf(network, "DrMacAddress")[0]?.["Address"]);
-      const [own, wanted] = [parseMac(text), parseMac(mac)];
-      return own === undefined || wanted === undefined || own === wanted
-        ? undefined
-        : [`MAC ${text}`, `MAC ${mac}`];
-    }),
-};
+const OWN_MAC = check("own-router-mac-is-published", (node) =>
+  publishedOtherwise(node, (network, { mac }) => {
+    const text =
+      textOf(network.v1["DrMacAddress"]) || textOf(policiesOf(network, "DrMacAddress")[0]?.["Address"]);
+    const [own, wanted] = [parseMac(text), parseMac(mac)];
+    return own === undefined || wanted === undefined || own === wanted
+      ? undefined
+      : [`MAC ${text}`, `MAC ${mac}`];
+  }),
+);
 
 /** HNS has one network of a name: of two, the one that was made on another address is another machine's. */
 function isOfOther(network: HnsRecord, { node, networks }: NodeEvidence): boolean {
@@ -262,34 +233,28 @@ function isOfOther(network: HnsRecord, { node, networks }: NodeEvidence): boolea
   return !isOwn(network) && networks.some((each) => each.name === network.name && isOwn(each));
 }
 
-const RANGE: NodeCheck = {
-  id: "networks-have-the-nodes-range",
-  code: "network-range-differs",
-  asks: "flannel's network has a subnet of the node's range of pods",
-  needs: ["nodes", "networks"],
-  *find(node) {
-    const lease = ownLease(node);
-    const range = parsePrefix(lease?.range ?? "");
-    if (lease === undefined || range === undefined) return;
-    for (const network of networksOfType(node, "overlay", "l2bridge").filter(
-      (each) => /^(?:flannel|vxlan|cbr)/iu.test(each.name) && !isOfOther(each, node),
-    )) {
-      const texts = subnetsOf(network);
-      const known = texts.flatMap((text) => parsePrefix(text) ?? []);
-      if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) continue;
-      yield {
-        name: network.name,
-        certainty: "certain",
-        message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
-        evidence: [
-          shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
-          shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
-        ],
-        breaks: WORDS.breaksRange,
-      };
-    }
-  },
-};
+const RANGE = check("networks-have-the-nodes-range", function* (node) {
+  const lease = ownLease(node);
+  const range = parsePrefix(lease?.range ?? "");
+  if (lease === undefined || range === undefined) return;
+  for (const network of networksOfType(node, "overlay", "l2bridge").filter(
+    (each) => /^(?:flannel|vxlan|cbr)/iu.test(each.name) && !isOfOther(each, node),
+  )) {
+    const texts = subnetsOf(network);
+    const known = texts.flatMap((text) => parsePrefix(text) ?? []);
+    if (known.length === 0 || known.some((prefix) => prefixesOverlap(prefix, range))) continue;
+    yield {
+      name: network.name,
+      certainty: "certain",
+      message: `network ${network.name} has ${texts.join(", ")}, and the node the range ${lease.range}`,
+      evidence: [
+        shows(network.place, `network ${network.name}: ${texts.join(", ")}`),
+        shows(lease.node.place, `Node ${lease.node.object.metadata.name}: podCIDR ${lease.range}`),
+      ],
+      breaks: WORDS.breaksRange,
+    };
+  }
+});
 
 /** Where a port wraps packets to other nodes (dataplane.md §3.2). */
 const ENCAP_LAYER = "VNET_ENCAP_LAYER";
@@ -308,36 +273,29 @@ function tunnelledFrom({ port }: ListedEndpoint["listing"]): ReadonlySet<string>
   return new Set(ranges.map((range) => range.split("-", 1)[0]?.trim() ?? ""));
 }
 
-const PROGRAMMED: NodeCheck = {
-  id: "tunnels-are-programmed",
-  code: "hns-rules-differ",
-  asks: WORDS.asksTunnels,
-  needs: ["networks", "endpoints", "rules"],
-  wholly: ["rules"],
-  *find(node) {
-    for (const { endpoint, listing } of node.listed) {
-      const network = networkOf(node, endpoint);
-      const has = tunnelledFrom(listing);
-      if (network === undefined || has === undefined || endpoint.isRemote) continue;
-      const address = endpoint.addresses.map(formatIp).join(", ");
-      for (const range of routesOf(network).keys()) {
-        const prefix = parsePrefix(range);
-        if (prefix === undefined || has.has(formatIp(prefix.address))) continue;
-        yield {
-          name: `${address} ${range}`,
-          certainty: "certain",
-          message: WORDS.tunnelNotProgrammed({ address, range }),
-          evidence: [
-            shows(network.place, `network ${network.name}: RemoteSubnetRoute to ${range}`),
-            shows(listing.place, `${plural(has.size, "rule")} of type routeencap in ${ENCAP_LAYER}`),
-          ],
-          breaks: WORDS.breaksTunnels({ address, range }),
-          twin: { change: "remove-remote-subnet-route", range },
-        };
-      }
+const PROGRAMMED = check("tunnels-are-programmed", function* (node) {
+  for (const { endpoint, listing } of node.listed) {
+    const network = networkOf(node, endpoint);
+    const has = tunnelledFrom(listing);
+    if (network === undefined || has === undefined || endpoint.isRemote) continue;
+    const address = endpoint.addresses.map(formatIp).join(", ");
+    for (const range of routesOf(network).keys()) {
+      const prefix = parsePrefix(range);
+      if (prefix === undefined || has.has(formatIp(prefix.address))) continue;
+      yield {
+        name: `${address} ${range}`,
+        certainty: "certain",
+        message: WORDS.tunnelNotProgrammed({ address, range }),
+        evidence: [
+          shows(network.place, `network ${network.name}: RemoteSubnetRoute to ${range}`),
+          shows(listing.place, `${plural(has.size, "rule")} of type routeencap in ${ENCAP_LAYER}`),
+        ],
+        breaks: WORDS.breaksTunnels({ address, range }),
+        twin: { change: "remove-remote-subnet-route", range },
+      };
     }
-  },
-};
+  }
+});
 
 export const TUNNEL_CHECKS: readonly NodeCheck[] = [
   ROUTES,

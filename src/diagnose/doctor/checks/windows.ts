@@ -1,6 +1,6 @@
 /** Windows itself: its services, and the ports that it keeps. */
 import { plural } from "#core/base/text-layout.ts";
-import { type NodeCheck, shows } from "../check.ts";
+import { type NodeCheck, check, shows } from "../check.ts";
 import type { ClusterEvidence, NodeEvidence } from "../evidence.ts";
 import type { ExcludedPorts } from "../host-ports.ts";
 import type { Place } from "../place.ts";
@@ -8,22 +8,17 @@ import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
 
-const SERVICES: NodeCheck = {
-  id: "services-of-windows-run",
-  code: "hns-service-not-running",
-  asks: "hns, vfpext, kubeproxy and kubelet run",
-  needs: ["windows services"],
-  find: ({ host }) =>
-    host["windows services"]
-      .filter(({ isRunning }) => !isRunning)
-      .map(({ name, place }) => ({
-        certainty: "certain",
-        code: name.toLowerCase() === "hns" ? "hns-service-not-running" : "windows-service-stopped",
-        message: `the service ${name} of Windows is stopped`,
-        evidence: [shows(place, `${name} is stopped`)],
-        breaks: WORDS.breaksWithoutService({ name }),
-      })),
-};
+const SERVICES = check("services-of-windows-run", ({ host }) =>
+  host["windows services"]
+    .filter(({ isRunning }) => !isRunning)
+    .map(({ name, place }) => ({
+      certainty: "certain",
+      code: name.toLowerCase() === "hns" ? "hns-service-not-running" : "windows-service-stopped",
+      message: `the service ${name} of Windows is stopped`,
+      evidence: [shows(place, `${name} is stopped`)],
+      breaks: WORDS.breaksWithoutService({ name }),
+    })),
+);
 
 /** Ports that something of the cluster asks the node for. */
 interface WantedPort {
@@ -70,33 +65,27 @@ function wantedPorts(node: NodeEvidence, { services, pods }: ClusterEvidence): r
   return [...nodePorts, ...hostPorts];
 }
 
-const EXCLUDED: NodeCheck = {
-  id: "wanted-ports-are-free",
-  code: "wanted-port-excluded",
-  asks: "node ports and hostPorts are in no range that Windows excludes",
-  needs: ["excluded ports"],
-  *find(node, cluster) {
-    const taken = (wanted: WantedPort): ExcludedPorts | undefined =>
-      node.host["excluded ports"].find(
-        ({ protocol, first, last, isAdministered }) =>
-          protocol === wanted.protocol && first <= wanted.port && wanted.port <= last && !isAdministered,
-      );
-    for (const wanted of wantedPorts(node, cluster)) {
-      const range = taken(wanted);
-      if (range === undefined) continue;
-      yield {
-        name: wanted.who,
-        certainty: "likely",
-        message: `${wanted.who} is in the range ${range.first}–${range.last}, which Windows keeps`,
-        evidence: [
-          shows(range.place, `${range.protocol} ${range.first} to ${range.last} is excluded`),
-          shows(wanted.place, wanted.who),
-        ],
-        breaks: `connections to ${wanted.who}`,
-      };
-    }
-  },
-};
+const EXCLUDED = check("wanted-ports-are-free", function* (node, cluster) {
+  const taken = (wanted: WantedPort): ExcludedPorts | undefined =>
+    node.host["excluded ports"].find(
+      ({ protocol, first, last, isAdministered }) =>
+        protocol === wanted.protocol && first <= wanted.port && wanted.port <= last && !isAdministered,
+    );
+  for (const wanted of wantedPorts(node, cluster)) {
+    const range = taken(wanted);
+    if (range === undefined) continue;
+    yield {
+      name: wanted.who,
+      certainty: "likely",
+      message: `${wanted.who} is in the range ${range.first}–${range.last}, which Windows keeps`,
+      evidence: [
+        shows(range.place, `${range.protocol} ${range.first} to ${range.last} is excluded`),
+        shows(wanted.place, wanted.who),
+      ],
+      breaks: `connections to ${wanted.who}`,
+    };
+  }
+});
 
 /** A load balancer without DSR and a port pool take so many ports at once (dataplane.md §3.5). */
 const BLOCK = 64;
@@ -112,29 +101,23 @@ export function freeBlocks(first: number, count: number, excluded: readonly Excl
   return Math.floor(count / BLOCK) - taken.size;
 }
 
-const BLOCKS: NodeCheck = {
-  id: "ports-are-left-for-load-balancers",
-  code: "load-balancer-ports-exhausted",
-  asks: "the dynamic range has free blocks of 64 ports",
-  needs: ["excluded ports", "dynamic ports"],
-  *find({ host }) {
-    for (const { protocol, first, count, place } of host["dynamic ports"]) {
-      const excluded = host["excluded ports"].filter((each) => each.protocol === protocol);
-      const free = freeBlocks(first, count, excluded);
-      const [one] = excluded;
-      if (free >= BLOCKS_MIN || one === undefined) continue;
-      yield {
-        name: protocol,
-        certainty: free <= 0 ? "certain" : "likely",
-        message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
-        evidence: [
-          shows(place, `${protocol} ports from ${first}, ${count} of them`),
-          shows(one.place, `excluded: ${plural(excluded.length, "range")} of ${protocol} ports`),
-        ],
-        breaks: "Services that kube-proxy programs from now on, without DSR",
-      };
-    }
-  },
-};
+const BLOCKS = check("ports-are-left-for-load-balancers", function* ({ host }) {
+  for (const { protocol, first, count, place } of host["dynamic ports"]) {
+    const excluded = host["excluded ports"].filter((each) => each.protocol === protocol);
+    const free = freeBlocks(first, count, excluded);
+    const [one] = excluded;
+    if (free >= BLOCKS_MIN || one === undefined) continue;
+    yield {
+      name: protocol,
+      certainty: free <= 0 ? "certain" : "likely",
+      message: `${Math.max(0, free)} blocks of ${BLOCK} ${protocol} ports are free for load balancers`,
+      evidence: [
+        shows(place, `${protocol} ports from ${first}, ${count} of them`),
+        shows(one.place, `excluded: ${plural(excluded.length, "range")} of ${protocol} ports`),
+      ],
+      breaks: "Services that kube-proxy programs from now on, without DSR",
+    };
+  }
+});
 
 export const WINDOWS_CHECKS: readonly NodeCheck[] = [SERVICES, EXCLUDED, BLOCKS];
