@@ -113,58 +113,51 @@ const PROGRAMS = check("network-programs-stay-up", function* ({ node }, { pods }
   }
 });
 
-const RANGE = check("node-has-a-range", (node, { nodes }) => {
+const RANGE = check("node-has-a-range", function* (node, { nodes }) {
   const [peer] = flannelPeers(node, nodes);
-  if (node.node === undefined || peer === undefined || node.node.object.spec?.podCIDR !== undefined)
-    return [];
-  return [
-    {
-      certainty: "certain",
-      message: WORDS.nodeWithoutRange({ node: nameOf(node.node) }),
-      evidence: [
-        shows(node.node.place, "spec.podCIDR is missing"),
-        shows(peer.place, `flannel runs on node ${nameOf(peer)}`),
-      ],
-      breaks: "all pods of the node: they get no address",
-    },
-  ];
+  if (node.node === undefined || peer === undefined || node.node.object.spec?.podCIDR !== undefined) return;
+  yield {
+    certainty: "certain",
+    message: WORDS.nodeWithoutRange({ node: nameOf(node.node) }),
+    evidence: [
+      shows(node.node.place, "spec.podCIDR is missing"),
+      shows(peer.place, `flannel runs on node ${nameOf(peer)}`),
+    ],
+    breaks: "all pods of the node: they get no address",
+  };
 });
 
-const PUBLISHED = check("flannel-publishes-the-node", (node, { nodes }) => {
+const PUBLISHED = check("flannel-publishes-the-node", function* (node, { nodes }) {
   const [peer] = flannelPeers(node, nodes);
   const own = node.node;
-  if (own === undefined || peer === undefined || annotationOf(own, "backend-type") !== undefined) return [];
-  return [
-    {
-      certainty: "likely",
-      message: `node ${nameOf(own)} has no annotation of flannel, and other nodes do`,
-      evidence: [
-        shows(own.place, `no annotation ${FLANNEL}backend-type`),
-        shows(peer.place, `node ${nameOf(peer)}: ${annotationOf(peer, "backend-type") ?? ""}`),
-      ],
-      breaks: "packets of other nodes to pods of this one",
-    },
-  ];
+  if (own === undefined || peer === undefined || annotationOf(own, "backend-type") !== undefined) return;
+  yield {
+    certainty: "likely",
+    message: `node ${nameOf(own)} has no annotation of flannel, and other nodes do`,
+    evidence: [
+      shows(own.place, `no annotation ${FLANNEL}backend-type`),
+      shows(peer.place, `node ${nameOf(peer)}: ${annotationOf(peer, "backend-type") ?? ""}`),
+    ],
+    breaks: "packets of other nodes to pods of this one",
+  };
 });
 
-const PUBLIC_ADDRESS = check("published-address-is-the-nodes", ({ node }) => {
+const PUBLIC_ADDRESS = check("published-address-is-the-nodes", function* ({ node }) {
   const text = node === undefined ? undefined : annotationOf(node, "public-ip");
-  if (node === undefined || text === undefined) return [];
+  if (node === undefined || text === undefined) return;
   const own = [...addressesOfNode(node), ...addressesOfNode(node, "ExternalIP")];
   const address = parseIp(text);
   const isMeant = annotationOf(node, "public-ip-overwrite") !== undefined;
-  if (address === undefined || own.length === 0 || own.includes(address) || isMeant) return [];
-  return [
-    {
-      certainty: "likely",
-      message: `flannel publishes ${text} for node ${nameOf(node)}, which has ${own.map(formatIp).join(", ")}`,
-      evidence: [
-        shows(node.place, `${FLANNEL}public-ip: ${text}`),
-        shows(node.place, `addresses of the node: ${own.map(formatIp).join(", ")}`),
-      ],
-      breaks: "packets of other nodes to pods of this one",
-    },
-  ];
+  if (address === undefined || own.length === 0 || own.includes(address) || isMeant) return;
+  yield {
+    certainty: "likely",
+    message: `flannel publishes ${text} for node ${nameOf(node)}, which has ${own.map(formatIp).join(", ")}`,
+    evidence: [
+      shows(node.place, `${FLANNEL}public-ip: ${text}`),
+      shows(node.place, `addresses of the node: ${own.map(formatIp).join(", ")}`),
+    ],
+    breaks: "packets of other nodes to pods of this one",
+  };
 });
 
 const BACKENDS = check("nodes-have-one-backend", (node, { nodes }) => {
@@ -243,7 +236,7 @@ const POD_RANGE = check("pod-addresses-are-in-the-range", function* (node, clust
   }
 });
 
-const DNS_PODS = check("dns-has-back-ends", (_, { services, slices }) => {
+const DNS_PODS = check("dns-has-back-ends", function* (_, { services, slices }) {
   const dns = services.find(({ object: { metadata } }) => isDnsService(metadata));
   const own = slices.filter(
     ({ object: { metadata } }) =>
@@ -254,18 +247,16 @@ const DNS_PODS = check("dns-has-back-ends", (_, { services, slices }) => {
   const isServed = own.some(({ object: { endpoints } }) =>
     endpoints?.some(({ conditions }) => conditions?.ready !== false),
   );
-  if (dns === undefined || slice === undefined || isServed) return [];
-  return [
-    {
-      certainty: "certain",
-      message: `no back end of Service kube-system/${dns.object.metadata.name} is ready`,
-      evidence: [
-        shows(dns.place, `Service kube-system/${dns.object.metadata.name}`),
-        shows(slice.place, `${plural(own.length, "slice")} of it, and no endpoint that is ready`),
-      ],
-      breaks: "names, on all nodes",
-    },
-  ];
+  if (dns === undefined || slice === undefined || isServed) return;
+  yield {
+    certainty: "certain",
+    message: `no back end of Service kube-system/${dns.object.metadata.name} is ready`,
+    evidence: [
+      shows(dns.place, `Service kube-system/${dns.object.metadata.name}`),
+      shows(slice.place, `${plural(own.length, "slice")} of it, and no endpoint that is ready`),
+    ],
+    breaks: "names, on all nodes",
+  };
 });
 
 const CONTROL_PLANE = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
@@ -276,7 +267,7 @@ function minorOf({ object }: NodeRecord): number | undefined {
   return minor === undefined ? undefined : Number(minor);
 }
 
-const VERSIONS = check("versions-fit", ({ node }, { nodes }) => {
+const VERSIONS = check("versions-fit", function* ({ node }, { nodes }) {
   const masters = nodes.filter(({ object }) =>
     CONTROL_PLANE.some((label) => object.metadata.labels?.[label] !== undefined),
   );
@@ -284,32 +275,28 @@ const VERSIONS = check("versions-fit", ({ node }, { nodes }) => {
   const minors = masters.flatMap((each) => minorOf(each) ?? []);
   const [master] = masters;
   if (node === undefined || own === undefined || master === undefined || minors.length < masters.length)
-    return [];
-  if (own <= Math.max(...minors)) return [];
-  return [
-    {
-      certainty: "likely",
-      message: WORDS.kubeletNewer({ node: nameOf(node), own, minors: Math.max(...minors) }),
-      evidence: [node, master].map((each) =>
-        shows(each.place, `Node ${nameOf(each)}: ${each.object.status?.nodeInfo?.kubeletVersion ?? ""}`),
-      ),
-      breaks: WORDS.breaksKubeletNewer,
-    },
-  ];
+    return;
+  if (own <= Math.max(...minors)) return;
+  yield {
+    certainty: "likely",
+    message: WORDS.kubeletNewer({ node: nameOf(node), own, minors: Math.max(...minors) }),
+    evidence: [node, master].map((each) =>
+      shows(each.place, `Node ${nameOf(each)}: ${each.object.status?.nodeInfo?.kubeletVersion ?? ""}`),
+    ),
+    breaks: WORDS.breaksKubeletNewer,
+  };
 });
 
 // What kubectl printed for people, where no object says more.
 
-const LISTED_READY = check("node-is-listed-ready", ({ node, row }) => {
-  if (node !== undefined || row === undefined || row.isReady) return [];
-  return [
-    {
-      certainty: "certain",
-      message: `kubectl shows node ${row.name} as not ready`,
-      evidence: [shows(row.place, row.says)],
-      breaks: WORDS.breaksNotReady,
-    },
-  ];
+const LISTED_READY = check("node-is-listed-ready", function* ({ node, row }) {
+  if (node !== undefined || row === undefined || row.isReady) return;
+  yield {
+    certainty: "certain",
+    message: `kubectl shows node ${row.name} as not ready`,
+    evidence: [shows(row.place, row.says)],
+    breaks: WORDS.breaksNotReady,
+  };
 });
 
 function isCrashing({ status }: ListedPod): boolean {

@@ -1,7 +1,7 @@
 /** The node below HNS: its addresses, adapters and routes. */
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
+import { type NodeCheck, check, shows } from "../check.ts";
 import {
   type ClusterEvidence,
   type HnsRecord,
@@ -27,46 +27,42 @@ export function ownInterfaces({ node, host }: NodeEvidence): readonly Interface[
   );
 }
 
-function duplicateOf(
-  { object, place }: KubeRecord<"Node">,
-  { duplicates, heading, place: at }: Interface,
-): CheckFinding {
-  const texts = duplicates.map(formatIp).join(", ");
-  return {
-    certainty: "certain",
-    message: `another machine has the InternalIP ${texts} of the node as well`,
-    evidence: [
-      shows(at, `${heading}: ${texts} is Duplicate, and Windows does not use it`),
-      shows(place, `Node ${object.metadata.name} has the InternalIP ${texts}`),
-    ],
-    breaks: WORDS.breaksNodeAddress,
-  };
-}
-
-const ADDRESS = check("node-address-is-on-an-adapter", (node) => {
+const ADDRESS = check("node-address-is-on-an-adapter", function* (node) {
   const own = ownInterfaces(node);
-  const wanted = node.node === undefined ? [] : addressesOfNode(node.node);
+  if (node.node === undefined) return;
+  const { object, place } = node.node;
+  const wanted = addressesOfNode(node.node);
+  const texts = wanted.map(formatIp).join(", ");
   // Whoever printed it, the address is the node's.
   const twice = node.host.interfaces.find(({ duplicates }) =>
     duplicates.some((each) => wanted.includes(each)),
   );
-  if (node.node !== undefined && twice !== undefined) return [duplicateOf(node.node, twice)];
-  const [first] = own;
-  const has = own.flatMap(({ addresses }) => addresses);
-  if (node.node === undefined || first === undefined || wanted.length === 0 || has.length === 0) return [];
-  if (wanted.some((address) => has.includes(address))) return [];
-  const texts = wanted.map(formatIp).join(", ");
-  return [
-    {
-      certainty: "likely",
-      message: `no adapter of the node has its InternalIP ${texts}`,
+  if (twice !== undefined) {
+    const doubled = twice.duplicates.map(formatIp).join(", ");
+    yield {
+      certainty: "certain",
+      message: `another machine has the InternalIP ${doubled} of the node as well`,
       evidence: [
-        shows(node.node.place, `Node ${node.node.object.metadata.name} has the InternalIP ${texts}`),
-        shows(first.place, `its adapters have ${has.map(formatIp).join(", ")}`),
+        shows(twice.place, `${twice.heading}: ${doubled} is Duplicate, and Windows does not use it`),
+        shows(place, `Node ${object.metadata.name} has the InternalIP ${doubled}`),
       ],
       breaks: WORDS.breaksNodeAddress,
-    },
-  ];
+    };
+    return;
+  }
+  const [first] = own;
+  const has = own.flatMap(({ addresses }) => addresses);
+  if (first === undefined || wanted.length === 0 || has.length === 0) return;
+  if (wanted.some((address) => has.includes(address))) return;
+  yield {
+    certainty: "likely",
+    message: `no adapter of the node has its InternalIP ${texts}`,
+    evidence: [
+      shows(place, `Node ${object.metadata.name} has the InternalIP ${texts}`),
+      shows(first.place, `its adapters have ${has.map(formatIp).join(", ")}`),
+    ],
+    breaks: WORDS.breaksNodeAddress,
+  };
 });
 
 export function isDefault({ prefix }: HostRoute): boolean {
@@ -181,26 +177,24 @@ const ROUTES_TO_NODES = check("routes-lead-to-nodes", function* (node, cluster) 
 /** Where pods of AKS with IPv6 send what is not for them (https://github.com/microsoft/wcnscripts). */
 const AZURE_GATEWAY6 = parseIp("fe80::1234:5678:9abc");
 
-const ROUTE6 = check("pods-have-an-ipv6-route", ({ networks, endpoints, host: { routes } }) => {
+const ROUTE6 = check("pods-have-an-ipv6-route", function* ({ networks, endpoints, host: { routes } }) {
   const azure = networks.find(({ name }) => name.toLowerCase() === "azure");
   const pod = endpoints.find(
     ({ isRemote, addresses }) => !isRemote && addresses.some((each) => typeof each === "bigint"),
   );
   const six = routes.filter(({ prefix }) => typeof prefix.address === "bigint");
   const [first] = six;
-  if (azure === undefined || pod === undefined || first === undefined) return [];
-  if (six.some((route) => isDefault(route) && route.nextHop === AZURE_GATEWAY6)) return [];
-  return [
-    {
-      certainty: "likely",
-      message: WORDS.routeMissing6,
-      evidence: [
-        shows(first.place, `${plural(six.length, "route")} of IPv6, and not this one`),
-        shows(pod.place, `endpoint ${pod.name} has ${pod.addresses.map(formatIp).join(", ")}`),
-      ],
-      breaks: "IPv6 of pods to outside of the node",
-    },
-  ];
+  if (azure === undefined || pod === undefined || first === undefined) return;
+  if (six.some((route) => isDefault(route) && route.nextHop === AZURE_GATEWAY6)) return;
+  yield {
+    certainty: "likely",
+    message: WORDS.routeMissing6,
+    evidence: [
+      shows(first.place, `${plural(six.length, "route")} of IPv6, and not this one`),
+      shows(pod.place, `endpoint ${pod.name} has ${pod.addresses.map(formatIp).join(", ")}`),
+    ],
+    breaks: "IPv6 of pods to outside of the node",
+  };
 });
 
 /** The adapter that a network was made on: of v1 documents, or the policy NetAdapterName. */

@@ -44,26 +44,24 @@ const PODS_LEASED = check("pods-have-leases", function* (node, cluster) {
   }
 });
 
-const RANGE_FREE = check("range-has-free-addresses", ({ node, host: { leases } }) => {
+const RANGE_FREE = check("range-has-free-addresses", function* ({ node, host: { leases } }) {
   const range = parsePrefix(node?.object.spec?.podCIDR ?? "");
   const [first] = leases;
   if (node === undefined || range === undefined || typeof range.address !== "number" || first === undefined)
-    return [];
+    return;
   const held = new Set(leases.map(({ address }) => address).filter((each) => prefixContains(range, each)));
   // Network, gateway and broadcast are nobody's.
   const free = 2 ** (32 - range.length) - 3 - held.size;
-  if (free > 0) return [];
-  return [
-    {
-      certainty: "likely",
-      message: `all addresses of ${formatPrefix(range)} are held`,
-      evidence: [
-        shows(first.place, `${held.size} addresses are held`),
-        shows(node.place, `Node ${node.object.metadata.name} has the range ${formatPrefix(range)}`),
-      ],
-      breaks: "pods that are to start on this node",
-    },
-  ];
+  if (free > 0) return;
+  yield {
+    certainty: "likely",
+    message: `all addresses of ${formatPrefix(range)} are held`,
+    evidence: [
+      shows(first.place, `${held.size} addresses are held`),
+      shows(node.place, `Node ${node.object.metadata.name} has the range ${formatPrefix(range)}`),
+    ],
+    breaks: "pods that are to start on this node",
+  };
 });
 
 export const LEASE_CHECKS: readonly NodeCheck[] = [LEASES_USED, PODS_LEASED, RANGE_FREE];

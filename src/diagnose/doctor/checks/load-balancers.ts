@@ -11,23 +11,24 @@ const WORDS = doctor();
 /** Of the Service `kubernetes`, which every cluster has. */
 const API_PORT = 443;
 
-const DNS = check("dns-is-balanced", ({ loadBalancers, networks, endpoints }, { services, slices }) => {
-  const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
-  const [list] = shown;
-  // With Services the address itself is looked for.
-  if (list === undefined || (services.length > 0 && slices.length > 0)) return [];
-  const has = (protocol: number): boolean =>
-    shown.some(({ ports = [] }) =>
-      ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
-    );
-  const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
-  // Of a list without the API's port, and with nothing else of HNS beside it, somebody showed a part.
-  const isShownAlone = networks.length + endpoints.length === 0;
-  const isPart =
-    isShownAlone && !shown.some(({ ports = [] }) => ports.some(({ external }) => external === API_PORT));
-  if (missing.length === 0 || isPart) return [];
-  return [
-    {
+const DNS = check(
+  "dns-is-balanced",
+  function* ({ loadBalancers, networks, endpoints }, { services, slices }) {
+    const shown = loadBalancers.filter(({ ports }) => ports !== undefined);
+    const [list] = shown;
+    // With Services the address itself is looked for.
+    if (list === undefined || (services.length > 0 && slices.length > 0)) return;
+    const has = (protocol: number): boolean =>
+      shown.some(({ ports = [] }) =>
+        ports.some((each) => each.external === DNS_PORT && each.protocol === protocol),
+      );
+    const missing = ["UDP", "TCP"].filter((name) => !has(PROTOCOLS[name] ?? 0));
+    // Of a list without the API's port, and with nothing else of HNS beside it, somebody showed a part.
+    const isShownAlone = networks.length + endpoints.length === 0;
+    const isPart =
+      isShownAlone && !shown.some(({ ports = [] }) => ports.some(({ external }) => external === API_PORT));
+    if (missing.length === 0 || isPart) return;
+    yield {
       certainty: "likely",
       message: `no load balancer of this node has the port 53 by ${missing.join(" and ")}`,
       evidence: [
@@ -37,9 +38,9 @@ const DNS = check("dns-is-balanced", ({ loadBalancers, networks, endpoints }, { 
         ),
       ],
       breaks: WORDS.breaksNames,
-    },
-  ];
-});
+    };
+  },
+);
 
 export function byId(endpoints: readonly EndpointRecord[]): ReadonlyMap<string, EndpointRecord> {
   return new Map(endpoints.map((each) => [each.id.toLowerCase(), each]));

@@ -70,9 +70,9 @@ const MANAGEMENT_ADDRESS = check("management-address-is-the-nodes", function* ({
   }
 });
 
-const REGISTERED = check("node-is-registered", ({ node, networks }, { nodes }) => {
+const REGISTERED = check("node-is-registered", function* ({ node, networks }, { nodes }) {
   // Neither by an address, nor by pods, nor by a range of pods.
-  if (node !== undefined) return [];
+  if (node !== undefined) return;
   const [made] = networks.flatMap((network) => {
     const address = managementAddressOf(network);
     return address === undefined || LINK_LOCAL.test(formatIp(address))
@@ -80,20 +80,18 @@ const REGISTERED = check("node-is-registered", ({ node, networks }, { nodes }) =
       : [{ network, address: formatIp(address) }];
   });
   const [first] = nodes;
-  if (made === undefined || first === undefined) return [];
+  if (made === undefined || first === undefined) return;
   const { network, address } = made;
   const names = nodes.map(({ object }) => object.metadata.name).join(", ");
-  return [
-    {
-      certainty: "likely",
-      message: WORDS.networkWithoutNode({ network: network.name, address }),
-      evidence: [
-        shows(network.place, `ManagementIP ${address} of network ${network.name}`),
-        shows(first.place, `Nodes: ${names}`),
-      ],
-      breaks: WORDS.breaksUnregistered,
-    },
-  ];
+  yield {
+    certainty: "likely",
+    message: WORDS.networkWithoutNode({ network: network.name, address }),
+    evidence: [
+      shows(network.place, `ManagementIP ${address} of network ${network.name}`),
+      shows(first.place, `Nodes: ${names}`),
+    ],
+    breaks: WORDS.breaksUnregistered,
+  };
 });
 
 export function extensionsOf({
@@ -141,7 +139,7 @@ const IDENTIFIER_TOO_LOW = check("vni-is-one-for-windows", function* (node) {
         }
 });
 
-const NETWORK_LOST = check("a-network-for-pods-exists", (node, cluster) => {
+const NETWORK_LOST = check("a-network-for-pods-exists", function* (node, cluster) {
   const own = node.node;
   const [pod] = podsOn(node, cluster);
   const [other] = node.networks;
@@ -150,22 +148,20 @@ const NETWORK_LOST = check("a-network-for-pods-exists", (node, cluster) => {
       (OVER_ADAPTER.has(typeOfNetwork(each).toLowerCase()) || typeOfNetwork(each) === "") &&
       !EXTERNAL.test(each.name),
   );
-  if (own === undefined || pod === undefined || other === undefined || isThere) return [];
+  if (own === undefined || pod === undefined || other === undefined || isThere) return;
   // Pods of a NAT network have its addresses.
   const prefixes = node.networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
   const addresses = addressesOfPod(pod);
-  if (addresses.some((address) => prefixes.some((prefix) => prefixContains(prefix, address)))) return [];
-  return [
-    {
-      certainty: "likely",
-      message: `HNS has no network for the pods of node ${own.object.metadata.name}`,
-      evidence: [
-        shows(other.place, `networks: ${node.networks.map(({ name }) => name).join(", ")}`),
-        shows(pod.place, `pod ${nameOfPod(pod)} runs with ${addresses.map(formatIp).join(", ")}`),
-      ],
-      breaks: "all traffic of the node's pods",
-    },
-  ];
+  if (addresses.some((address) => prefixes.some((prefix) => prefixContains(prefix, address)))) return;
+  yield {
+    certainty: "likely",
+    message: `HNS has no network for the pods of node ${own.object.metadata.name}`,
+    evidence: [
+      shows(other.place, `networks: ${node.networks.map(({ name }) => name).join(", ")}`),
+      shows(pod.place, `pod ${nameOfPod(pod)} runs with ${addresses.map(formatIp).join(", ")}`),
+    ],
+    breaks: "all traffic of the node's pods",
+  };
 });
 
 const HEALTH = check("networks-are-sound", function* ({ networks }) {

@@ -8,7 +8,7 @@ import {
   prefixContains,
   prefixesOverlap,
 } from "#core/net/ip.ts";
-import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
+import { type NodeCheck, check, shows } from "../check.ts";
 import { addressesOfNode, fieldsOf, listOf, textOf } from "../evidence.ts";
 import { doctor } from "#data/words.js";
 
@@ -45,35 +45,33 @@ function prefixesOf(texts: readonly string[]): readonly Prefix[] {
   return texts.flatMap((text) => parsePrefix(text) ?? []);
 }
 
-const SERVICE_RANGES = check("plugins-know-the-range-of-services", ({ cni }, { services }) => {
+const SERVICE_RANGES = check("plugins-know-the-range-of-services", function* ({ cni }, { services }) {
   const own = services.flatMap((each) => {
     const ip = parseIp(each.object.spec?.clusterIP ?? "");
     return typeof ip === "number" ? [{ each, ip }] : [];
   });
-  return cni.flatMap(({ value, place }): readonly CheckFinding[] => {
+  for (const { value, place } of cni) {
     const { exceptions, routes } = rangesIn(value);
     const prefixes = [...prefixesOf(exceptions), ...prefixesOf(routes)];
     // Who writes no routes does not tell ranges of Services, and one list alone may leave them out.
-    if (prefixesOf(exceptions).length === 0 || prefixesOf(routes).length === 0) return [];
+    if (prefixesOf(exceptions).length === 0 || prefixesOf(routes).length === 0) continue;
     const [missed] = own;
     const isKnown = own.some(({ ip }) => prefixes.some((prefix) => prefixContains(prefix, ip)));
-    if (missed === undefined || isKnown) return [];
+    if (missed === undefined || isKnown) continue;
     const { metadata } = missed.each.object;
     const name = `${metadata.namespace}/${metadata.name}`;
     const address = formatIp(missed.ip);
-    return [
-      {
-        name: place.file,
-        certainty: "likely",
-        message: WORDS.pluginWithoutServices({ name, address }),
-        evidence: [
-          shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
-          shows(missed.each.place, `Service ${name} has ${address}`),
-        ],
-        breaks: WORDS.breaksPluginWithoutServices,
-      },
-    ];
-  });
+    yield {
+      name: place.file,
+      certainty: "likely",
+      message: WORDS.pluginWithoutServices({ name, address }),
+      evidence: [
+        shows(place, `exceptions ${exceptions.join(", ")}; routes ${routes.join(", ")}`),
+        shows(missed.each.place, `Service ${name} has ${address}`),
+      ],
+      breaks: WORDS.breaksPluginWithoutServices,
+    };
+  }
 });
 
 /** Routes to one address: start.ps1 writes the node's own, to be reached through its tunnel. */
@@ -83,30 +81,31 @@ function hostRoutesOf(routes: readonly string[]): readonly Ip[] {
     .map(({ address }) => address);
 }
 
-const OWN_CONFIGURATION = check("plugins-have-this-nodes-routes", ({ cni, node, host }, { services }) => {
-  if (node === undefined) return [];
-  const own = new Set<Ip>([
-    ...addressesOfNode(node),
-    ...host.interfaces.flatMap(({ addresses }) => addresses),
-  ]);
-  const range = parsePrefix(node.object.spec?.podCIDR ?? "");
-  const vips = services.flatMap(({ object: { spec } }) => parseIp(spec?.clusterIP ?? "") ?? []);
-  return cni.flatMap(({ value, place }): readonly CheckFinding[] => {
-    const { exceptions, routes } = rangesIn(value);
-    const toHosts = hostRoutesOf(routes);
-    const prefixes = prefixesOf([...exceptions, ...routes]);
-    const isHostOther = toHosts.length > 0 && own.size > 0 && !toHosts.some((each) => own.has(each));
-    const isClusterOther =
-      prefixesOf(exceptions).length > 0 &&
-      prefixesOf(routes).length > 0 &&
-      range !== undefined &&
-      vips.length > 0 &&
-      !prefixes.some((prefix) => prefixesOverlap(prefix, range)) &&
-      !vips.some((ip) => prefixes.some((prefix) => prefixContains(prefix, ip)));
-    if (!isHostOther && !isClusterOther) return [];
-    const route = toHosts.map(formatIp).join(", ");
-    return [
-      {
+const OWN_CONFIGURATION = check(
+  "plugins-have-this-nodes-routes",
+  function* ({ cni, node, host }, { services }) {
+    if (node === undefined) return;
+    const own = new Set<Ip>([
+      ...addressesOfNode(node),
+      ...host.interfaces.flatMap(({ addresses }) => addresses),
+    ]);
+    const range = parsePrefix(node.object.spec?.podCIDR ?? "");
+    const vips = services.flatMap(({ object: { spec } }) => parseIp(spec?.clusterIP ?? "") ?? []);
+    for (const { value, place } of cni) {
+      const { exceptions, routes } = rangesIn(value);
+      const toHosts = hostRoutesOf(routes);
+      const prefixes = prefixesOf([...exceptions, ...routes]);
+      const isHostOther = toHosts.length > 0 && own.size > 0 && !toHosts.some((each) => own.has(each));
+      const isClusterOther =
+        prefixesOf(exceptions).length > 0 &&
+        prefixesOf(routes).length > 0 &&
+        range !== undefined &&
+        vips.length > 0 &&
+        !prefixes.some((prefix) => prefixesOverlap(prefix, range)) &&
+        !vips.some((ip) => prefixes.some((prefix) => prefixContains(prefix, ip)));
+      if (!isHostOther && !isClusterOther) continue;
+      const route = toHosts.map(formatIp).join(", ");
+      yield {
         name: place.file,
         certainty: "likely",
         message: isHostOther
@@ -124,9 +123,9 @@ const OWN_CONFIGURATION = check("plugins-have-this-nodes-routes", ({ cni, node, 
           ),
         ],
         breaks: WORDS.breaksCniOfOther,
-      },
-    ];
-  });
-});
+      };
+    }
+  },
+);
 
 export const PLUGIN_POLICY_CHECKS: readonly NodeCheck[] = [OWN_CONFIGURATION, SERVICE_RANGES];

@@ -50,28 +50,26 @@ function sourcesOfLoadBalancers({ loadBalancers, networks, node }: NodeEvidence)
 }
 
 /** Which of the sources is in no subnet of an overlay network of the node. */
-function outside(node: NodeEvidence, sources: readonly SourceAddress[]): readonly CheckFinding[] {
+function* outside(node: NodeEvidence, sources: readonly SourceAddress[]): Generator<CheckFinding> {
   const networks = networksOfType(node, "overlay");
   const prefixes = networks.flatMap(subnetsOf).flatMap((text) => parsePrefix(text) ?? []);
   const [network] = networks;
-  return sources.flatMap(({ address, place, says }): readonly CheckFinding[] => {
+  for (const { address, place, says } of sources) {
     const known = prefixes.filter((prefix) => prefixFamily(prefix) === familyOf(address));
-    if (network === undefined || known.length === 0) return [];
-    if (known.some((prefix) => prefixContains(prefix, address))) return [];
+    if (network === undefined || known.length === 0) continue;
+    if (known.some((prefix) => prefixContains(prefix, address))) continue;
     const text = formatIp(address);
-    return [
-      {
-        name: text,
-        certainty: "certain",
-        message: WORDS.sourceOutside({ value: text }),
-        evidence: [
-          shows(place, says),
-          shows(network.place, `overlay networks have ${networks.flatMap(subnetsOf).join(", ")}`),
-        ],
-        breaks: WORDS.breaksSources,
-      },
-    ];
-  });
+    yield {
+      name: text,
+      certainty: "certain",
+      message: WORDS.sourceOutside({ value: text }),
+      evidence: [
+        shows(place, says),
+        shows(network.place, `overlay networks have ${networks.flatMap(subnetsOf).join(", ")}`),
+      ],
+      breaks: WORDS.breaksSources,
+    };
+  }
 }
 
 const SOURCE_SUBNET = check("source-addresses-are-in-their-subnets", (node) =>

@@ -57,25 +57,23 @@ export function hasOverlay(node: NodeEvidence): boolean {
 }
 
 /** What of a Linux node's VXLAN device Windows cannot use. */
-function ofTunnels(
+function* ofTunnels(
   node: NodeEvidence,
   { links }: ClusterEvidence,
   wrong: (vxlan: { readonly id: number; readonly port: number }) => string | undefined,
-): readonly CheckFinding[] {
-  if (!hasOverlay(node)) return [];
-  return links.flatMap(({ name, vxlan, place }): readonly CheckFinding[] => {
+): Generator<CheckFinding> {
+  if (!hasOverlay(node)) return;
+  for (const { name, vxlan, place } of links) {
     const message = vxlan === undefined || !/^(?:flannel|vxlan)/u.test(name) ? undefined : wrong(vxlan);
-    if (vxlan === undefined || message === undefined) return [];
-    return [
-      {
-        name,
-        certainty: "certain",
-        message: `${name} of a Linux node ${message}`,
-        evidence: [shows(place, `${name}: vxlan id ${vxlan.id}, dstport ${vxlan.port}`)],
-        breaks: "packets between pods of Linux nodes and pods of this one",
-      },
-    ];
-  });
+    if (vxlan === undefined || message === undefined) continue;
+    yield {
+      name,
+      certainty: "certain",
+      message: `${name} of a Linux node ${message}`,
+      evidence: [shows(place, `${name}: vxlan id ${vxlan.id}, dstport ${vxlan.port}`)],
+      breaks: "packets between pods of Linux nodes and pods of this one",
+    };
+  }
 }
 
 const TUNNEL_PORT = check("tunnels-use-the-port-of-windows", (node, cluster) =>
@@ -95,23 +93,19 @@ const TUNNEL_IDENTIFIER = check("tunnels-have-an-identifier-for-windows", (node,
 /** The process of the kernel. */
 const SYSTEM = 4;
 
-const VXLAN_PORT_TAKEN = check("vxlan-port-is-free", (node) => {
+const VXLAN_PORT_TAKEN = check("vxlan-port-is-free", function* (node) {
   // Where no process is shown, it may be Windows itself.
   const taken = node.host.listeners.find(
     ({ protocol, port, process }) =>
       protocol === "udp" && port === VXLAN_PORT && process !== undefined && process !== SYSTEM,
   );
-  if (taken?.process === undefined || !hasOverlay(node)) return [];
-  return [
-    {
-      certainty: "likely",
-      message: WORDS.vxlanPortTaken({ process: taken.process, port: VXLAN_PORT }),
-      evidence: [
-        shows(taken.place, `UDP ${formatIp(taken.address)}:${taken.port}, process ${taken.process}`),
-      ],
-      breaks: "packets of other nodes to pods of this one",
-    },
-  ];
+  if (taken?.process === undefined || !hasOverlay(node)) return;
+  yield {
+    certainty: "likely",
+    message: WORDS.vxlanPortTaken({ process: taken.process, port: VXLAN_PORT }),
+    evidence: [shows(taken.place, `UDP ${formatIp(taken.address)}:${taken.port}, process ${taken.process}`)],
+    breaks: "packets of other nodes to pods of this one",
+  };
 });
 
 const PORTS_OPEN = check("switch-ports-are-open", ({ host, endpoints }) =>
