@@ -30,6 +30,36 @@ export interface LintRule {
   check(document: LintDocument, context: LintContext): Iterable<RuleFinding>;
 }
 
+/** A rule over documents of one kind or of several. */
+export function rule(
+  code: KnowledgeCode,
+  kinds: DocumentKind | readonly DocumentKind[],
+  check: LintRule["check"],
+): LintRule {
+  return { code, applies: typeof kinds === "string" ? [kinds] : kinds, check };
+}
+
+/** A rule over objects of Kubernetes of these kinds. */
+export function objectRule(
+  code: KnowledgeCode,
+  objects: readonly string[],
+  check: LintRule["check"],
+): LintRule {
+  return { code, applies: ["kubernetes"], objects, check };
+}
+
+/** The same over cluster files, which say it in other fields. */
+export function andOfClusters(base: LintRule, check: LintRule["check"]): LintRule {
+  return {
+    ...base,
+    applies: [...base.applies, "cluster"],
+    *check(document, context) {
+      if (document.kind === "cluster") yield* check(document, context);
+      else yield* base.check(document, context);
+    },
+  };
+}
+
 /** A file of an example. */
 export interface ExampleFile {
   readonly name: string;

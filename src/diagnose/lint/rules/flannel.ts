@@ -17,7 +17,7 @@ import type { LintDocument } from "../input/document.ts";
 import { keyOf, textAt, valueAt } from "../input/fields.ts";
 import { type FlannelView, flannelView } from "../views/flannel-view.ts";
 import { isForWindows } from "../views/hns-networks.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, andOfClusters, rule } from "../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -25,28 +25,19 @@ const WORDS = lintRules();
 const PORT = 4_789;
 
 /** The same over `network` of a cluster file, which the cluster makes a net-conf of. */
-function andOfClusters(rule: LintRule, check: (view: FlannelView) => Iterable<RuleFinding>): LintRule {
-  return {
-    ...rule,
-    applies: [...rule.applies, "cluster"],
-    *check(document, context) {
-      if (document.kind !== "cluster") yield* rule.check(document, context);
-      else if (isFlannelCluster(document) && context.hasWindows) yield* check(flannelOfCluster(document));
-    },
-  };
+function andOfNetworks(base: LintRule, check: (view: FlannelView) => Iterable<RuleFinding>): LintRule {
+  return andOfClusters(base, function* (document, context) {
+    if (isFlannelCluster(document) && context.hasWindows) yield* check(flannelOfCluster(document));
+  });
 }
 
 function windowsRule(
   code: LintRule["code"],
   check: (view: FlannelView, document: LintDocument, context: LintContext) => Iterable<RuleFinding>,
 ): LintRule {
-  return {
-    code,
-    applies: ["flannel"],
-    *check(document, context) {
-      if (isForWindows(document, context)) yield* check(flannelView(document), document, context);
-    },
-  };
+  return rule(code, "flannel", function* (document, context) {
+    if (isForWindows(document, context)) yield* check(flannelView(document), document, context);
+  });
 }
 
 function vniOf(view: FlannelView): FieldView | undefined {
@@ -68,7 +59,7 @@ function* lowVni(view: FlannelView): Iterable<RuleFinding> {
   };
 }
 
-const VNI_LOW = andOfClusters(windowsRule("flannel-vni-below-4096", lowVni), lowVni);
+const VNI_LOW = andOfNetworks(windowsRule("flannel-vni-below-4096", lowVni), lowVni);
 
 /** windows-networking-documentation.md §8 says 4096 and nothing else; flanneld takes more. */
 function* otherVni(view: FlannelView): Iterable<RuleFinding> {
@@ -90,7 +81,7 @@ function* otherVniOfCluster(view: FlannelView): Iterable<RuleFinding> {
   if (typeof vni === "number" && vni <= WINDOWS_VNI_MAX) yield* otherVni(view);
 }
 
-const VNI_OTHER = andOfClusters(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
+const VNI_OTHER = andOfNetworks(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
 
 /** Go's json.Unmarshal takes no text for a number (flannel, pkg/backend/vxlan/vxlan_windows.go). */
 function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
@@ -156,26 +147,22 @@ function backendMeantBy(type: string): string | undefined {
  * flanneld refuses a name that it does not have on every system, and `udp` is what it takes when nothing is said; both
  * are told whether or not a Windows node is in the input. Back ends of Linux alone are told beside Windows only.
  */
-const BACKEND: LintRule = {
-  code: "flannel-backend-not-for-windows",
-  applies: ["flannel"],
-  *check(document, context) {
-    const view = flannelView(document);
-    const type = view.option("Type");
-    if (type !== undefined && (typeof type.value !== "string" || isPlaceholder(type.value))) return;
-    const isWord = type === undefined || /^[a-z][\w-]*$/i.test(String(type.value));
-    if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
-    const isWindows = isForWindows(document, context);
-    const meant = backendMeantBy(view.type);
-    if (!isWindows && (LINUX_BACKENDS.has(view.type) || type === undefined)) return;
-    yield {
-      at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
-      message: messageOfBackend(type?.value, meant),
-      fix: meant === undefined ? "Write vxlan or host-gw." : `Write "${meant}".`,
-      ...(!isWindows && view.type === "udp" && { severity: "warning" }),
-    };
-  },
-};
+const BACKEND = rule("flannel-backend-not-for-windows", "flannel", function* (document, context) {
+  const view = flannelView(document);
+  const type = view.option("Type");
+  if (type !== undefined && (typeof type.value !== "string" || isPlaceholder(type.value))) return;
+  const isWord = type === undefined || /^[a-z][\w-]*$/i.test(String(type.value));
+  if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
+  const isWindows = isForWindows(document, context);
+  const meant = backendMeantBy(view.type);
+  if (!isWindows && (LINUX_BACKENDS.has(view.type) || type === undefined)) return;
+  yield {
+    at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
+    message: messageOfBackend(type?.value, meant),
+    fix: meant === undefined ? "Write vxlan or host-gw." : `Write "${meant}".`,
+    ...(!isWindows && view.type === "udp" && { severity: "warning" }),
+  };
+});
 
 function messageOfBackend(type: unknown, meant: string | undefined): string {
   if (type === undefined) return WORDS.flannelBackendMissing;
@@ -214,19 +201,15 @@ function networkOf(view: FlannelView): Prefix | undefined {
   return typeof text === "string" && !isPlaceholder(text) ? parseRange(text) : undefined;
 }
 
-const NETWORK: LintRule = {
-  code: "flannel-network-invalid",
-  applies: ["flannel"],
-  *check(document) {
-    const { network } = flannelView(document);
-    if (network === undefined) return;
-    const { value } = network;
-    // A word is what a script replaces.
-    if (typeof value === "string" && !/^[0-9a-f.:/ ]+$/i.test(value)) return;
-    if (typeof value === "string" && value.includes("/") && parseRange(value) !== undefined) return;
-    yield { at: at(network), message: `${shown(value)} is not a range of addresses such as 10.244.0.0/16` };
-  },
-};
+const NETWORK = rule("flannel-network-invalid", "flannel", function* (document) {
+  const { network } = flannelView(document);
+  if (network === undefined) return;
+  const { value } = network;
+  // A word is what a script replaces.
+  if (typeof value === "string" && !/^[0-9a-f.:/ ]+$/i.test(value)) return;
+  if (typeof value === "string" && value.includes("/") && parseRange(value) !== undefined) return;
+  yield { at: at(network), message: `${shown(value)} is not a range of addresses such as 10.244.0.0/16` };
+});
 
 function* overlaps(network: FieldView, range: Prefix, others: readonly KnownRange[]): Generator<RuleFinding> {
   const other = others.find(({ prefix }) => prefixesOverlap(prefix, range));
@@ -237,60 +220,48 @@ function* overlaps(network: FieldView, range: Prefix, others: readonly KnownRang
     };
 }
 
-const OVERLAP: LintRule = {
-  code: "flannel-network-overlaps",
-  applies: ["flannel"],
-  *check(document, context) {
-    const view = flannelView(document);
-    const range = networkOf(view);
-    if (view.network === undefined || range === undefined) return;
-    yield* overlaps(view.network, range, serviceRangesOf(context));
-    // Addresses of Node objects are told at the nodes.
-    const subnets = context.ranges.nodes.filter(({ from }) => !from.startsWith("address of"));
-    yield* overlaps(view.network, range, subnets);
-  },
-};
+const OVERLAP = rule("flannel-network-overlaps", "flannel", function* (document, context) {
+  const view = flannelView(document);
+  const range = networkOf(view);
+  if (view.network === undefined || range === undefined) return;
+  yield* overlaps(view.network, range, serviceRangesOf(context));
+  // Addresses of Node objects are told at the nodes.
+  const subnets = context.ranges.nodes.filter(({ from }) => !from.startsWith("address of"));
+  yield* overlaps(view.network, range, subnets);
+});
 
-const OUTSIDE: LintRule = {
-  code: "flannel-network-without-node-range",
-  applies: ["flannel"],
-  *check(document, context) {
-    const view = flannelView(document);
-    const range = networkOf(view);
-    if (view.network === undefined || range === undefined) return;
-    for (const node of context.objects("Node")) {
-      const text = textAt(node.value, "spec", "podCIDR");
-      const own = text === undefined ? undefined : parseRange(text);
-      if (own === undefined || typeof own.address !== "number" || isCovered(own, [range])) continue;
-      yield {
-        at: at(view.network),
-        message: `the podCIDR ${formatRange(own)} of ${node.title} is outside ${formatRange(range)}`,
-      };
-      return;
-    }
-  },
-};
+const OUTSIDE = rule("flannel-network-without-node-range", "flannel", function* (document, context) {
+  const view = flannelView(document);
+  const range = networkOf(view);
+  if (view.network === undefined || range === undefined) return;
+  for (const node of context.objects("Node")) {
+    const text = textAt(node.value, "spec", "podCIDR");
+    const own = text === undefined ? undefined : parseRange(text);
+    if (own === undefined || typeof own.address !== "number" || isCovered(own, [range])) continue;
+    yield {
+      at: at(view.network),
+      message: `the podCIDR ${formatRange(own)} of ${node.title} is outside ${formatRange(range)}`,
+    };
+    return;
+  }
+});
 
 /** control-planes.md §1.3: checked by flanneld when it keeps its leases in etcd. */
-const SUBNET_LENGTH: LintRule = {
-  code: "flannel-subnet-length-invalid",
-  applies: ["flannel"],
-  *check(document) {
-    const range = networkOf(flannelView(document));
-    const key = keyOf(document.value, "SubnetLen");
-    const length = key === undefined ? undefined : valueAt(document.value, key);
-    if (key === undefined || range === undefined || typeof length !== "number" || length === 0) return;
-    if (length <= 30 && length >= range.length + 2) return;
-    yield {
-      at: { path: [key], part: "value" },
-      message: WORDS.flannelSubnetLenInvalid({
-        length,
-        range: formatRange(range),
-        rangeLength: range.length + 2,
-      }),
-    };
-  },
-};
+const SUBNET_LENGTH = rule("flannel-subnet-length-invalid", "flannel", function* (document) {
+  const range = networkOf(flannelView(document));
+  const key = keyOf(document.value, "SubnetLen");
+  const length = key === undefined ? undefined : valueAt(document.value, key);
+  if (key === undefined || range === undefined || typeof length !== "number" || length === 0) return;
+  if (length <= 30 && length >= range.length + 2) return;
+  yield {
+    at: { path: [key], part: "value" },
+    message: WORDS.flannelSubnetLenInvalid({
+      length,
+      range: formatRange(range),
+      rangeLength: range.length + 2,
+    }),
+  };
+});
 
 export const FLANNEL_RULES: readonly LintRule[] = [
   VNI_LOW,

@@ -3,7 +3,7 @@ import { shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
 import { type HnsPolicyView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../rule.ts";
 import { hnsRule } from "./hns.ts";
 import { lintRules } from "#data/words.js";
 
@@ -184,29 +184,25 @@ function isWithoutLimit(acl: unknown): boolean {
 }
 
 /** What HNS shows is looked at, too: the policies of an endpoint are all that it has. */
-const BLOCKED: LintRule = {
-  code: "hns-acl-blocks-direction",
-  applies: ["hns"],
-  *check(document) {
-    const { object, policies } = hnsView(document);
-    if (object === "network" || object === "load-balancer") return;
-    const acls = policies
-      .filter(({ type }) => type.toLowerCase() === "acl")
-      .map(({ path, value, settings }) => settings ?? { path, value });
-    for (const direction of DIRECTIONS) {
-      const own = acls.filter(({ value }) => hnsText(value, "Direction").toLowerCase() === direction);
-      const isOpen = own.some(({ value }) => hnsText(value, "Action").toLowerCase() !== "block");
-      // What none allows is dropped, so an ACL for one address does what one for all does (dataplane.md §4.2).
-      const blocking = own.find(({ value }) => isWithoutLimit(value)) ?? own[0];
-      const field = blocking && fieldOf(blocking.value, blocking.path, "Direction");
-      if (isOpen || field === undefined) continue;
-      const message = isWithoutLimit(blocking?.value)
-        ? WORDS.aclBlocksAll({ direction })
-        : WORDS.aclAllowsNothing({ direction });
-      yield { at: { path: field.path, part: "value" }, message };
-    }
-  },
-};
+const BLOCKED = rule("hns-acl-blocks-direction", "hns", function* (document) {
+  const { object, policies } = hnsView(document);
+  if (object === "network" || object === "load-balancer") return;
+  const acls = policies
+    .filter(({ type }) => type.toLowerCase() === "acl")
+    .map(({ path, value, settings }) => settings ?? { path, value });
+  for (const direction of DIRECTIONS) {
+    const own = acls.filter(({ value }) => hnsText(value, "Direction").toLowerCase() === direction);
+    const isOpen = own.some(({ value }) => hnsText(value, "Action").toLowerCase() !== "block");
+    // What none allows is dropped, so an ACL for one address does what one for all does (dataplane.md §4.2).
+    const blocking = own.find(({ value }) => isWithoutLimit(value)) ?? own[0];
+    const field = blocking && fieldOf(blocking.value, blocking.path, "Direction");
+    if (isOpen || field === undefined) continue;
+    const message = isWithoutLimit(blocking?.value)
+      ? WORDS.aclBlocksAll({ direction })
+      : WORDS.aclAllowsNothing({ direction });
+    yield { at: { path: field.path, part: "value" }, message };
+  }
+});
 
 const MAC = /^[0-9a-f]{2}(?:[-:][0-9a-f]{2}){5}$/i;
 const ROUTE_FIELDS = ["DestinationPrefix", "IsolationId", "ProviderAddress", "DistributedRouterMacAddress"];

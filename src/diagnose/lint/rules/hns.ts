@@ -8,7 +8,7 @@ import type { LintDocument } from "../input/document.ts";
 import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import { type HnsPolicyView, type HnsSubnetView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -18,14 +18,10 @@ export function hnsRule(
   code: LintRule["code"],
   check: (view: HnsView, document: LintDocument, context: LintContext) => Iterable<RuleFinding>,
 ): LintRule {
-  return {
-    code,
-    applies: ["hns"],
-    *check(document, context) {
-      const view = hnsView(document);
-      if (!view.isOutput) yield* check(view, document, context);
-    },
-  };
+  return rule(code, "hns", function* (document, context) {
+    const view = hnsView(document);
+    if (!view.isOutput) yield* check(view, document, context);
+  });
 }
 
 const NETWORK_TYPES = new Set(WORDS.hnsNetworkTypes.split(" "));

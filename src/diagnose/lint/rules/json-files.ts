@@ -7,7 +7,7 @@ import type { LintDocument } from "../input/document.ts";
 import type { LintPath } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import type { JsonTrapKind } from "../input/json-text.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -27,14 +27,10 @@ function trapRule(
   kinds: readonly JsonTrapKind[],
   say: (message: string) => Pick<RuleFinding, "message" | "fix">,
 ): LintRule {
-  return {
-    code,
-    applies: READ_BY_GO,
-    *check(document) {
-      for (const { kind, offset, end, message } of document.traps)
-        if (kinds.includes(kind)) yield { at: { offset, length: end - offset }, ...say(message) };
-    },
-  };
+  return rule(code, READ_BY_GO, function* (document) {
+    for (const { kind, offset, end, message } of document.traps)
+      if (kinds.includes(kind)) yield { at: { offset, length: end - offset }, ...say(message) };
+  });
 }
 
 const NO_BREAK_SPACE = trapRule("json-no-break-space", ["no-break-space"], (message) => ({
@@ -57,20 +53,16 @@ const DUPLICATE_KEY = trapRule("json-duplicate-key", ["duplicate-key"], (message
 const INVALID = trapRule("json-invalid", ["syntax", "control-character"], (message) => ({ message }));
 
 /** cni.md §10.2: Go's decoder refuses the mark, and a file in UTF-16 altogether. */
-const BYTE_ORDER_MARK: LintRule = {
-  code: "json-byte-order-mark",
-  applies: READ_BY_GO,
-  *check(document) {
-    const { source, host } = document;
-    if (host !== undefined || (!source.hasByteOrderMark && source.encoding === "utf-8")) return;
-    const isWide = source.encoding !== "utf-8";
-    yield {
-      at: { offset: 0 },
-      message: isWide ? WORDS.fileIsUtf16 : WORDS.fileHasByteOrderMark,
-      fix: "Write it as UTF-8 without a mark: [IO.File]::WriteAllText(path, text).",
-    };
-  },
-};
+const BYTE_ORDER_MARK = rule("json-byte-order-mark", READ_BY_GO, function* (document) {
+  const { source, host } = document;
+  if (host !== undefined || (!source.hasByteOrderMark && source.encoding === "utf-8")) return;
+  const isWide = source.encoding !== "utf-8";
+  yield {
+    at: { offset: 0 },
+    message: isWide ? WORDS.fileIsUtf16 : WORDS.fileHasByteOrderMark,
+    fix: "Write it as UTF-8 without a mark: [IO.File]::WriteAllText(path, text).",
+  };
+});
 
 interface FoundText {
   readonly path: LintPath;
@@ -96,36 +88,27 @@ function* textsOfHns(document: LintDocument): Generator<FoundText> {
 }
 
 /** containerd#5729: the endpoint is made and degrades; the pod fails later, with another message. */
-const PLACEHOLDER: LintRule = {
-  code: "placeholder-left",
-  applies: [...READ_BY_GO, "hns"],
-  *check(document, context) {
-    if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document, context).isWindows))
-      return;
-    const texts = document.kind === "hns" ? textsOfHns(document) : textsIn(document.value, []);
-    for (const { path, text } of texts)
-      if (isPlaceholder(text))
-        yield {
-          at: { path, part: "value" },
-          message: `${shown(text)} is a placeholder that is not filled in`,
-        };
-  },
-};
+const PLACEHOLDER = rule("placeholder-left", [...READ_BY_GO, "hns"], function* (document, context) {
+  if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document, context).isWindows)) return;
+  const texts = document.kind === "hns" ? textsOfHns(document) : textsIn(document.value, []);
+  for (const { path, text } of texts)
+    if (isPlaceholder(text))
+      yield {
+        at: { path, part: "value" },
+        message: `${shown(text)} is a placeholder that is not filled in`,
+      };
+});
 
 /** `"C:\run\flannel"`: `\r` and `\f` are control characters in JSON. */
-const CONTROL_IN_PATH: LintRule = {
-  code: "path-with-control-character",
-  applies: READ_BY_GO,
-  *check(document) {
-    for (const { path, text } of textsIn(document.value, []))
-      if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
-        yield {
-          at: { path, part: "value" },
-          message: WORDS.backslashNotEscaped({ text: shown(text) }),
-          fix: "Write each backslash twice, or use slashes: C:/run/flannel.",
-        };
-  },
-};
+const CONTROL_IN_PATH = rule("path-with-control-character", READ_BY_GO, function* (document) {
+  for (const { path, text } of textsIn(document.value, []))
+    if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
+      yield {
+        at: { path, part: "value" },
+        message: WORDS.backslashNotEscaped({ text: shown(text) }),
+        fix: "Write each backslash twice, or use slashes: C:/run/flannel.",
+      };
+});
 
 export const JSON_FILE_RULES: readonly LintRule[] = [
   NO_BREAK_SPACE,

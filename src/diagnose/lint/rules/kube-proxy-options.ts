@@ -6,7 +6,7 @@ import { shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
 import { fieldsAt, valueAt } from "../input/fields.ts";
 import { type KubeProxyView, isOn } from "../views/kube-proxy-view.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../rule.ts";
 import { atValue, kubeProxyRule } from "./kube-proxy.ts";
 import { lintRules } from "#data/words.js";
 
@@ -160,27 +160,23 @@ function isNear(a: string, b: string): boolean {
 }
 
 /** Names of fields are exact here, unlike in CNI configurations. */
-const FIELD: LintRule = {
-  code: "kube-proxy-field-unknown",
-  applies: ["kube-proxy"],
-  *check({ value }) {
-    const outer = Object.keys(value).find((key) => key !== "winkernel" && isNear(key, "winkernel"));
-    if (outer !== undefined)
+const FIELD = rule("kube-proxy-field-unknown", "kube-proxy", function* ({ value }) {
+  const outer = Object.keys(value).find((key) => key !== "winkernel" && isNear(key, "winkernel"));
+  if (outer !== undefined)
+    yield {
+      at: { path: [outer] },
+      message: `there is no field ${shown(outer)}`,
+      fix: 'Write "winkernel".',
+    };
+  for (const name of WINKERNEL_FIELDS)
+    if (valueAt(value, name) !== undefined)
       yield {
-        at: { path: [outer] },
-        message: `there is no field ${shown(outer)}`,
-        fix: 'Write "winkernel".',
+        at: { path: [name] },
+        message: `${name} is below winkernel; here it is not read`,
       };
-    for (const name of WINKERNEL_FIELDS)
-      if (valueAt(value, name) !== undefined)
-        yield {
-          at: { path: [name] },
-          message: `${name} is below winkernel; here it is not read`,
-        };
-    for (const key of Object.keys(fieldsAt(value, "winkernel")))
-      if (!WINKERNEL_FIELDS.includes(key)) yield unknownField(key);
-  },
-};
+  for (const key of Object.keys(fieldsAt(value, "winkernel")))
+    if (!WINKERNEL_FIELDS.includes(key)) yield unknownField(key);
+});
 
 function unknownField(key: string): RuleFinding {
   const meant = WINKERNEL_FIELDS.find((name) => isNear(name, key));

@@ -8,7 +8,7 @@ import type { DocumentKind, LintDocument } from "../input/document.ts";
 import { valueAt } from "../input/fields.ts";
 import { namedNetworks } from "../views/hns-networks.ts";
 import { type KubeProxyView, type OptionView, kubeProxyView, plainOption } from "../views/kube-proxy-view.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, andOfClusters, rule } from "../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -20,14 +20,10 @@ export function kubeProxyRule(
   code: LintRule["code"],
   check: (view: KubeProxyView, context: LintContext, document: LintDocument) => Iterable<RuleFinding>,
 ): LintRule {
-  return {
-    code,
-    applies: BOTH,
-    *check(document, context) {
-      const view = kubeProxyView(document, context);
-      if (view.isWindows && !view.isLinux) yield* check(view, context, document);
-    },
-  };
+  return rule(code, BOTH, function* (document, context) {
+    const view = kubeProxyView(document, context);
+    if (view.isWindows && !view.isLinux) yield* check(view, context, document);
+  });
 }
 
 export function atValue({ path }: OptionView): RuleFinding["at"] {
@@ -46,37 +42,33 @@ const LINUX_MODES = new Set(["iptables", "ipvs", "nftables"]);
 /** Kubernetes 1.26 took the mode userspace out. */
 const WITHOUT_USERSPACE = 26;
 
-const MODE: LintRule = {
-  code: "kube-proxy-mode-not-for-windows",
-  applies: BOTH,
-  *check(document, context) {
-    const view = kubeProxyView(document, context);
-    const mode = plainOption(view, "proxy-mode");
-    if (mode === undefined) return;
-    if (view.isLinux && mode.text === "kernelspace")
-      yield {
-        at: atValue(mode),
-        message: WORDS.kernelspaceOnLinux,
-      };
-    if (!view.isWindows || view.isLinux) return;
-    if (LINUX_MODES.has(mode.text))
-      yield {
-        at: atValue(mode),
-        message: `kube-proxy on Windows refuses the mode ${mode.text}`,
-        fix: "Write kernelspace, in a configuration of its own for Windows nodes.",
-        // One file for both systems: kube-proxy's own on Windows may replace the mode.
-        severity: view.isFlags ? "error" : "warning",
-      };
-    const { minor, origin } = context.kubernetes;
-    if (mode.text === "userspace" && minor >= WITHOUT_USERSPACE)
-      yield {
-        at: atValue(mode),
-        message: "the mode userspace was removed in Kubernetes 1.26",
-        fix: "Write kernelspace.",
-        severity: origin === "assumed" ? "warning" : "error",
-      };
-  },
-};
+const MODE = rule("kube-proxy-mode-not-for-windows", BOTH, function* (document, context) {
+  const view = kubeProxyView(document, context);
+  const mode = plainOption(view, "proxy-mode");
+  if (mode === undefined) return;
+  if (view.isLinux && mode.text === "kernelspace")
+    yield {
+      at: atValue(mode),
+      message: WORDS.kernelspaceOnLinux,
+    };
+  if (!view.isWindows || view.isLinux) return;
+  if (LINUX_MODES.has(mode.text))
+    yield {
+      at: atValue(mode),
+      message: `kube-proxy on Windows refuses the mode ${mode.text}`,
+      fix: "Write kernelspace, in a configuration of its own for Windows nodes.",
+      // One file for both systems: kube-proxy's own on Windows may replace the mode.
+      severity: view.isFlags ? "error" : "warning",
+    };
+  const { minor, origin } = context.kubernetes;
+  if (mode.text === "userspace" && minor >= WITHOUT_USERSPACE)
+    yield {
+      at: atValue(mode),
+      message: "the mode userspace was removed in Kubernetes 1.26",
+      fix: "Write kernelspace.",
+      severity: origin === "assumed" ? "warning" : "error",
+    };
+});
 
 /** kube-proxy.md §1.1: neither the flag nor KUBE_NETWORK is fatal. */
 const NETWORK_MISSING = kubeProxyRule("kube-proxy-without-network-name", function* (view, context, document) {
@@ -176,25 +168,17 @@ const SOURCE_VIP_GIVEN = kubeProxyRule("kube-proxy-source-vip-invalid", function
 });
 
 /** The start scripts take what lies in sourceVip.json as it is (control-planes.md §1.10). */
-const SOURCE_VIP_INVALID: LintRule = {
-  ...SOURCE_VIP_GIVEN,
-  applies: [...BOTH, "cluster"],
-  *check(document, context) {
-    if (document.kind !== "cluster") {
-      yield* SOURCE_VIP_GIVEN.check(document, context);
-      return;
-    }
-    for (const { path, address, podCIDR } of keptSourceVips(document)) {
-      const range = podCIDR === undefined ? undefined : parseRange(podCIDR);
-      if (range === undefined || prefixContains(range, address)) continue;
-      yield {
-        at: { path },
-        message: WORDS.sourceVipFileStale({ address: formatIp(address), range: formatRange(range) }),
-        fix: "Remove the file, and sourceVipRequest.json with it.",
-      };
-    }
-  },
-};
+const SOURCE_VIP_INVALID = andOfClusters(SOURCE_VIP_GIVEN, function* (document) {
+  for (const { path, address, podCIDR } of keptSourceVips(document)) {
+    const range = podCIDR === undefined ? undefined : parseRange(podCIDR);
+    if (range === undefined || prefixContains(range, address)) continue;
+    yield {
+      at: { path },
+      message: WORDS.sourceVipFileStale({ address: formatIp(address), range: formatRange(range) }),
+      fix: "Remove the file, and sourceVipRequest.json with it.",
+    };
+  }
+});
 
 /** windows-networking-documentation.md §9 row 4; kube-proxy.md §1.1. */
 const HOSTNAME_OF_CALL = kubeProxyRule(
@@ -210,25 +194,17 @@ const HOSTNAME_OF_CALL = kubeProxyRule(
   },
 );
 
-const HOSTNAME: LintRule = {
-  ...HOSTNAME_OF_CALL,
-  applies: [...BOTH, "cluster"],
-  *check(document, context) {
-    if (document.kind !== "cluster") {
-      yield* HOSTNAME_OF_CALL.check(document, context);
-      return;
-    }
-    const [first] = misnamedNodes(document);
-    if (first === undefined || valueAt(document.value, "kubeProxy", "hostnameOverride") !== false) return;
-    yield {
-      at: { path: ["kubeProxy", "hostnameOverride"] },
-      message: WORDS.hostnameOverrideOff({ first }),
-      fix: "Write hostnameOverride: true, or leave the field out.",
-      differs: "endpoints-are-kept",
-      severity: "warning",
-    };
-  },
-};
+const HOSTNAME = andOfClusters(HOSTNAME_OF_CALL, function* (document) {
+  const [first] = misnamedNodes(document);
+  if (first === undefined || valueAt(document.value, "kubeProxy", "hostnameOverride") !== false) return;
+  yield {
+    at: { path: ["kubeProxy", "hostnameOverride"] },
+    message: WORDS.hostnameOverrideOff({ first }),
+    fix: "Write hostnameOverride: true, or leave the field out.",
+    differs: "endpoints-are-kept",
+    severity: "warning",
+  };
+});
 
 /** `takesZero`: a server that is off is not checked any further than its flag is read. */
 function isHostAndPort(text: string, takesZero: boolean): boolean {
@@ -275,20 +251,16 @@ function* serverAddresses(view: KubeProxyView): Iterable<RuleFinding> {
 }
 
 /** kube-proxy.md §1.1: checked at the start, on every operating system. */
-const ADDRESSES: LintRule = {
-  code: "kube-proxy-address-invalid",
-  applies: BOTH,
-  *check(document, context) {
-    const view = kubeProxyView(document, context);
-    const cidr = plainOption(view, "cluster-cidr");
-    const fault = cidr === undefined ? undefined : clusterCidrFault(cidr.text);
-    if (cidr !== undefined && fault !== undefined) yield { at: atValue(cidr), message: fault };
-    yield* serverAddresses(view);
-    const bind = plainOption(view, "bind-address");
-    if (bind !== undefined && parseIp(bind.text) === undefined && !isPlaceholder(bind.text))
-      yield { at: atValue(bind), message: `${shown(bind.text)} is not an address to bind to` };
-  },
-};
+const ADDRESSES = rule("kube-proxy-address-invalid", BOTH, function* (document, context) {
+  const view = kubeProxyView(document, context);
+  const cidr = plainOption(view, "cluster-cidr");
+  const fault = cidr === undefined ? undefined : clusterCidrFault(cidr.text);
+  if (cidr !== undefined && fault !== undefined) yield { at: atValue(cidr), message: fault };
+  yield* serverAddresses(view);
+  const bind = plainOption(view, "bind-address");
+  if (bind !== undefined && parseIp(bind.text) === undefined && !isPlaceholder(bind.text))
+    yield { at: atValue(bind), message: `${shown(bind.text)} is not an address to bind to` };
+});
 
 export const KUBE_PROXY_RULES: readonly LintRule[] = [
   MODE,

@@ -2,7 +2,7 @@
 import { shown } from "../views/address-ranges.ts";
 import { textAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
-import type { LintRule, RuleFinding } from "../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -41,28 +41,20 @@ function judgeImage(image: string): Pick<RuleFinding, "message" | "severity"> | 
   return { message: WORDS.pauseImageWithoutWincat({ image: shown(image) }) };
 }
 
-const PAUSE_IMAGE: LintRule = {
-  code: "pause-image-without-wincat",
-  applies: ["node-settings"],
-  *check({ value }) {
-    const image = textAt(value, "pauseImage");
-    // What a variable or a placeholder stands for is not known.
-    if (image === undefined || /[$<{%]/.test(image)) return;
-    const found = judgeImage(image);
-    if (found !== undefined) yield { at: { path: ["pauseImage"] }, ...found };
-  },
-};
+const PAUSE_IMAGE = rule("pause-image-without-wincat", "node-settings", function* ({ value }) {
+  const image = textAt(value, "pauseImage");
+  // What a variable or a placeholder stands for is not known.
+  if (image === undefined || /[$<{%]/.test(image)) return;
+  const found = judgeImage(image);
+  if (found !== undefined) yield { at: { path: ["pauseImage"] }, ...found };
+});
 
 /** `golang.org/x/net/http/httpproxy`: HTTPS_PROXY takes requests for https URLs, where NO_PROXY does not name them. */
-const PROXY: LintRule = {
-  code: "proxy-takes-api-requests",
-  applies: ["node-settings"],
-  *check({ value }) {
-    const proxy = textAt(value, "HTTPS_PROXY") ?? "";
-    if (proxy === "" || (textAt(value, "NO_PROXY") ?? "") !== "") return;
-    if (!isFields(value) || value["asksApiServer"] !== true) return;
-    yield { at: { path: ["HTTPS_PROXY"] }, message: WORDS.proxyWithoutExceptions({ proxy: shown(proxy) }) };
-  },
-};
+const PROXY = rule("proxy-takes-api-requests", "node-settings", function* ({ value }) {
+  const proxy = textAt(value, "HTTPS_PROXY") ?? "";
+  if (proxy === "" || (textAt(value, "NO_PROXY") ?? "") !== "") return;
+  if (!isFields(value) || value["asksApiServer"] !== true) return;
+  yield { at: { path: ["HTTPS_PROXY"] }, message: WORDS.proxyWithoutExceptions({ proxy: shown(proxy) }) };
+});
 
 export const NODE_SETTINGS_RULES: readonly LintRule[] = [PAUSE_IMAGE, PROXY];

@@ -28,7 +28,7 @@ import { outsideAddresses, pluginsOfCluster } from "../../views/cluster-view.ts"
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { keyOf } from "../../input/fields.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
 import { isFilledInLater } from "../json-files.ts";
 import { lintRules } from "#data/words.js";
 
@@ -91,25 +91,21 @@ function exceptionRule(
   wantedOf: (context: LintContext, plugin: PluginView) => readonly KnownRange[],
   say: (range: string) => string,
 ): LintRule {
-  return {
-    code,
-    applies: KINDS,
-    *check(document, context) {
-      for (const plugin of pluginsIn(document, context)) {
-        const isEmpty = exceptionsIn(plugin).length === 0;
-        // An installer fills the list in.
-        const isEvaluatedHere = isEvaluated(plugin) && !(isEmpty && isFilledInLater(document));
-        const nat = isEvaluatedHere ? outboundNat(plugin) : undefined;
-        const range = nat === undefined ? undefined : missing(plugin, wantedOf(context, plugin));
-        if (nat === undefined || range === undefined) continue;
-        yield {
-          at: listPath(nat),
-          message: `${say(formatRange(range.prefix))} (${range.from})`,
-          fix: `Add "${formatRange(range.prefix)}".`,
-        };
-      }
-    },
-  };
+  return rule(code, KINDS, function* (document, context) {
+    for (const plugin of pluginsIn(document, context)) {
+      const isEmpty = exceptionsIn(plugin).length === 0;
+      // An installer fills the list in.
+      const isEvaluatedHere = isEvaluated(plugin) && !(isEmpty && isFilledInLater(document));
+      const nat = isEvaluatedHere ? outboundNat(plugin) : undefined;
+      const range = nat === undefined ? undefined : missing(plugin, wantedOf(context, plugin));
+      if (nat === undefined || range === undefined) continue;
+      yield {
+        at: listPath(nat),
+        message: `${say(formatRange(range.prefix))} (${range.from})`,
+        fix: `Add "${formatRange(range.prefix)}".`,
+      };
+    }
+  });
 }
 
 /** windows-networking-documentation.md §9 row 2. */
@@ -128,35 +124,31 @@ const WITHOUT_PODS = exceptionRule(
 );
 
 /** windows-networking-documentation.md §9 row 2: what is excepted leaves with the pod's address, which nobody answers. */
-const EXTERNAL: LintRule = {
-  code: "cni-exception-list-external",
-  applies: KINDS,
-  *check(document, context) {
-    const { pods, services, nodes } = context.ranges;
-    const known = [...pods, ...services, ...nodes].map(({ prefix }) => prefix);
-    const hosts = document.kind === "cluster" ? outsideAddresses(document) : [];
-    for (const plugin of pluginsIn(document, context)) {
-      const inside = [...known, ...routesIn(plugin)];
-      for (const { path, text, range } of exceptionsIn(plugin)) {
-        if (isDefaultRoute(range))
-          yield {
-            at: { path, part: "value" },
-            message: `${shown(text)} excepts everything, so no packet is ever translated`,
-          };
-        else if (hosts.some((host) => prefixContains(range, host)))
-          yield {
-            at: { path, part: "value" },
-            message: WORDS.outboundNatExceptionOutsideHost({ text: shown(text) }),
-          };
-        else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
-          yield {
-            at: { path, part: "value" },
-            message: WORDS.outboundNatExceptionInternet({ text: shown(text) }),
-          };
-      }
+const EXTERNAL = rule("cni-exception-list-external", KINDS, function* (document, context) {
+  const { pods, services, nodes } = context.ranges;
+  const known = [...pods, ...services, ...nodes].map(({ prefix }) => prefix);
+  const hosts = document.kind === "cluster" ? outsideAddresses(document) : [];
+  for (const plugin of pluginsIn(document, context)) {
+    const inside = [...known, ...routesIn(plugin)];
+    for (const { path, text, range } of exceptionsIn(plugin)) {
+      if (isDefaultRoute(range))
+        yield {
+          at: { path, part: "value" },
+          message: `${shown(text)} excepts everything, so no packet is ever translated`,
+        };
+      else if (hosts.some((host) => prefixContains(range, host)))
+        yield {
+          at: { path, part: "value" },
+          message: WORDS.outboundNatExceptionOutsideHost({ text: shown(text) }),
+        };
+      else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
+        yield {
+          at: { path, part: "value" },
+          message: WORDS.outboundNatExceptionInternet({ text: shown(text) }),
+        };
     }
-  },
-};
+  }
+});
 
 /** The subnet that the nodes stand in, when the file or the input shows it. */
 function nodesIn({ range }: Exception, routes: readonly Prefix[], context: LintContext): string | undefined {
@@ -173,69 +165,57 @@ function nodesIn({ range }: Exception, routes: readonly Prefix[], context: LintC
 }
 
 /** users.md G7: SDN#313, flannel#1405. The documentation asks for it, so this is no more than a note. */
-const LAN: LintRule = {
-  code: "cni-exception-list-lan",
-  applies: ["cni"],
-  *check(document, context) {
-    for (const plugin of cniView(document, context).plugins) {
-      if (!isEvaluated(plugin)) continue;
-      const routes = routesIn(plugin);
-      for (const exception of exceptionsIn(plugin)) {
-        const node = nodesIn(exception, routes, context);
-        if (node !== undefined)
-          yield {
-            at: { path: exception.path, part: "value" },
-            message: WORDS.outboundNatExceptionNeedsRoute({ text: exception.text, node }),
-          };
-      }
+const LAN = rule("cni-exception-list-lan", "cni", function* (document, context) {
+  for (const plugin of cniView(document, context).plugins) {
+    if (!isEvaluated(plugin)) continue;
+    const routes = routesIn(plugin);
+    for (const exception of exceptionsIn(plugin)) {
+      const node = nodesIn(exception, routes, context);
+      if (node !== undefined)
+        yield {
+          at: { path: exception.path, part: "value" },
+          message: WORDS.outboundNatExceptionNeedsRoute({ text: exception.text, node }),
+        };
     }
-  },
-};
+  }
+});
 
 /** cni.md §2.3, §2.10. */
-const SERVICE_ROUTE: LintRule = {
-  code: "cni-service-route-missing",
-  applies: ["cni"],
-  *check(document, context) {
-    const wanted = serviceRangesOf(context).filter(({ prefix }) => familyOfPrefix(prefix) === 4);
-    for (const plugin of cniView(document, context).plugins) {
-      const routes = routesIn(plugin);
-      if (!isEvaluated(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
-      const range = wanted.find(({ prefix }) => !isCovered(prefix, routes));
-      if (range === undefined) continue;
-      const [first] = plugin.policies;
-      const key = first?.path.at(-2);
-      yield {
-        at: { path: key === undefined ? plugin.path : [...plugin.path, key] },
-        message: `no route policy covers the range of Services, ${formatRange(range.prefix)} (${range.from})`,
-        fix: `Add the policy ${routeFor(plugin)} with "DestinationPrefix": "${formatRange(range.prefix)}" and "NeedEncap": true.`,
-      };
-    }
-  },
-};
+const SERVICE_ROUTE = rule("cni-service-route-missing", "cni", function* (document, context) {
+  const wanted = serviceRangesOf(context).filter(({ prefix }) => familyOfPrefix(prefix) === 4);
+  for (const plugin of cniView(document, context).plugins) {
+    const routes = routesIn(plugin);
+    if (!isEvaluated(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
+    const range = wanted.find(({ prefix }) => !isCovered(prefix, routes));
+    if (range === undefined) continue;
+    const [first] = plugin.policies;
+    const key = first?.path.at(-2);
+    yield {
+      at: { path: key === undefined ? plugin.path : [...plugin.path, key] },
+      message: `no route policy covers the range of Services, ${formatRange(range.prefix)} (${range.from})`,
+      fix: `Add the policy ${routeFor(plugin)} with "DestinationPrefix": "${formatRange(range.prefix)}" and "NeedEncap": true.`,
+    };
+  }
+});
 
 function routeFor({ dialect }: PluginView): string {
   return dialect === "v2" ? "SDNRoute" : "ROUTE";
 }
 
 /** cni.md §2.0: without it the route is an ordinary one. */
-const NEED_ENCAP: LintRule = {
-  code: "cni-route-need-encap",
-  applies: ["cni"],
-  *check(document, context) {
-    for (const { policies } of cniView(document, context).plugins)
-      for (const policy of policies) {
-        if (routePrefixOf(policy) === undefined) continue;
-        const { path, value } = settingsOf(policy);
-        const need = fieldOf(value, path, "NeedEncap");
-        if (need === undefined || typeof need.value === "boolean") continue;
-        yield {
-          at: { path: need.path, part: "value" },
-          message: `NeedEncap is true or false, without quotes; ${shown(need.value)} is neither`,
-        };
-      }
-  },
-};
+const NEED_ENCAP = rule("cni-route-need-encap", "cni", function* (document, context) {
+  for (const { policies } of cniView(document, context).plugins)
+    for (const policy of policies) {
+      if (routePrefixOf(policy) === undefined) continue;
+      const { path, value } = settingsOf(policy);
+      const need = fieldOf(value, path, "NeedEncap");
+      if (need === undefined || typeof need.value === "boolean") continue;
+      yield {
+        at: { path: need.path, part: "value" },
+        message: `NeedEncap is true or false, without quotes; ${shown(need.value)} is neither`,
+      };
+    }
+});
 
 export const CNI_RANGE_RULES: readonly LintRule[] = [
   WITHOUT_SERVICES,

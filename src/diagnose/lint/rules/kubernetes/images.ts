@@ -5,7 +5,7 @@ import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -29,19 +29,15 @@ function imageRule(
     context: LintContext,
   ) => Omit<RuleFinding, "at"> | undefined,
 ): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    *check(document, context) {
-      const pod = context.podOf(document);
-      // Another runtime may isolate with Hyper-V, where older builds run as well.
-      if (pod === undefined || textAt(pod.spec, "runtimeClassName") !== undefined) return;
-      for (const container of pod.containers) {
-        const found = isShownRunning(document, container) ? undefined : check(container, pod, context);
-        if (found !== undefined) yield { at: { path: [...container.path, "image"] }, ...found };
-      }
-    },
-  };
+  return rule(code, "kubernetes", function* (document, context) {
+    const pod = context.podOf(document);
+    // Another runtime may isolate with Hyper-V, where older builds run as well.
+    if (pod === undefined || textAt(pod.spec, "runtimeClassName") !== undefined) return;
+    for (const container of pod.containers) {
+      const found = isShownRunning(document, container) ? undefined : check(container, pod, context);
+      if (found !== undefined) yield { at: { path: [...container.path, "image"] }, ...found };
+    }
+  });
 }
 
 function isOnLinux(pod: PodView, context: LintContext): boolean {

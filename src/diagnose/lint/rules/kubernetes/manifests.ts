@@ -14,7 +14,7 @@ import { podSpecPath } from "../../views/pods.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, objectRule, rule } from "../../rule.ts";
 
 /** A text that somebody, or some tool, will still replace. */
 const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]_[A-Z]|^[A-Z_]+$/;
@@ -38,31 +38,25 @@ function isWhole(kind: string, value: Fields): boolean {
 }
 
 /** Fields that an object lacks, without which an API server refuses it. */
-const MISSING_FIELD: LintRule = {
-  code: "manifest-missing-field",
-  applies: ["kubernetes"],
-  objects: Object.keys(KINDS),
-  *check({ value }): Iterable<RuleFinding> {
-    const kind = objectTypeOf(value);
-    if (!isKubeKind(kind) || !isWhole(kind, value)) return;
-    const faults = new FieldFaults();
-    checkObject(kind, convertOld(kind, value), faults);
-    for (const { code, path, message, advice } of faults.list)
-      if (code === "manifest-missing-field")
-        yield {
-          at: { path: stepsOf(path?.parent) },
-          message: `${formatPath(path)}: ${message.toLowerCase()}`,
-          fix: advice,
-        };
-  },
-};
+const MISSING_FIELD = objectRule("manifest-missing-field", Object.keys(KINDS), function* ({ value }) {
+  const kind = objectTypeOf(value);
+  if (!isKubeKind(kind) || !isWhole(kind, value)) return;
+  const faults = new FieldFaults();
+  checkObject(kind, convertOld(kind, value), faults);
+  for (const { code, path, message, advice } of faults.list)
+    if (code === "manifest-missing-field")
+      yield {
+        at: { path: stepsOf(path?.parent) },
+        message: `${formatPath(path)}: ${message.toLowerCase()}`,
+        fix: advice,
+      };
+});
 
 /** Values that an API server refuses. */
-const INVALID_VALUE: LintRule = {
-  code: "manifest-invalid-value",
-  applies: ["kubernetes"],
-  objects: Object.keys(KINDS),
-  *check({ value }, context): Iterable<RuleFinding> {
+const INVALID_VALUE = objectRule(
+  "manifest-invalid-value",
+  Object.keys(KINDS),
+  function* ({ value }, context) {
     const kind = objectTypeOf(value);
     if (!isKubeKind(kind)) return;
     const faults = new FieldFaults();
@@ -72,14 +66,13 @@ const INVALID_VALUE: LintRule = {
       if (code === "manifest-invalid-value" && (text === undefined || !PLACEHOLDER.test(text)))
         yield { at: { path: stepsOf(path) }, message, fix: advice };
   },
-};
+);
 
 /** Fields that an API server drops. What it has shown itself, it knows. */
-const UNKNOWN_FIELD: LintRule = {
-  code: "manifest-unknown-field",
-  applies: ["kubernetes"],
-  objects: Object.keys(KINDS),
-  *check({ value }, context): Iterable<RuleFinding> {
+const UNKNOWN_FIELD = objectRule(
+  "manifest-unknown-field",
+  Object.keys(KINDS),
+  function* ({ value }, context) {
     if (isOfServer(value)) return;
     for (const { path, message, meant } of context.once(objectFields).find(value).unknown) {
       const steps = stepsOf(path);
@@ -87,23 +80,19 @@ const UNKNOWN_FIELD: LintRule = {
         yield { at: { path: steps }, message, fix: adviceUnknownField(meant) };
     }
   },
-};
+);
 
 function objectFields(): ObjectFields {
   return new ObjectFields();
 }
 
 /** Kinds that kubectl finds no match for. */
-const UNKNOWN_VERSION: LintRule = {
-  code: "manifest-version-unknown",
-  applies: ["kubernetes"],
-  *check({ value }): Iterable<RuleFinding> {
-    const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
-    if (PLACEHOLDER.test(kind) || PLACEHOLDER.test(version)) return;
-    const found = kindMismatch(version, kind);
-    if (found !== undefined) yield { at: { path: [found.field] }, message: found.message, fix: found.advice };
-  },
-};
+const UNKNOWN_VERSION = rule("manifest-version-unknown", "kubernetes", function* ({ value }) {
+  const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
+  if (PLACEHOLDER.test(kind) || PLACEHOLDER.test(version)) return;
+  const found = kindMismatch(version, kind);
+  if (found !== undefined) yield { at: { path: [found.field] }, message: found.message, fix: found.advice };
+});
 
 /** What an object is called in its file; undefined for one whose name is still to come. */
 function keyOf({ source: { file }, value, host }: LintDocument): string | undefined {
@@ -129,39 +118,31 @@ function doubledObjects(context: LintContext): ReadonlyMap<LintDocument, LintDoc
 }
 
 /** Two objects of one file: of those in several, one may be meant to take the other's place. */
-const DUPLICATE_OBJECT: LintRule = {
-  code: "manifest-duplicate-object",
-  applies: ["kubernetes"],
-  *check(document, context): Iterable<RuleFinding> {
-    const first = context.once(doubledObjects).get(document);
-    if (first === undefined) return;
-    const [{ start } = { start: 0 }] = first.locate([{ path: ["metadata", "name"] }]);
-    const { line } = first.source.positionOf(start);
-    const name = textAt(document.value, "metadata", "name") ?? "";
-    yield {
-      at: { path: ["metadata", "name"] },
-      message: `${textAt(document.value, "kind") ?? ""} ${name} is in line ${line} already`,
-    };
-  },
-};
+const DUPLICATE_OBJECT = rule("manifest-duplicate-object", "kubernetes", function* (document, context) {
+  const first = context.once(doubledObjects).get(document);
+  if (first === undefined) return;
+  const [{ start } = { start: 0 }] = first.locate([{ path: ["metadata", "name"] }]);
+  const { line } = first.source.positionOf(start);
+  const name = textAt(document.value, "metadata", "name") ?? "";
+  yield {
+    at: { path: ["metadata", "name"] },
+    message: `${textAt(document.value, "kind") ?? ""} ${name} is in line ${line} already`,
+  };
+});
 
-const OLD_VERSION: LintRule = {
-  code: "manifest-old-version",
-  applies: ["kubernetes"],
-  *check({ value }, { kubernetes }): Iterable<RuleFinding> {
-    const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
-    const found = removedVersion(kind, version);
-    if (found === undefined || kubernetes.minor < Number(found.removed.split(".")[1])) return;
-    yield {
-      at: { path: ["apiVersion"] },
-      message: `${version} of ${kind} was removed in Kubernetes ${found.removed}`,
-      fix:
-        found.present === undefined
-          ? "Remove the object: the kind is gone."
-          : `Write apiVersion: ${found.present}.`,
-    };
-  },
-};
+const OLD_VERSION = rule("manifest-old-version", "kubernetes", function* ({ value }, { kubernetes }) {
+  const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
+  const found = removedVersion(kind, version);
+  if (found === undefined || kubernetes.minor < Number(found.removed.split(".")[1])) return;
+  yield {
+    at: { path: ["apiVersion"] },
+    message: `${version} of ${kind} was removed in Kubernetes ${found.removed}`,
+    fix:
+      found.present === undefined
+        ? "Remove the object: the kind is gone."
+        : `Write apiVersion: ${found.present}.`,
+  };
+});
 
 /** Blanks that look like blanks and are none to YAML. */
 const ODD_BLANK = /[\u00a0\u2007\u202f\u200b\ufeff]/;
@@ -190,28 +171,24 @@ function* oddBlanksIn(value: unknown, path: LintPath): Generator<RuleFinding> {
     }
 }
 
-const NO_BREAK_SPACE: LintRule = {
-  code: "manifest-no-break-space",
-  applies: ["kubernetes", "cluster", "kube-proxy"],
-  *check({ value, text }): Iterable<RuleFinding> {
+const NO_BREAK_SPACE = rule(
+  "manifest-no-break-space",
+  ["kubernetes", "cluster", "kube-proxy"],
+  function* ({ value, text }) {
     if (ODD_BLANK.test(text)) yield* oddBlanksIn(value, []);
   },
-};
+);
 
 /** A cluster file's own faults, each with its own code. */
-const CLUSTER_FILE: LintRule = {
-  code: "cluster-file-invalid-value",
-  applies: ["cluster"],
-  *check(document): Iterable<RuleFinding> {
-    const parsed = parseClusterFile(document.text, document.source.file);
-    if (!("problems" in parsed)) return;
-    for (const { code, line, column, message, path, advice, differs } of parsed.problems) {
-      const offset = offsetIn(document.text, line, column);
-      const what = path === "" ? message : `${path}: ${message}`;
-      yield { at: { offset }, code, message: what, fix: advice, ...(differs !== undefined && { differs }) };
-    }
-  },
-};
+const CLUSTER_FILE = rule("cluster-file-invalid-value", "cluster", function* (document) {
+  const parsed = parseClusterFile(document.text, document.source.file);
+  if (!("problems" in parsed)) return;
+  for (const { code, line, column, message, path, advice, differs } of parsed.problems) {
+    const offset = offsetIn(document.text, line, column);
+    const what = path === "" ? message : `${path}: ${message}`;
+    yield { at: { offset }, code, message: what, fix: advice, ...(differs !== undefined && { differs }) };
+  }
+});
 
 function offsetIn(text: string, line: number, column: number): number {
   let start = 0;

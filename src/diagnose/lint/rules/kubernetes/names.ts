@@ -5,7 +5,7 @@ import type { LintContext } from "../../context.ts";
 import type { LintPlace } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, rule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -44,24 +44,20 @@ function shortNameIn(text: string, context: LintContext): string | undefined {
 }
 
 /** windows-networking-documentation.md §6. */
-const DOTTED: LintRule = {
-  code: "dns-name-with-dot-not-completed",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.windowsPodOf(document);
-    for (const container of pod?.containers ?? [])
-      for (const { text, at } of containerTexts(container)) {
-        const name = shortNameIn(text, context);
-        if (name === undefined) continue;
-        const full = `${name.endsWith(".svc") ? name : `${name}.svc`}.cluster.local`;
-        yield {
-          at,
-          message: WORDS.nameNotCompleted({ name }),
-          fix: `Write ${full}, with the domain of your cluster.`,
-        };
-      }
-  },
-};
+const DOTTED = rule("dns-name-with-dot-not-completed", "kubernetes", function* (document, context) {
+  const pod = context.windowsPodOf(document);
+  for (const container of pod?.containers ?? [])
+    for (const { text, at } of containerTexts(container)) {
+      const name = shortNameIn(text, context);
+      if (name === undefined) continue;
+      const full = `${name.endsWith(".svc") ? name : `${name}.svc`}.cluster.local`;
+      yield {
+        at,
+        message: WORDS.nameNotCompleted({ name }),
+        fix: `Write ${full}, with the domain of your cluster.`,
+      };
+    }
+});
 
 const PING =
   /(?<![\w./\\-])(?:ping(?:\.exe)?|Test-Connection)\s+(?:[-/][A-Za-z]+\s+(?:\d+\s+)?)*["']?([A-Za-z0-9][A-Za-z0-9.:-]*)/gi;
@@ -125,20 +121,16 @@ function* pings(
 }
 
 function pingRule(code: LintRule["code"], wanted: Target, say: (name: string) => string): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    *check(document, context): Iterable<RuleFinding> {
-      const pod = context.windowsPodOf(document);
-      if (pod === undefined) return;
-      for (const { name, at } of pings(pod, context, wanted))
-        yield {
-          at,
-          message: say(name),
-          fix: "Try the port instead of a ping: curl.exe, or Test-NetConnection -Port.",
-        };
-    },
-  };
+  return rule(code, "kubernetes", function* (document, context) {
+    const pod = context.windowsPodOf(document);
+    if (pod === undefined) return;
+    for (const { name, at } of pings(pod, context, wanted))
+      yield {
+        at,
+        message: say(name),
+        fix: "Try the port instead of a ping: curl.exe, or Test-NetConnection -Port.",
+      };
+  });
 }
 
 /** windows-networking-documentation.md §8, §9 (2); dataplane.md §2.9. */
@@ -166,32 +158,28 @@ function hostnameOf({ document, spec }: PodView): string | undefined {
 }
 
 /** dataplane.md §2.4 (B-5): only where it is certain, with one replica that asks its own Service. */
-const HAIRPIN: LintRule = {
-  code: "hairpin-under-dsr",
-  applies: ["kubernetes"],
-  *check(document, context): Iterable<RuleFinding> {
-    const pod = context.kubeProxy.enableDSR === true ? context.windowsPodOf(document) : undefined;
-    const isAlone =
-      textAt(document.value, "kind") === "Pod" || (numberAt(document.value, "spec", "replicas") ?? 1) === 1;
-    if (pod === undefined || pod.isHostProcess || !isAlone || textAt(document.value, "kind") === "DaemonSet")
-      return;
-    const own = context.objects("Service").filter((service) => {
-      const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
-      const behind = isHeadless ? [] : context.podsBehind(service);
-      return behind.length === 1 && behind[0] === pod;
-    });
-    for (const service of own)
-      for (const container of pod.containers)
-        for (const { text, at } of containerTexts(container)) {
-          const name = textAt(service.value, "metadata", "name") ?? "";
-          if (asks(text, name, pod.namespace, name === hostnameOf(pod)))
-            yield {
-              at,
-              message: WORDS.ownServiceWithDsr({ name }),
-            };
-        }
-  },
-};
+const HAIRPIN = rule("hairpin-under-dsr", "kubernetes", function* (document, context) {
+  const pod = context.kubeProxy.enableDSR === true ? context.windowsPodOf(document) : undefined;
+  const isAlone =
+    textAt(document.value, "kind") === "Pod" || (numberAt(document.value, "spec", "replicas") ?? 1) === 1;
+  if (pod === undefined || pod.isHostProcess || !isAlone || textAt(document.value, "kind") === "DaemonSet")
+    return;
+  const own = context.objects("Service").filter((service) => {
+    const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
+    const behind = isHeadless ? [] : context.podsBehind(service);
+    return behind.length === 1 && behind[0] === pod;
+  });
+  for (const service of own)
+    for (const container of pod.containers)
+      for (const { text, at } of containerTexts(container)) {
+        const name = textAt(service.value, "metadata", "name") ?? "";
+        if (asks(text, name, pod.namespace, name === hostnameOf(pod)))
+          yield {
+            at,
+            message: WORDS.ownServiceWithDsr({ name }),
+          };
+      }
+});
 
 /** The Service that gives pods names of their own, and where it is named. */
 function nameGiver({ document, spec, path }: PodView): { service: string; path: LintPath } | undefined {
@@ -215,29 +203,25 @@ function otherGiver(pod: PodView, context: LintContext): string | undefined {
 }
 
 /** Kubernetes documentation: StatefulSet, stable network ID; k8s.io/endpointslice, `ShouldSetHostname`. */
-const NAMES_OF_PODS: LintRule = {
-  code: "pod-name-service-missing",
-  applies: ["kubernetes"],
-  *check(document, context): Iterable<RuleFinding> {
-    const pod = context.hasWindows ? context.podOf(document) : undefined;
-    if (pod === undefined || context.isMadeHere(document)) return;
-    const asked = nameGiver(pod);
-    if (asked === undefined) return;
-    const { service: name, path } = asked;
-    const at = { path };
-    const service = context.serviceNamed(pod.namespace, name);
-    if (service === undefined) {
-      const other = otherGiver(pod, context);
-      // Some manifests of a cluster do not show its other Services.
-      const severity = other === undefined ? "info" : "warning";
-      const fix = other === undefined ? WORDS.adviceNamesOfPods : `Write ${other}.`;
-      yield { at, severity, message: WORDS.nameGiverMissing({ name }), fix };
-      return;
-    }
-    const hasSelector = isFields(valueAt(service.value, "spec", "selector"));
-    if (hasSelector && !context.podsBehind(service).includes(pod))
-      yield { at, message: WORDS.nameGiverOfOthers({ name }), fix: WORDS.adviceNamesOfPods };
-  },
-};
+const NAMES_OF_PODS = rule("pod-name-service-missing", "kubernetes", function* (document, context) {
+  const pod = context.hasWindows ? context.podOf(document) : undefined;
+  if (pod === undefined || context.isMadeHere(document)) return;
+  const asked = nameGiver(pod);
+  if (asked === undefined) return;
+  const { service: name, path } = asked;
+  const at = { path };
+  const service = context.serviceNamed(pod.namespace, name);
+  if (service === undefined) {
+    const other = otherGiver(pod, context);
+    // Some manifests of a cluster do not show its other Services.
+    const severity = other === undefined ? "info" : "warning";
+    const fix = other === undefined ? WORDS.adviceNamesOfPods : `Write ${other}.`;
+    yield { at, severity, message: WORDS.nameGiverMissing({ name }), fix };
+    return;
+  }
+  const hasSelector = isFields(valueAt(service.value, "spec", "selector"));
+  if (hasSelector && !context.podsBehind(service).includes(pod))
+    yield { at, message: WORDS.nameGiverOfOthers({ name }), fix: WORDS.adviceNamesOfPods };
+});
 
 export const NAME_RULES: readonly LintRule[] = [DOTTED, PING_OUTSIDE, PING_SERVICE, HAIRPIN, NAMES_OF_PODS];

@@ -9,30 +9,23 @@ import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, fieldsAt, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, objectRule } from "../../rule.ts";
 import type { PodView } from "../../views/pods.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
 
-type CheckPolicy = (policy: LintDocument, context: LintContext) => Iterable<RuleFinding>;
-
 /** A rule over policies that select a Windows pod of the input. */
-function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    objects: ["NetworkPolicy"],
-    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
-      const pods = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
-      // Antrea and ovn-kubernetes have engines of their own, in which none of this is a limit.
-      if (context.plugins.has("antrea")) return;
-      const isForWindows =
-        pods.length === 0 ? context.isKnownWindows : pods.some((pod) => context.isForWindows(pod));
-      if (isForWindows) yield* check(document, context);
-    },
-  };
+function policies(code: LintRule["code"], check: LintRule["check"]): LintRule {
+  return objectRule(code, ["NetworkPolicy"], function* (document, context) {
+    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+    const pods = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
+    // Antrea and ovn-kubernetes have engines of their own, in which none of this is a limit.
+    if (context.plugins.has("antrea")) return;
+    const isForWindows =
+      pods.length === 0 ? context.isKnownWindows : pods.some((pod) => context.isForWindows(pod));
+    if (isForWindows) yield* check(document, context);
+  });
 }
 
 /** An engine of NetworkPolicies that the cluster file names, or a DaemonSet brings to Windows nodes. */
@@ -45,11 +38,10 @@ function hasEngine(context: LintContext): boolean {
 }
 
 /** Without an engine no answer of Mullion takes it into account. */
-const NOT_ENFORCED: LintRule = {
-  code: "network-policy-not-enforced",
-  applies: ["kubernetes"],
-  objects: ["NetworkPolicy"],
-  *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+const NOT_ENFORCED = objectRule(
+  "network-policy-not-enforced",
+  ["NetworkPolicy"],
+  function* (document, context) {
     const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
     const selected = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
     const isForWindows = selected.some((pod) => context.isForWindows(pod));
@@ -59,7 +51,7 @@ const NOT_ENFORCED: LintRule = {
         message: WORDS.networkPolicyNotJudged,
       };
   },
-};
+);
 
 function labelsOf(fields: Fields): Labels {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, String(value)]));
@@ -86,11 +78,10 @@ function asSubject({ namespace, labels, spec, isHostProcess }: PodView, context:
 }
 
 /** Policies of other APIs, about pods on Windows: whom they select is read where verify and trace read it. */
-const KIND_NOT_ENFORCED: LintRule = {
-  code: "policy-kind-not-enforced",
-  applies: ["kubernetes"],
-  objects: FURTHER_POLICY_TYPES,
-  *check({ value }: LintDocument, context: LintContext): Iterable<RuleFinding> {
+const KIND_NOT_ENFORCED = objectRule(
+  "policy-kind-not-enforced",
+  FURTHER_POLICY_TYPES,
+  function* ({ value }, context) {
     const [apiVersion, kind] = [textAt(value, "apiVersion") ?? "", textAt(value, "kind") ?? ""];
     const isOfNamespace = effectOfFurther(apiVersion, kind) === "policy";
     const namespace = isOfNamespace ? (textAt(value, "metadata", "namespace") ?? "default") : "";
@@ -112,7 +103,7 @@ const KIND_NOT_ENFORCED: LintRule = {
         : WORDS.policyKindSelects({ whom, directions: [...directions].join(" and ") });
     yield { at: { path: ["kind"] }, message };
   },
-};
+);
 
 interface Part {
   readonly value: unknown;

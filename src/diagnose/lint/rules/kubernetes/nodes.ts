@@ -13,23 +13,20 @@ import {
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
-import type { LintDocument } from "../../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { pluginTypeOf } from "../../views/cluster-view.ts";
 import { readJsonText } from "../../input/json-text.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, andOfClusters, objectRule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
 
-type CheckNode = (node: LintDocument, context: LintContext) => Iterable<RuleFinding>;
-
-function anyNodes(code: LintRule["code"], check: CheckNode): LintRule {
-  return { code, applies: ["kubernetes"], objects: ["Node"], check };
+function anyNodes(code: LintRule["code"], check: LintRule["check"]): LintRule {
+  return objectRule(code, ["Node"], check);
 }
 
-function windowsNodes(code: LintRule["code"], check: CheckNode): LintRule {
+function windowsNodes(code: LintRule["code"], check: LintRule["check"]): LintRule {
   return anyNodes(code, function* (node, context) {
     if (osOfNode(node.value) === "windows") yield* check(node, context);
   });
@@ -102,30 +99,21 @@ const L2BRIDGE_OF_NODES = revisions(
 );
 
 /** The same over the nodes of a cluster file, which are as they are unless `quirks` says otherwise. */
-const L2BRIDGE: LintRule = {
-  ...L2BRIDGE_OF_NODES,
-  applies: ["kubernetes", "cluster"],
-  *check(document, context) {
-    const { kind, value } = document;
-    if (kind !== "cluster") {
-      yield* L2BRIDGE_OF_NODES.check(document, context);
-      return;
-    }
-    if (pluginTypeOf(value) !== "win-bridge" || !isTrueAt(value, "kubeProxy", "enableDSR")) return;
-    for (const [index, node] of listAt(value, "nodes").entries()) {
-      const build =
-        textAt(node, "os") === "windows" ? parseProfile(textAt(node, "build") ?? "ws2022") : undefined;
-      const setting = valueAt(node, "quirks", DEFECT);
-      const isOn =
-        build !== undefined && (setting === undefined ? isDefaultQuirk(DEFECT, build) : setting === "on");
-      if (isOn)
-        yield {
-          at: { path: ["nodes", index, "name"] },
-          message: WORDS.releaseBreaksL2BridgeDsr({ title: build.profile.title }),
-        };
-    }
-  },
-};
+const L2BRIDGE = andOfClusters(L2BRIDGE_OF_NODES, function* ({ value }) {
+  if (pluginTypeOf(value) !== "win-bridge" || !isTrueAt(value, "kubeProxy", "enableDSR")) return;
+  for (const [index, node] of listAt(value, "nodes").entries()) {
+    const build =
+      textAt(node, "os") === "windows" ? parseProfile(textAt(node, "build") ?? "ws2022") : undefined;
+    const setting = valueAt(node, "quirks", DEFECT);
+    const isOn =
+      build !== undefined && (setting === undefined ? isDefaultQuirk(DEFECT, build) : setting === "on");
+    if (isOn)
+      yield {
+        at: { path: ["nodes", index, "name"] },
+        message: WORDS.releaseBreaksL2BridgeDsr({ title: build.profile.title }),
+      };
+  }
+});
 
 interface NodeAddress {
   readonly ip: Ip;

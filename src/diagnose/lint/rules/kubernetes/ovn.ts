@@ -5,7 +5,7 @@ import { type LintContext, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { parseRange } from "../../views/address-ranges.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, objectRule } from "../../rule.ts";
 
 const NETWORKS = ["Network.operator.openshift.io", "Network.config.openshift.io"];
 const HYBRID: LintPath = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
@@ -60,24 +60,19 @@ function at(annotation: string): RuleFinding["at"] {
   return { path: ["metadata", "annotations", annotation] };
 }
 
-const OVERLAP: LintRule = {
-  code: "node-ranges-overlap",
-  applies: ["kubernetes"],
-  objects: ["Node"],
-  *check(document, context): Iterable<RuleFinding> {
-    for (const { node, ranges } of context.once(nodesWithRanges)) {
-      // Each pair once: at the second of the two.
-      if (node === document) return;
-      if (nameOf(node) === nameOf(document)) continue;
-      for (const own of rangesOf(document)) {
-        const other = ranges.find(({ prefix }) => prefixesOverlap(prefix, own.prefix));
-        if (other === undefined) continue;
-        const message = `${formatPrefix(own.prefix)} overlaps with ${formatPrefix(other.prefix)} of Node ${nameOf(node)}`;
-        yield { at: at(own.annotation), message };
-      }
+const OVERLAP = objectRule("node-ranges-overlap", ["Node"], function* (document, context) {
+  for (const { node, ranges } of context.once(nodesWithRanges)) {
+    // Each pair once: at the second of the two.
+    if (node === document) return;
+    if (nameOf(node) === nameOf(document)) continue;
+    for (const own of rangesOf(document)) {
+      const other = ranges.find(({ prefix }) => prefixesOverlap(prefix, own.prefix));
+      if (other === undefined) continue;
+      const message = `${formatPrefix(own.prefix)} overlaps with ${formatPrefix(other.prefix)} of Node ${nameOf(node)}`;
+      yield { at: at(own.annotation), message };
     }
-  },
-};
+  }
+});
 
 function clusterRanges(value: unknown, path: LintPath): readonly Prefix[] {
   return listAt(value, ...path).flatMap((entry) => parseRange(textAt(entry, "cidr") ?? "") ?? []);
@@ -123,44 +118,34 @@ function hasHybridOverlay(context: LintContext): boolean {
   );
 }
 
-const MISSING: LintRule = {
-  code: "hybrid-overlay-annotation-missing",
-  applies: ["kubernetes"],
-  objects: ["Node"],
-  *check(document, context): Iterable<RuleFinding> {
-    // What nobody has registered yet has no annotations either.
-    const isRegistered = textAt(document.value, "status", "nodeInfo", "machineID") !== undefined;
-    if (!isRegistered || !context.once(hasHybridOverlay)) return;
-    const isWindows = osOfNode(document.value) === "windows";
-    const needed = isWindows ? [ANNOTATIONS.nodeSubnet, ANNOTATIONS.routerMac] : [ANNOTATIONS.routerMac];
-    for (const annotation of needed)
-      if (annotationOf(document, annotation) === undefined)
-        yield {
-          at: { path: ["metadata", "name"] },
-          message: `Node ${nameOf(document)} lacks ${annotation}`,
-        };
-  },
-};
+const MISSING = objectRule("hybrid-overlay-annotation-missing", ["Node"], function* (document, context) {
+  // What nobody has registered yet has no annotations either.
+  const isRegistered = textAt(document.value, "status", "nodeInfo", "machineID") !== undefined;
+  if (!isRegistered || !context.once(hasHybridOverlay)) return;
+  const isWindows = osOfNode(document.value) === "windows";
+  const needed = isWindows ? [ANNOTATIONS.nodeSubnet, ANNOTATIONS.routerMac] : [ANNOTATIONS.routerMac];
+  for (const annotation of needed)
+    if (annotationOf(document, annotation) === undefined)
+      yield {
+        at: { path: ["metadata", "name"] },
+        message: `Node ${nameOf(document)} lacks ${annotation}`,
+      };
+});
 
 /** GENEVE's port, where the Network gives it no other. */
 const GENEVE_PORT = 6_081;
 
-const PORT: LintRule = {
-  code: "hybrid-overlay-port-unsupported",
-  applies: ["kubernetes"],
-  objects: NETWORKS,
-  *check({ value }): Iterable<RuleFinding> {
-    const port = numberAt(value, ...HYBRID, "hybridOverlayVXLANPort");
-    const geneve =
-      numberAt(value, "spec", "defaultNetwork", "ovnKubernetesConfig", "genevePort") ?? GENEVE_PORT;
-    if (port === undefined || port !== geneve) return;
-    yield {
-      at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
-      message: `port ${port} is that of GENEVE on the Linux nodes`,
-      fix: "Give the hybrid overlay a port of its own, such as 9898.",
-    };
-  },
-};
+const PORT = objectRule("hybrid-overlay-port-unsupported", NETWORKS, function* ({ value }) {
+  const port = numberAt(value, ...HYBRID, "hybridOverlayVXLANPort");
+  const geneve =
+    numberAt(value, "spec", "defaultNetwork", "ovnKubernetesConfig", "genevePort") ?? GENEVE_PORT;
+  if (port === undefined || port !== geneve) return;
+  yield {
+    at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
+    message: `port ${port} is that of GENEVE on the Linux nodes`,
+    fix: "Give the hybrid overlay a port of its own, such as 9898.",
+  };
+});
 
 /** What the operator keeps free for outer headers, and what it lets an MTU be (openshift/cluster-network-operator#1276). */
 const OVERHEAD = 100;
@@ -169,38 +154,28 @@ const MOST_MTU = 65_536;
 const TARGET: LintPath = ["spec", "migration", "mtu", "network", "to"];
 const MACHINE: LintPath = ["spec", "migration", "mtu", "machine", "to"];
 
-const MTU: LintRule = {
-  code: "ovn-mtu-too-large",
-  applies: ["kubernetes"],
-  objects: ["Network.operator.openshift.io"],
-  *check({ value }): Iterable<RuleFinding> {
-    if (textAt(value, "spec", "defaultNetwork", "type") === "OpenShiftSDN") return;
-    const [pods, machine] = [numberAt(value, ...TARGET), numberAt(value, ...MACHINE)];
-    if (pods === undefined || machine === undefined || machine >= pods + OVERHEAD) return;
-    yield {
-      at: { path: TARGET },
-      message: `${pods} bytes for pods leave ${machine - pods} of ${machine} for outer headers`,
-      fix: `Write ${machine - OVERHEAD} or less, or give the machines ${pods + OVERHEAD}.`,
-    };
-  },
-};
+const MTU = objectRule("ovn-mtu-too-large", ["Network.operator.openshift.io"], function* ({ value }) {
+  if (textAt(value, "spec", "defaultNetwork", "type") === "OpenShiftSDN") return;
+  const [pods, machine] = [numberAt(value, ...TARGET), numberAt(value, ...MACHINE)];
+  if (pods === undefined || machine === undefined || machine >= pods + OVERHEAD) return;
+  yield {
+    at: { path: TARGET },
+    message: `${pods} bytes for pods leave ${machine - pods} of ${machine} for outer headers`,
+    fix: `Write ${machine - OVERHEAD} or less, or give the machines ${pods + OVERHEAD}.`,
+  };
+});
 
-const MTU_RANGE: LintRule = {
-  code: "ovn-mtu-invalid",
-  applies: ["kubernetes"],
-  objects: ["Network.operator.openshift.io"],
-  *check({ value }): Iterable<RuleFinding> {
-    const hasIpv6 = clusterRanges(value, ["spec", "clusterNetwork"]).some(
-      ({ address }) => typeof address === "bigint",
-    );
-    const least = LEAST_MTU[hasIpv6 ? 6 : 4];
-    for (const path of [["spec", "defaultNetwork", "ovnKubernetesConfig", "mtu"], TARGET, MACHINE]) {
-      const mtu = numberAt(value, ...path);
-      // 0 is how the field is left out.
-      if (mtu === undefined || mtu === 0 || (mtu >= least && mtu <= MOST_MTU)) continue;
-      yield { at: { path }, message: `an MTU is ${least} to ${MOST_MTU} bytes here, and not ${mtu}` };
-    }
-  },
-};
+const MTU_RANGE = objectRule("ovn-mtu-invalid", ["Network.operator.openshift.io"], function* ({ value }) {
+  const hasIpv6 = clusterRanges(value, ["spec", "clusterNetwork"]).some(
+    ({ address }) => typeof address === "bigint",
+  );
+  const least = LEAST_MTU[hasIpv6 ? 6 : 4];
+  for (const path of [["spec", "defaultNetwork", "ovnKubernetesConfig", "mtu"], TARGET, MACHINE]) {
+    const mtu = numberAt(value, ...path);
+    // 0 is how the field is left out.
+    if (mtu === undefined || mtu === 0 || (mtu >= least && mtu <= MOST_MTU)) continue;
+    yield { at: { path }, message: `an MTU is ${least} to ${MOST_MTU} bytes here, and not ${mtu}` };
+  }
+});
 
 export const OVN_RULES: readonly LintRule[] = [OVERLAP, OUTSIDE, MISSING, PORT, MTU, MTU_RANGE];

@@ -9,7 +9,7 @@ import { type ContainerView, type PodView, lastingContainers } from "../../views
 import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -18,14 +18,10 @@ type CheckPod = (pod: PodView, context: LintContext) => Iterable<RuleFinding>;
 
 /** A rule over pods that are for Windows. */
 function windowsPods(code: LintRule["code"], check: CheckPod): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      const pod = context.windowsPodOf(document);
-      if (pod !== undefined) yield* check(pod, context);
-    },
-  };
+  return rule(code, "kubernetes", function* (document, context) {
+    const pod = context.windowsPodOf(document);
+    if (pod !== undefined) yield* check(pod, context);
+  });
 }
 
 /** windows-networking-documentation.md §8; HostProcess pods are the exception. */
@@ -125,26 +121,22 @@ function findPinned(context: LintContext): ReadonlyMap<string, LintDocument> {
 }
 
 /** hcn.md §6.2: HNS maps a port once. The scheduler looks after pods that name no node. */
-const HOST_PORT_CONFLICT: LintRule = {
-  code: "host-port-conflict",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.windowsPodOf(document);
-    if (pod === undefined || pod.isHostProcess) return;
-    const node = textAt(pod.spec, "nodeName") ?? "";
-    const seen = new Map<string, string>();
-    for (const { number, protocol, container, path } of hostPortsOf(pod)) {
-      const what = `hostPort ${number} (${protocol})`;
-      const other = seen.get(`${protocol} ${number}`);
-      const owner = context.once(findPinned).get(`${node} ${protocol} ${number}`);
-      if (other !== undefined)
-        yield { at: { path }, message: `${what} belongs to the container ${other} of this pod already` };
-      else if (node !== "" && owner !== undefined && owner !== document)
-        yield { at: { path }, message: `${what} of node ${node} belongs to ${owner.title} already` };
-      seen.set(`${protocol} ${number}`, container);
-    }
-  },
-};
+const HOST_PORT_CONFLICT = rule("host-port-conflict", "kubernetes", function* (document, context) {
+  const pod = context.windowsPodOf(document);
+  if (pod === undefined || pod.isHostProcess) return;
+  const node = textAt(pod.spec, "nodeName") ?? "";
+  const seen = new Map<string, string>();
+  for (const { number, protocol, container, path } of hostPortsOf(pod)) {
+    const what = `hostPort ${number} (${protocol})`;
+    const other = seen.get(`${protocol} ${number}`);
+    const owner = context.once(findPinned).get(`${node} ${protocol} ${number}`);
+    if (other !== undefined)
+      yield { at: { path }, message: `${what} belongs to the container ${other} of this pod already` };
+    else if (node !== "" && owner !== undefined && owner !== document)
+      yield { at: { path }, message: `${what} of node ${node} belongs to ${owner.title} already` };
+    seen.set(`${protocol} ${number}`, container);
+  }
+});
 
 const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) {
   if (pod.isHostProcess || MAPS_PORTS.some((plugin) => plugins.has(plugin))) return;
@@ -239,52 +231,43 @@ function selectsNodes(pod: PodView): boolean {
 }
 
 /** users.md G21. A selector of any kind is taken for one that names Windows nodes in the cluster's own words. */
-const NO_SELECTOR: LintRule = {
-  code: "windows-pod-without-node-selector",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    if (pod === undefined || pod.os !== "windows" || selectsNodes(pod)) return;
-    if (textAt(pod.spec, "runtimeClassName") !== undefined) return;
-    const image = pod.containers.find((container) => isWindowsImage(container.image));
-    const isSaid = textAt(pod.spec, "os", "name") !== undefined;
-    if (image === undefined && !isSaid) return;
-    yield {
-      at: isSaid || image === undefined ? { path: [...pod.path, "os"] } : { path: [...image.path, "image"] },
-      message: isSaid
-        ? WORDS.osNameWithoutNodeSelector
-        : WORDS.windowsImageWithoutNodeSelector({ image: image?.image ?? "" }),
-      fix: "Add nodeSelector: { kubernetes.io/os: windows }.",
-    };
-  },
-};
+const NO_SELECTOR = rule("windows-pod-without-node-selector", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  if (pod === undefined || pod.os !== "windows" || selectsNodes(pod)) return;
+  if (textAt(pod.spec, "runtimeClassName") !== undefined) return;
+  const image = pod.containers.find((container) => isWindowsImage(container.image));
+  const isSaid = textAt(pod.spec, "os", "name") !== undefined;
+  if (image === undefined && !isSaid) return;
+  yield {
+    at: isSaid || image === undefined ? { path: [...pod.path, "os"] } : { path: [...image.path, "image"] },
+    message: isSaid
+      ? WORDS.osNameWithoutNodeSelector
+      : WORDS.windowsImageWithoutNodeSelector({ image: image?.image ?? "" }),
+    fix: "Add nodeSelector: { kubernetes.io/os: windows }.",
+  };
+});
 
 /** The containers of a pod share one network, so that two of them cannot listen on one port. */
-const SAME_PORT: LintRule = {
-  code: "container-ports-conflict",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    const statuses = listAt(document.value, "status", "containerStatuses");
-    // A pod of a dump whose containers are all ready knows better.
-    if (pod === undefined || (statuses.length > 0 && statuses.every((each) => isTrueAt(each, "ready"))))
-      return;
-    const owners = new Map<string, string>();
-    for (const container of pod.containers.filter(({ isInit }) => !isInit))
-      for (const [index, port] of listAt(container.value, "ports").entries()) {
-        const number = numberAt(port, "containerPort");
-        if (number === undefined) continue;
-        const key = `${textAt(port, "protocol") ?? "TCP"} ${number}`;
-        const owner = owners.get(key);
-        if (owner === undefined) owners.set(key, container.name);
-        else if (owner !== container.name)
-          yield {
-            at: { path: [...container.path, "ports", index, "containerPort"] },
-            message: WORDS.containerPortDuplicate({ owner, key: key.replace(" ", " port ") }),
-          };
-      }
-  },
-};
+const SAME_PORT = rule("container-ports-conflict", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  const statuses = listAt(document.value, "status", "containerStatuses");
+  // A pod of a dump whose containers are all ready knows better.
+  if (pod === undefined || (statuses.length > 0 && statuses.every((each) => isTrueAt(each, "ready")))) return;
+  const owners = new Map<string, string>();
+  for (const container of pod.containers.filter(({ isInit }) => !isInit))
+    for (const [index, port] of listAt(container.value, "ports").entries()) {
+      const number = numberAt(port, "containerPort");
+      if (number === undefined) continue;
+      const key = `${textAt(port, "protocol") ?? "TCP"} ${number}`;
+      const owner = owners.get(key);
+      if (owner === undefined) owners.set(key, container.name);
+      else if (owner !== container.name)
+        yield {
+          at: { path: [...container.path, "ports", index, "containerPort"] },
+          message: WORDS.containerPortDuplicate({ owner, key: key.replace(" ", " port ") }),
+        };
+    }
+});
 
 /** A readiness or startup probe that names a port which its own container does not declare. */
 const PROBE_PORT = windowsPods("probe-port-undeclared", function* (pod) {
@@ -352,23 +335,19 @@ const MESH_SIDECAR = windowsPods("mesh-sidecar-left-out", function* (pod, contex
 });
 
 /** A Namespace of the input enforces a level that the pods go beyond. */
-const POD_SECURITY: LintRule = {
-  code: "pod-security-violated",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    if (pod === undefined) return;
-    const { labels = {} } = context.once(marksOfNamespaces).get(pod.namespace) ?? {};
-    const security = podSecurityOf(labels);
-    if (security === undefined) return;
-    const { annotations = {} } = marksAt(document.value, ...pod.path.slice(0, -1));
-    const reasons = podSecurityViolations({ annotations, spec: pod.spec }, security);
-    if (reasons.length === 0) return;
-    const level = `${security.level}:${security.version}`;
-    const said = { namespace: pod.namespace, level, reasons: reasons.join(", ") };
-    yield { at: { path: pod.path }, message: WORDS.podSecurityViolated(said), fix: WORDS.advicePodSecurity };
-  },
-};
+const POD_SECURITY = rule("pod-security-violated", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  if (pod === undefined) return;
+  const { labels = {} } = context.once(marksOfNamespaces).get(pod.namespace) ?? {};
+  const security = podSecurityOf(labels);
+  if (security === undefined) return;
+  const { annotations = {} } = marksAt(document.value, ...pod.path.slice(0, -1));
+  const reasons = podSecurityViolations({ annotations, spec: pod.spec }, security);
+  if (reasons.length === 0) return;
+  const level = `${security.level}:${security.version}`;
+  const said = { namespace: pod.namespace, level, reasons: reasons.join(", ") };
+  yield { at: { path: pod.path }, message: WORDS.podSecurityViolated(said), fix: WORDS.advicePodSecurity };
+});
 
 function limitsOf(context: LintContext): ReadonlyMap<string, readonly NamespaceLimit[]> {
   const limits = (["LimitRange", "ResourceQuota"] as const).flatMap((kind) =>
@@ -398,23 +377,19 @@ const NAMESPACE_LIMIT: LintRule = {
 };
 
 /** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
-const OS_MISMATCH: LintRule = {
-  code: "pod-os-mismatch",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    const os = pod === undefined ? undefined : textAt(pod.spec, "os", "name");
-    if (pod === undefined || os === undefined) return;
-    for (const label of ["kubernetes.io/os", "beta.kubernetes.io/os"]) {
-      const selected = textAt(pod.spec, "nodeSelector", label);
-      if (selected !== undefined && selected !== os)
-        yield {
-          at: { path: [...pod.path, "nodeSelector", label] },
-          message: WORDS.osNameContradictsNodeSelector({ os, selected }),
-        };
-    }
-  },
-};
+const OS_MISMATCH = rule("pod-os-mismatch", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  const os = pod === undefined ? undefined : textAt(pod.spec, "os", "name");
+  if (pod === undefined || os === undefined) return;
+  for (const label of ["kubernetes.io/os", "beta.kubernetes.io/os"]) {
+    const selected = textAt(pod.spec, "nodeSelector", label);
+    if (selected !== undefined && selected !== os)
+      yield {
+        at: { path: [...pod.path, "nodeSelector", label] },
+        message: WORDS.osNameContradictsNodeSelector({ os, selected }),
+      };
+  }
+});
 
 export const POD_RULES: readonly LintRule[] = [
   HOST_NETWORK,

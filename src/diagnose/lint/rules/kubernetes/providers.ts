@@ -4,7 +4,7 @@ import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/n
 import { unreadableAnnotations } from "#programs/ovn/hybrid/annotations.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, objectRule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -22,11 +22,10 @@ function isForWindows(installation: LintDocument): boolean {
 
 const POOLS: LintPath = ["spec", "calicoNetwork", "ipPools"];
 
-const ENCAPSULATION: LintRule = {
-  code: "calico-encapsulation-unsupported",
-  applies: ["kubernetes"],
-  objects: [INSTALLATION, ...calico("IPPool")],
-  *check(document, context): Iterable<RuleFinding> {
+const ENCAPSULATION = objectRule(
+  "calico-encapsulation-unsupported",
+  [INSTALLATION, ...calico("IPPool")],
+  function* (document, context) {
     const { value } = document;
     const message = "Windows nodes cannot unwrap IP-in-IP";
     if (isForWindows(document))
@@ -48,42 +47,35 @@ const ENCAPSULATION: LintRule = {
     if (context.hasWindows && isUsed && (mode === "Always" || mode === "CrossSubnet"))
       yield { at: { path: ["spec", "ipipMode"] }, message, severity: "warning" };
   },
-};
+);
 
-const SERVICE_RANGES: LintRule = {
-  code: "calico-service-ranges-missing",
-  applies: ["kubernetes"],
-  objects: [INSTALLATION],
-  *check(document): Iterable<RuleFinding> {
-    if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
-    yield {
-      at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
-      message: WORDS.calicoServiceCIDRsMissing,
-    };
-  },
-};
+const SERVICE_RANGES = objectRule("calico-service-ranges-missing", [INSTALLATION], function* (document) {
+  if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
+  yield {
+    at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
+    message: WORDS.calicoServiceCIDRsMissing,
+  };
+});
 
-const STRICT_AFFINITY: LintRule = {
-  code: "calico-strict-affinity-off",
-  applies: ["kubernetes"],
-  objects: [...calico("IPAMConfig"), ...calico("IPAMConfiguration")],
-  *check(document, context): Iterable<RuleFinding> {
+const STRICT_AFFINITY = objectRule(
+  "calico-strict-affinity-off",
+  [...calico("IPAMConfig"), ...calico("IPAMConfiguration")],
+  function* (document, context) {
     if (!context.hasWindows || valueAt(document.value, "spec", "strictAffinity") !== false) return;
     yield {
       at: { path: ["spec", "strictAffinity"] },
       message: WORDS.calicoStrictAffinityOff,
     };
   },
-};
+);
 
 /** The lowest identifier that Windows can use. */
 const IDENTIFIER_MIN = 4_096;
 
-const CALICO_IDENTIFIER: LintRule = {
-  code: "calico-vxlan-identifier-too-low",
-  applies: ["kubernetes"],
-  objects: calico("FelixConfiguration"),
-  *check(document, context): Iterable<RuleFinding> {
+const CALICO_IDENTIFIER = objectRule(
+  "calico-vxlan-identifier-too-low",
+  calico("FelixConfiguration"),
+  function* (document, context) {
     const identifier = numberAt(document.value, "spec", "vxlanVNI");
     if (!context.hasWindows || identifier === undefined || identifier >= IDENTIFIER_MIN) return;
     yield {
@@ -91,26 +83,21 @@ const CALICO_IDENTIFIER: LintRule = {
       message: WORDS.vniBelowMinimum({ identifier, identifierMin: IDENTIFIER_MIN }),
     };
   },
-};
+);
 
 const NETWORKS = ["Network.operator.openshift.io", "Network.config.openshift.io"];
 const HYBRID: LintPath = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
 const VXLAN_PORT = 4_789;
 
-const HYBRID_PORT: LintRule = {
-  code: "hybrid-overlay-port-unsupported",
-  applies: ["kubernetes"],
-  objects: NETWORKS,
-  *check(document, context): Iterable<RuleFinding> {
-    const port = numberAt(document.value, ...HYBRID, "hybridOverlayVXLANPort");
-    const build = context.buildWhere((each) => each.profile.name === "ws2019");
-    if (port === undefined || port === VXLAN_PORT || build === undefined) return;
-    yield {
-      at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
-      message: `${build.profile.title} sends VXLAN to port ${VXLAN_PORT} only, and not to ${port}`,
-    };
-  },
-};
+const HYBRID_PORT = objectRule("hybrid-overlay-port-unsupported", NETWORKS, function* (document, context) {
+  const port = numberAt(document.value, ...HYBRID, "hybridOverlayVXLANPort");
+  const build = context.buildWhere((each) => each.profile.name === "ws2019");
+  if (port === undefined || port === VXLAN_PORT || build === undefined) return;
+  yield {
+    at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
+    message: `${build.profile.title} sends VXLAN to port ${VXLAN_PORT} only, and not to ${port}`,
+  };
+});
 
 interface NamedRange {
   readonly prefix: Prefix;
@@ -128,52 +115,37 @@ function rangesAt(value: unknown, path: LintPath, name: string): readonly NamedR
   });
 }
 
-const HYBRID_RANGE: LintRule = {
-  code: "hybrid-overlay-range-overlaps",
-  applies: ["kubernetes"],
-  objects: NETWORKS,
-  *check({ value }): Iterable<RuleFinding> {
-    const others = [
-      ...rangesAt(value, ["spec", "clusterNetwork"], "clusterNetwork"),
-      ...rangesAt(value, ["spec", "serviceNetwork"], "serviceNetwork"),
-    ];
-    for (const { prefix, path } of rangesAt(value, [...HYBRID, "hybridClusterNetwork"], ""))
-      for (const other of others)
-        if (prefixesOverlap(prefix, other.prefix))
-          yield {
-            at: { path },
-            message: `${formatPrefix(prefix)} overlaps with ${other.name} ${formatPrefix(other.prefix)}`,
-          };
-  },
-};
+const HYBRID_RANGE = objectRule("hybrid-overlay-range-overlaps", NETWORKS, function* ({ value }) {
+  const others = [
+    ...rangesAt(value, ["spec", "clusterNetwork"], "clusterNetwork"),
+    ...rangesAt(value, ["spec", "serviceNetwork"], "serviceNetwork"),
+  ];
+  for (const { prefix, path } of rangesAt(value, [...HYBRID, "hybridClusterNetwork"], ""))
+    for (const other of others)
+      if (prefixesOverlap(prefix, other.prefix))
+        yield {
+          at: { path },
+          message: `${formatPrefix(prefix)} overlaps with ${other.name} ${formatPrefix(other.prefix)}`,
+        };
+});
 
 /** Annotations that the nodes and the control plane of ovn-kubernetes read from one another. */
-const HYBRID_ANNOTATION: LintRule = {
-  code: "hybrid-overlay-annotation-invalid",
-  applies: ["kubernetes"],
-  objects: ["Node"],
-  *check({ value }): Iterable<RuleFinding> {
-    const annotations = valueAt(value, "metadata", "annotations");
-    if (!isFields(annotations)) return;
-    for (const { annotation, message } of unreadableAnnotations(annotations))
-      yield { at: { path: ["metadata", "annotations", annotation] }, message };
-  },
-};
+const HYBRID_ANNOTATION = objectRule("hybrid-overlay-annotation-invalid", ["Node"], function* ({ value }) {
+  const annotations = valueAt(value, "metadata", "annotations");
+  if (!isFields(annotations)) return;
+  for (const { annotation, message } of unreadableAnnotations(annotations))
+    yield { at: { path: ["metadata", "annotations", annotation] }, message };
+});
 
-const EKS: LintRule = {
-  code: "eks-windows-addresses-off",
-  applies: ["kubernetes"],
-  objects: ["ConfigMap"],
-  *check({ value }, context): Iterable<RuleFinding> {
-    if (textAt(value, "metadata", "name") !== "amazon-vpc-cni" || !context.hasWindows) return;
-    const state = textAt(value, "data", "enable-windows-ipam");
-    if (state === undefined || state === "true") return;
-    yield {
-      at: { path: ["data", "enable-windows-ipam"] },
-      message: WORDS.windowsIpamDisabled({ state: JSON.stringify(state) }),
-    };
-  },
-};
+const EKS = objectRule("eks-windows-addresses-off", ["ConfigMap"], function* ({ value }, context) {
+  if (textAt(value, "metadata", "name") !== "amazon-vpc-cni" || !context.hasWindows) return;
+  const state = textAt(value, "data", "enable-windows-ipam");
+  if (state === undefined || state === "true") return;
+  yield {
+    at: { path: ["data", "enable-windows-ipam"] },
+    message: WORDS.windowsIpamDisabled({ state: JSON.stringify(state) }),
+  };
+});
 
 export const PROVIDER_RULES: readonly LintRule[] = [
   ENCAPSULATION,

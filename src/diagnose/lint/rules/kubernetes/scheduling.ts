@@ -12,7 +12,7 @@ import { nodeManifest } from "#cluster/session/node-object.ts";
 import type { LintContext } from "../../context.ts";
 import { numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
-import type { LintRule } from "../../rule.ts";
+import { type LintRule, rule } from "../../rule.ts";
 
 function isChecked(kind: string, value: Readonly<Record<string, unknown>>): boolean {
   if (!isKubeKind(kind)) return false;
@@ -57,28 +57,24 @@ function schedulerOf(context: LintContext): Scheduler | undefined {
 const OF_FITTING_NODES: ReadonlySet<string> = new Set(["DaemonSet"]);
 
 /** kube-scheduler's plugins, as `verify` runs them. What an API server has shown waits for its own reasons. */
-const UNSCHEDULABLE: LintRule = {
-  code: "pod-unschedulable",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    const type = objectTypeOf(document.value);
-    if (pod === undefined || isOfServer(document.value) || OF_FITTING_NODES.has(type)) return;
-    if (numberAt(document.value, "spec", "replicas") === 0) return;
-    if (textAt(pod.spec, "nodeName") !== undefined || !isChecked(type, document.value)) return;
-    const placement = context.once(schedulerOf)?.schedule({
-      kind: "Pod",
-      metadata: { name: "", namespace: "", uid: "" },
-      // Checked with the object that it stands in.
-      spec: pod.spec as unknown as PodSpec,
-    } as Pod);
-    if (placement === undefined || "node" in placement) return;
-    const field = ["nodeSelector", "affinity"].find((name) => isFields(valueAt(pod.spec, name)));
-    yield {
-      at: { path: field === undefined ? pod.path : [...pod.path, field] },
-      message: `no node is fit for its pods: ${placement.message.replace(/\.$/, "")}`,
-    };
-  },
-};
+const UNSCHEDULABLE = rule("pod-unschedulable", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  const type = objectTypeOf(document.value);
+  if (pod === undefined || isOfServer(document.value) || OF_FITTING_NODES.has(type)) return;
+  if (numberAt(document.value, "spec", "replicas") === 0) return;
+  if (textAt(pod.spec, "nodeName") !== undefined || !isChecked(type, document.value)) return;
+  const placement = context.once(schedulerOf)?.schedule({
+    kind: "Pod",
+    metadata: { name: "", namespace: "", uid: "" },
+    // Checked with the object that it stands in.
+    spec: pod.spec as unknown as PodSpec,
+  } as Pod);
+  if (placement === undefined || "node" in placement) return;
+  const field = ["nodeSelector", "affinity"].find((name) => isFields(valueAt(pod.spec, name)));
+  yield {
+    at: { path: field === undefined ? pod.path : [...pod.path, field] },
+    message: `no node is fit for its pods: ${placement.message.replace(/\.$/, "")}`,
+  };
+});
 
 export const SCHEDULING_RULES: readonly LintRule[] = [UNSCHEDULABLE];

@@ -2,7 +2,7 @@
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule } from "../../rule.ts";
+import { type LintRule, objectRule } from "../../rule.ts";
 import { OVERLAY_IPV6_BUILD } from "./nodes.ts";
 import { anyServices, hasNodePorts, isLocal, lacks, windowsServices } from "./service-scope.ts";
 import { lintRules } from "#data/words.js";
@@ -97,18 +97,13 @@ const OVERLAY_NODE_PORT = windowsServices("node-port-on-overlay-server-2022", fu
 /** Services that the default dynamic range has blocks for (kube-proxy.md §3.13). */
 const BLOCKS = 225;
 
-const PORT_BUDGET: LintRule = {
-  code: "load-balancer-ports-exhausted",
-  applies: ["kubernetes"],
-  objects: ["Service"],
-  *check(document, context) {
-    if (context.kubeProxy.enableDSR !== false || context.serviceAt(BLOCKS) !== document) return;
-    yield {
-      at: { path: ["metadata", "name"] },
-      message: WORDS.servicePortBlocksExhausted({ position: BLOCKS + 1, most: BLOCKS }),
-    };
-  },
-};
+const PORT_BUDGET = objectRule("load-balancer-ports-exhausted", ["Service"], function* (document, context) {
+  if (context.kubeProxy.enableDSR !== false || context.serviceAt(BLOCKS) !== document) return;
+  yield {
+    at: { path: ["metadata", "name"] },
+    message: WORDS.servicePortBlocksExhausted({ position: BLOCKS + 1, most: BLOCKS }),
+  };
+});
 
 const SLICE_PORT_MINOR = 34;
 
@@ -123,32 +118,27 @@ function targetOf(service: LintDocument, name: string): number | undefined {
 }
 
 /** kube-proxy.md §8.3. */
-const SLICE_PORT: LintRule = {
-  code: "slice-port-not-used",
-  applies: ["kubernetes"],
-  objects: ["EndpointSlice"],
-  *check(document, context) {
-    if (!context.hasWindows || context.kubernetes.minor >= SLICE_PORT_MINOR) return;
-    const name = textAt(fieldsAt(document.value, "metadata", "labels"), SERVICE_NAME_LABEL);
-    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
-    const service = name === undefined ? undefined : context.serviceNamed(namespace, name);
-    if (service === undefined) return;
-    for (const [index, port] of listAt(document.value, "ports").entries()) {
-      const number = numberAt(port, "port");
-      const target = targetOf(service, textAt(port, "name") ?? "");
-      if (number === undefined || target === undefined || number === target) continue;
-      yield {
-        at: { path: ["ports", index, "port"] },
-        message: WORDS.targetPortMismatch({
-          minor: context.kubernetes.minor,
-          target,
-          title: service.title,
-          number,
-        }),
-      };
-    }
-  },
-};
+const SLICE_PORT = objectRule("slice-port-not-used", ["EndpointSlice"], function* (document, context) {
+  if (!context.hasWindows || context.kubernetes.minor >= SLICE_PORT_MINOR) return;
+  const name = textAt(fieldsAt(document.value, "metadata", "labels"), SERVICE_NAME_LABEL);
+  const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+  const service = name === undefined ? undefined : context.serviceNamed(namespace, name);
+  if (service === undefined) return;
+  for (const [index, port] of listAt(document.value, "ports").entries()) {
+    const number = numberAt(port, "port");
+    const target = targetOf(service, textAt(port, "name") ?? "");
+    if (number === undefined || target === undefined || number === target) continue;
+    yield {
+      at: { path: ["ports", index, "port"] },
+      message: WORDS.targetPortMismatch({
+        minor: context.kubernetes.minor,
+        target,
+        title: service.title,
+        number,
+      }),
+    };
+  }
+});
 
 export const ADDRESS_RULES: readonly LintRule[] = [
   EQUAL_PORTS,

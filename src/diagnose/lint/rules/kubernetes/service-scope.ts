@@ -4,36 +4,24 @@ import { type WindowsBuild, hnsVersionOf } from "#core/catalogue/profiles.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { textAt } from "../../input/fields.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
-
-type CheckService = (service: LintDocument, context: LintContext) => Iterable<RuleFinding>;
+import { type LintRule, objectRule } from "../../rule.ts";
 
 /** A rule over Services that have a back end on Windows. */
-export function windowsServices(code: LintRule["code"], check: CheckService): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    objects: ["Service"],
-    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      if (context.isServiceOfWindows(document)) yield* check(document, context);
-    },
-  };
+export function windowsServices(code: LintRule["code"], check: LintRule["check"]): LintRule {
+  return objectRule(code, ["Service"], function* (document, context) {
+    if (context.isServiceOfWindows(document)) yield* check(document, context);
+  });
 }
 
 /**
  * A rule over the Services of a cluster that has Windows nodes: their kube-proxy programs all of them. One whose pods
  * are known and all for Linux is left alone, unless the input has Windows pods, which are clients of it.
  */
-export function anyServices(code: LintRule["code"], check: CheckService): LintRule {
-  return {
-    code,
-    applies: ["kubernetes"],
-    objects: ["Service"],
-    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      const isAsked = !isOfLinux(document, context) || context.hasWindowsPods;
-      if (context.hasWindows && isAsked) yield* check(document, context);
-    },
-  };
+export function anyServices(code: LintRule["code"], check: LintRule["check"]): LintRule {
+  return objectRule(code, ["Service"], function* (document, context) {
+    const isAsked = !isOfLinux(document, context) || context.hasWindowsPods;
+    if (context.hasWindows && isAsked) yield* check(document, context);
+  });
 }
 
 function isOfLinux(service: LintDocument, context: LintContext): boolean {

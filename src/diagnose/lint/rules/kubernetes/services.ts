@@ -4,7 +4,7 @@ import { BACK_ENDS_MAX, backEndsMaxOf } from "#core/catalogue/quirks.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule, RuleFinding } from "../../rule.ts";
+import { type LintRule, type RuleFinding, objectRule } from "../../rule.ts";
 import { ADDRESS_RULES } from "./service-addresses.ts";
 import { BACK_END_RULES } from "./service-back-ends.ts";
 import { anyServices, isLocal, lacks, windowsServices } from "./service-scope.ts";
@@ -192,21 +192,16 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
 });
 
 /** Kubernetes documentation: Protocols for Services. Windows pods are clients of Services on Linux, too. */
-const SCTP: LintRule = {
-  code: "service-sctp-unsupported",
-  applies: ["kubernetes"],
-  objects: ["Service"],
-  *check(service, context) {
-    if (!context.hasWindows && !context.isServiceOfWindows(service)) return;
-    for (const [index, port] of listAt(service.value, "spec", "ports").entries())
-      if (textAt(port, "protocol") === "SCTP")
-        yield {
-          at: { path: ["spec", "ports", index, "protocol"] },
-          message: WORDS.serviceSctpUnsupported({ numberAt: numberAt(port, "port") ?? "" }),
-          ...(context.isServiceOfWindows(service) ? {} : { severity: "warning" }),
-        };
-  },
-};
+const SCTP = objectRule("service-sctp-unsupported", ["Service"], function* (service, context) {
+  if (!context.hasWindows && !context.isServiceOfWindows(service)) return;
+  for (const [index, port] of listAt(service.value, "spec", "ports").entries())
+    if (textAt(port, "protocol") === "SCTP")
+      yield {
+        at: { path: ["spec", "ports", index, "protocol"] },
+        message: WORDS.serviceSctpUnsupported({ numberAt: numberAt(port, "port") ?? "" }),
+        ...(context.isServiceOfWindows(service) ? {} : { severity: "warning" }),
+      };
+});
 
 export const SERVICE_RULES: readonly LintRule[] = [
   SCTP,
