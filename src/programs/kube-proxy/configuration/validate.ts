@@ -1,7 +1,8 @@
 /** What kube-proxy on Windows refuses in a configuration (kube-proxy.md §1.1), with the paths and sentences of upstream. */
 import type { Behaviour } from "../behaviour.ts";
 import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import type { KubeProxyConfiguration } from "./configuration.ts";
+import { FIELDS, type KubeProxyConfiguration } from "./configuration.ts";
+import { FLAGS } from "./flags.ts";
 import { formatDuration, splitHostPort } from "./go-texts.ts";
 import { kubeProxy } from "#data/words.js";
 
@@ -52,23 +53,61 @@ export interface ConfigurationFault {
 
 const NOT_NEGATIVE = "must be greater than or equal to 0";
 
+const CONNTRACK = "KubeProxyLinuxConfiguration.KubeProxyConntrackConfiguration";
+
+/** Where upstream says that a field is, below `KubeProxyConfiguration`. */
+const UPSTREAM_PATHS = {
+  "iptables.masqueradeBit": "KubeProxyIPTablesConfiguration.MasqueradeBit",
+  "iptables.syncPeriod": "SyncPeriod",
+  "iptables.minSyncPeriod": "MinSyncPeriod",
+  "conntrack.maxPerCore": `${CONNTRACK}.MaxPerCore`,
+  "conntrack.min": `${CONNTRACK}.Min`,
+  "conntrack.tcpEstablishedTimeout": `${CONNTRACK}.TCPEstablishedTimeout`,
+  "conntrack.tcpCloseWaitTimeout": `${CONNTRACK}.TCPCloseWaitTimeout`,
+  "conntrack.udpTimeout": `${CONNTRACK}.UDPTimeout`,
+  "conntrack.udpStreamTimeout": `${CONNTRACK}.UDPStreamTimeout`,
+  oomScoreAdj: "KubeProxyLinuxConfiguration.OOMScoreAdj",
+  mode: "Mode.ProxyMode",
+  "clientConnection.burst": "ClientConnection.Burst",
+  configSyncPeriod: "ConfigSyncPeriod",
+  bindAddress: "BindAddress",
+  healthzBindAddress: "HealthzBindAddress",
+  metricsBindAddress: "MetricsBindAddress",
+  clusterCIDR: "DetectLocalConfiguration.ClusterCIDRs",
+  nodePortAddresses: "NodePortAddresses",
+  detectLocalMode: "DetectLocalMode",
+  "logging.format": "logging.format",
+} as const;
+type CheckedField = keyof typeof UPSTREAM_PATHS;
+
+const NOT_NEGATIVE_OF_CONNTRACK = [
+  "maxPerCore",
+  "min",
+  "tcpEstablishedTimeout",
+  "tcpCloseWaitTimeout",
+  "udpTimeout",
+  "udpStreamTimeout",
+] as const;
+
+/** A value as upstream prints it; periods are structures in Go. */
+function shownValue(field: CheckedField, value: unknown): string {
+  const isPeriod = FIELDS.some(({ path, type }) => path === field && type === "duration");
+  if (typeof value !== "number") return JSON.stringify(value);
+  return isPeriod ? JSON.stringify({ Duration: formatDuration(value) }) : String(value);
+}
+
 class Checks {
   readonly faults: ConfigurationFault[] = [];
 
-  add(
-    upstreamPath: string,
-    field: string,
-    flag: string | undefined,
-    value: unknown,
-    message: string,
-    advice = "",
-  ): void {
-    const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
+  /** `index`: of the range that is meant, where a field has several. */
+  add(field: CheckedField, value: unknown, message: string, advice = "", index?: number): void {
+    const at = index === undefined ? "" : `[${index}]`;
     this.faults.push({
-      upstreamPath: `KubeProxyConfiguration.${upstreamPath}`,
-      field,
-      flag,
-      value: shown,
+      upstreamPath: `KubeProxyConfiguration.${UPSTREAM_PATHS[field]}${at}`,
+      // Ranges of the cluster stand in one text.
+      field: field === "clusterCIDR" ? field : `${field}${at}`,
+      flag: FLAGS.find((each) => each.field === field)?.name,
+      value: shownValue(field, value),
       message,
       advice,
     });
@@ -93,94 +132,43 @@ export function familyOfRange(text: string): IpFamily | undefined {
   return familyOf(ip);
 }
 
-function checkHostPort(checks: Checks, name: string, field: string, flag: string, input: string): void {
+function checkHostPort(
+  checks: Checks,
+  field: "healthzBindAddress" | "metricsBindAddress",
+  input: string,
+): void {
   const parts = splitHostPort(input);
   if (parts === undefined) {
-    checks.add(name, field, flag, input, "must be IP:port", "Write 0.0.0.0:10256, or [::]:10256.");
+    checks.add(field, input, "must be IP:port", "Write 0.0.0.0:10256, or [::]:10256.");
     return;
   }
   if (parseTolerantIp(parts.host) === undefined)
-    checks.add(name, field, flag, parts.host, "must be a valid IP", "A name is not taken here.");
+    checks.add(field, parts.host, "must be a valid IP", "A name is not taken here.");
   const port = Number(parts.port);
   if (!/^[-+]?\d+$/.test(parts.port) || port < 1 || port > 65_535)
-    checks.add(name, field, flag, parts.port, "must be a valid port", "Ports are 1 to 65535.");
+    checks.add(field, parts.port, "must be a valid port", "Ports are 1 to 65535.");
 }
 
 function checkPeriods(checks: Checks, { iptables, configSyncPeriod }: KubeProxyConfiguration): void {
-  const period = (ms: number): { readonly Duration: string } => ({ Duration: formatDuration(ms) });
   const why = WORDS.syncPeriodNote;
-  if (configSyncPeriod <= 0)
-    checks.add(
-      "ConfigSyncPeriod",
-      "configSyncPeriod",
-      "config-sync-period",
-      period(configSyncPeriod),
-      "must be greater than 0",
-    );
+  if (configSyncPeriod <= 0) checks.add("configSyncPeriod", configSyncPeriod, "must be greater than 0");
   const { syncPeriod, minSyncPeriod } = iptables;
-  const of = (name: string): [string, string] => [
-    `iptables.${name}`,
-    name === "syncPeriod" ? "iptables-sync-period" : "iptables-min-sync-period",
-  ];
-  if (syncPeriod <= 0)
-    checks.add("SyncPeriod", ...of("syncPeriod"), period(syncPeriod), "must be greater than 0", why);
-  if (minSyncPeriod < 0)
-    checks.add("MinSyncPeriod", ...of("minSyncPeriod"), period(minSyncPeriod), NOT_NEGATIVE);
+  if (syncPeriod <= 0) checks.add("iptables.syncPeriod", syncPeriod, "must be greater than 0", why);
+  if (minSyncPeriod < 0) checks.add("iptables.minSyncPeriod", minSyncPeriod, NOT_NEGATIVE);
   if (minSyncPeriod > syncPeriod) {
     const message = "must be greater than or equal to KubeProxyConfiguration.MinSyncPeriod";
-    checks.add("SyncPeriod", ...of("syncPeriod"), period(minSyncPeriod), message, why);
+    checks.add("iptables.syncPeriod", minSyncPeriod, message, why);
   }
 }
 
 function checkLinux(checks: Checks, { conntrack, oomScoreAdj, iptables }: KubeProxyConfiguration): void {
   const bit = iptables.masqueradeBit;
   if (bit !== null && (bit < 0 || bit > 31))
-    checks.add(
-      "KubeProxyIPTablesConfiguration.MasqueradeBit",
-      "iptables.masqueradeBit",
-      "iptables-masquerade-bit",
-      bit,
-      "must be within the range [0, 31]",
-    );
-  const below = "KubeProxyLinuxConfiguration.";
-  const counts = { maxPerCore: "MaxPerCore", min: "Min" } as const;
-  for (const [field, name] of Object.entries(counts) as ["maxPerCore" | "min", string][])
-    if ((conntrack[field] ?? 0) < 0)
-      checks.add(
-        `${below}KubeProxyConntrackConfiguration.${name}`,
-        `conntrack.${field}`,
-        `conntrack-${field === "min" ? "min" : "max-per-core"}`,
-        conntrack[field],
-        NOT_NEGATIVE,
-      );
-  const times = {
-    tcpEstablishedTimeout: ["TCPEstablishedTimeout", "conntrack-tcp-timeout-established"],
-    tcpCloseWaitTimeout: ["TCPCloseWaitTimeout", "conntrack-tcp-timeout-close-wait"],
-    udpTimeout: ["UDPTimeout", "conntrack-udp-timeout"],
-    udpStreamTimeout: ["UDPStreamTimeout", "conntrack-udp-timeout-stream"],
-  } as const;
-  for (const [field, [name, flag]] of Object.entries(times) as [
-    keyof typeof times,
-    readonly [string, string],
-  ][]) {
-    const ms = conntrack[field] ?? 0;
-    if (ms < 0)
-      checks.add(
-        `${below}KubeProxyConntrackConfiguration.${name}`,
-        `conntrack.${field}`,
-        flag,
-        { Duration: formatDuration(ms) },
-        NOT_NEGATIVE,
-      );
-  }
+    checks.add("iptables.masqueradeBit", bit, "must be within the range [0, 31]");
+  for (const field of NOT_NEGATIVE_OF_CONNTRACK)
+    if ((conntrack[field] ?? 0) < 0) checks.add(`conntrack.${field}`, conntrack[field], NOT_NEGATIVE);
   if (oomScoreAdj !== null && (oomScoreAdj < -1000 || oomScoreAdj > 1000))
-    checks.add(
-      `${below}OOMScoreAdj`,
-      "oomScoreAdj",
-      "oom-score-adj",
-      oomScoreAdj,
-      "must be within the range [-1000, 1000]",
-    );
+    checks.add("oomScoreAdj", oomScoreAdj, "must be within the range [-1000, 1000]");
 }
 
 /** kube-proxy.md §1.1: kernelspace or nothing; userspace until 1.25. */
@@ -190,51 +178,38 @@ function checkMode(checks: Checks, mode: string, minor: number): void {
   const blank = minor <= 25 ? "currently userspace" : "currently 'kernelspace'";
   const message = `must be ${modes.join(", ")} or blank (blank means the most-available proxy [${blank}])`;
   const advice = "This is kube-proxy for Windows nodes: write kernelspace, or nothing.";
-  checks.add("Mode.ProxyMode", "mode", "proxy-mode", mode, message, advice);
+  checks.add("mode", mode, message, advice);
 }
 
 const LOCAL_MODES = ["ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix"];
 
 function checkRanges(checks: Checks, configuration: KubeProxyConfiguration): void {
   const { clusterCIDR, nodePortAddresses, detectLocalMode } = configuration;
-  const name = "DetectLocalConfiguration.ClusterCIDRs";
   const ranges = clusterCIDR === "" ? [] : clusterCIDR.split(",");
   const pair = WORDS.clusterCidrsInvalid;
   const families = ranges.map((range) => familyOfRange(range));
-  if (ranges.length > 2) checks.add(name, "clusterCIDR", "cluster-cidr", ranges, pair);
+  if (ranges.length > 2) checks.add("clusterCIDR", ranges, pair);
   else
     for (const [index, range] of ranges.entries())
-      if (families[index] === undefined)
-        checks.add(
-          `${name}[${index}]`,
-          "clusterCIDR",
-          "cluster-cidr",
-          range,
-          "must be a valid CIDR block (e.g. 10.100.0.0/16 or fde4:8dba:82e1::/48)",
-        );
+      if (families[index] === undefined) {
+        const message = "must be a valid CIDR block (e.g. 10.100.0.0/16 or fde4:8dba:82e1::/48)";
+        checks.add("clusterCIDR", range, message, "", index);
+      }
   if (ranges.length === 2 && !families.includes(undefined) && families[0] === families[1])
-    checks.add(name, "clusterCIDR", "cluster-cidr", ranges, pair);
-  for (const [index, range] of (nodePortAddresses ?? []).entries()) {
-    const field = `nodePortAddresses[${index}]`;
+    checks.add("clusterCIDR", ranges, pair);
+  const addresses = nodePortAddresses ?? [];
+  for (const [index, range] of addresses.entries()) {
     if (range === "primary") {
-      if ((nodePortAddresses ?? []).length > 1)
-        checks.add(
-          `NodePortAddresses[${index}]`,
-          field,
-          "nodeport-addresses",
-          range,
-          "can't use both 'primary' and CIDRs",
-        );
+      if (addresses.length > 1)
+        checks.add("nodePortAddresses", range, "can't use both 'primary' and CIDRs", "", index);
       break;
     }
     if (familyOfRange(range) === undefined)
-      checks.add(`NodePortAddresses[${index}]`, field, "nodeport-addresses", range, "must be a valid CIDR");
+      checks.add("nodePortAddresses", range, "must be a valid CIDR", "", index);
   }
   if (detectLocalMode !== "" && !LOCAL_MODES.includes(detectLocalMode))
     checks.add(
-      "DetectLocalMode",
       "detectLocalMode",
-      "detect-local-mode",
       detectLocalMode,
       `supported values: ${LOCAL_MODES.map((mode) => JSON.stringify(mode)).join(", ")}, ""`,
     );
@@ -248,50 +223,18 @@ export function validateConfiguration(
   const checks = new Checks();
   checkLinux(checks, configuration);
   checkMode(checks, configuration.mode, minor);
-  if (configuration.clientConnection.burst < 0)
-    checks.add(
-      "ClientConnection.Burst",
-      "clientConnection.burst",
-      "kube-api-burst",
-      configuration.clientConnection.burst,
-      NOT_NEGATIVE,
-    );
+  const { clientConnection, bindAddress, healthzBindAddress, metricsBindAddress, logging } = configuration;
+  if (clientConnection.burst < 0) checks.add("clientConnection.burst", clientConnection.burst, NOT_NEGATIVE);
   checkPeriods(checks, configuration);
-  const { bindAddress, healthzBindAddress, metricsBindAddress } = configuration;
   if (parseTolerantIp(bindAddress) === undefined)
-    checks.add(
-      "BindAddress",
-      "bindAddress",
-      "bind-address",
-      bindAddress,
-      "not a valid textual representation of an IP address",
-    );
-  if (healthzBindAddress !== "")
-    checkHostPort(
-      checks,
-      "HealthzBindAddress",
-      "healthzBindAddress",
-      "healthz-bind-address",
-      healthzBindAddress,
-    );
+    checks.add("bindAddress", bindAddress, "not a valid textual representation of an IP address");
+  if (healthzBindAddress !== "") checkHostPort(checks, "healthzBindAddress", healthzBindAddress);
   // Upstream refuses the empty one, which `--metrics-port=0` gives, though its help says that it disables the server.
   if (metricsBindAddress !== "" || !process.takesNoMetricsAddress)
-    checkHostPort(
-      checks,
-      "MetricsBindAddress",
-      "metricsBindAddress",
-      "metrics-bind-address",
-      metricsBindAddress,
-    );
+    checkHostPort(checks, "metricsBindAddress", metricsBindAddress);
   checkRanges(checks, configuration);
-  if (!["text", "json"].includes(configuration.logging.format))
-    checks.add(
-      "logging.format",
-      "logging.format",
-      "logging-format",
-      configuration.logging.format,
-      "Unsupported log format",
-    );
+  if (!["text", "json"].includes(logging.format))
+    checks.add("logging.format", logging.format, "Unsupported log format");
   return checks.faults;
 }
 
