@@ -26,24 +26,24 @@ const FIX_INNER_MAC = "Fixing inner MAC";
 const DECREMENT_TTL = "Decrementing TTL";
 const PRESERVE_MAC = "Preserve MAC";
 const PUSH_TNI = "Push TNI as VSID";
-
-/** What a type prints of itself. */
-interface Told {
-  readonly type: string;
-  readonly flags: number;
-  readonly data: readonly string[];
-}
+const MAC_LOOKUP = "MAC lookup";
 
 function block(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines.map((line) => INDENT + line)];
 }
 
-function field(label: string, value: string | number | undefined): readonly string[] {
-  return value === undefined ? [] : [`${label} : ${value}`];
+/** A line where there is a value. */
+function field<T extends string | number | bigint>(
+  label: string,
+  value: T | undefined,
+  format: (value: T) => string = String,
+): readonly string[] {
+  return value === undefined ? [] : [`${label} : ${format(value)}`];
 }
 
-function optional<T>(value: T | undefined, format: (value: T) => string): string | undefined {
-  return value === undefined ? undefined : format(value);
+/** A line that stands there or does not. */
+function word(text: string, isSaid: boolean | undefined): readonly string[] {
+  return isSaid === true ? [text] : [];
 }
 
 const ENCAP_NAMES: Readonly<Record<TunnelKind, string>> = { vxlan: "VXLAN", nvgre: "NVGRE" };
@@ -59,142 +59,116 @@ function describeDestination(destination: EncapDestination, key: number): string
   return `{ ${parts.join(", ")} }`;
 }
 
-function describeLbnat(action: Extract<Action, { type: "lbnat" }>): Told {
-  const rewrite =
-    action.rewrites === "mac" ? TypeFlag.lbMacFixUp : TypeFlag.lbModifyIp | TypeFlag.lbModifyPort;
-  return {
-    type: "lbnat",
-    flags: rewrite | TypeFlag.lbCreateFlow,
-    data: block(
-      DIP_RANGE,
-      action.backEnds.map(({ ip, port }) => `{ ${formatIp(ip)} : ${port} }`),
-    ),
-  };
+function keepsMac({ innerSourceMac, innerDestinationMac }: Extract<Action, { type: "decap" }>): boolean {
+  return innerSourceMac === undefined && innerDestinationMac === undefined;
 }
 
-function describeRouteencap(action: Extract<Action, { type: "routeencap" }>): Told {
-  const { encapsulation, destinations, tni, innerSourceMac, decrementTtl } = action;
+/** The bits of `Flags` that belong to the action's type. */
+function flagsOf(action: Action): number {
+  if (action.type === "nat") {
+    const side = action.side === "source" ? TypeFlag.natSource : TypeFlag.natDestination;
+    return side | (action.port === undefined ? TypeFlag.natIpOnly : 0);
+  }
+  if (action.type === "lbnat") {
+    const rewrites = TypeFlag.lbModifyIp | TypeFlag.lbModifyPort;
+    return TypeFlag.lbCreateFlow | (action.rewrites === "mac" ? TypeFlag.lbMacFixUp : rewrites);
+  }
+  if (action.type !== "decap") return 0;
+  const pushes = action.pushesTni === true ? TypeFlag.decapPushVsid : 0;
+  return pushes | (keepsMac(action) ? TypeFlag.decapPreserveMac : 0);
+}
+
+function tunnelData(action: Extract<Action, { type: "routeencap" | "mapencap" }>): readonly string[] {
+  const lines = [RULE_DATA, `Encap Type: ${ENCAP_NAMES[action.encapsulation]}`];
+  if (action.type === "mapencap")
+    return [
+      ...lines,
+      ...field("Map space", action.space),
+      ...field("GRE key", action.tni),
+      ...word(MAC_LOOKUP, action.byMac),
+      ...word(FIX_INNER_MAC, action.rewritesMac),
+      ...word(DECREMENT_TTL, action.decrementTtl),
+    ];
+  const { destinations, tni, innerSourceMac, decrementTtl } = action;
   const fixesMac = destinations.some(({ innerMac }) => innerMac !== undefined);
-  return {
-    type: "routeencap",
-    flags: 0,
-    data: [
-      RULE_DATA,
-      `Encap Type: ${ENCAP_NAMES[encapsulation]}`,
-      ...(fixesMac ? [FIX_INNER_MAC] : []),
-      ...field("Inner source MAC", optional(innerSourceMac, formatMac)),
-      ...(decrementTtl === true ? [DECREMENT_TTL] : []),
-      ...block(
-        DESTINATIONS,
-        destinations.map((each) => describeDestination(each, tni)),
-      ),
-    ],
-  };
-}
-
-function describeMapencap(action: Extract<Action, { type: "mapencap" }>): Told {
-  const { encapsulation, space, tni, byMac, rewritesMac, decrementTtl } = action;
-  return {
-    type: "mapencap",
-    flags: 0,
-    data: [
-      RULE_DATA,
-      `Encap Type: ${ENCAP_NAMES[encapsulation]}`,
-      ...field("Map space", space),
-      ...field("GRE key", tni),
-      ...(byMac === true ? ["MAC lookup"] : []),
-      ...(rewritesMac === true ? [FIX_INNER_MAC] : []),
-      ...(decrementTtl === true ? [DECREMENT_TTL] : []),
-    ],
-  };
-}
-
-function describeDecap(action: Extract<Action, { type: "decap" }>): Told {
-  const { pushesTni, innerSourceMac, innerDestinationMac } = action;
-  const keepsMac = innerSourceMac === undefined && innerDestinationMac === undefined;
-  return {
-    type: "decap",
-    flags: (keepsMac ? TypeFlag.decapPreserveMac : 0) | (pushesTni === true ? TypeFlag.decapPushVsid : 0),
-    data: [
-      ...(keepsMac ? [PRESERVE_MAC] : []),
-      ...(pushesTni === true ? [PUSH_TNI] : []),
-      ...field("Inner source MAC", optional(innerSourceMac, formatMac)),
-      ...field("Inner destination MAC", optional(innerDestinationMac, formatMac)),
-    ],
-  };
-}
-
-function describeTranspose(action: Extract<Action, { type: "transpose" }>): Told {
-  const lines = [
-    ...field("Source MAC", optional(action.sourceMac, formatMac)),
-    ...field("Destination MAC", optional(action.destinationMac, formatMac)),
-    ...field("Source IP", optional(action.source, formatIp)),
-    ...field("Destination IP", optional(action.destination, formatIp)),
-    ...field("DSCP", action.dscp),
-    ...field("TNI", action.tni),
-    ...(action.decrementTtl === true ? [DECREMENT_TTL] : []),
+  return [
+    ...lines,
+    ...word(FIX_INNER_MAC, fixesMac),
+    ...field("Inner source MAC", innerSourceMac, formatMac),
+    ...word(DECREMENT_TTL, decrementTtl),
+    ...block(
+      DESTINATIONS,
+      destinations.map((each) => describeDestination(each, tni)),
+    ),
   ];
-  return { type: "transpose", flags: 0, data: block(MODIFY, lines) };
 }
 
-/** Type, flags and lines of an action. Limits of paroute's cache are those that were seen; ours has one of its own. */
-export function describeAction(action: Action): Told {
+/** The lines of an action. Limits of paroute's cache are those that were seen; ours has one of its own. */
+function dataOf(action: Action): readonly string[] {
   switch (action.type) {
     case "allow":
     case "block":
-      return { type: action.type, flags: 0, data: [] };
+      return [];
     case "nat": {
       const side = action.side === "source" ? "Source" : "Destination";
-      const lines = [`${side} IP : ${formatIp(action.ip)}`, ...field(`${side} port`, action.port)];
-      const sideFlag = action.side === "source" ? TypeFlag.natSource : TypeFlag.natDestination;
-      const ipOnly = action.port === undefined ? TypeFlag.natIpOnly : 0;
-      return { type: "nat", flags: sideFlag | ipOnly, data: block(MODIFY, lines) };
+      return block(MODIFY, [`${side} IP : ${formatIp(action.ip)}`, ...field(`${side} port`, action.port)]);
     }
     case "dynnat":
-      return { type: "dynnat", flags: 0, data: [`Type : Source NAT;         NAT pool : ${action.pool}`] };
+      return [`Type : Source NAT;         NAT pool : ${action.pool}`];
     case "lbnat":
-      return describeLbnat(action);
+      return block(
+        DIP_RANGE,
+        action.backEnds.map(({ ip, port }) => `{ ${formatIp(ip)} : ${port} }`),
+      );
     case "transpose":
-      return describeTranspose(action);
+      return block(MODIFY, [
+        ...field("Source MAC", action.sourceMac, formatMac),
+        ...field("Destination MAC", action.destinationMac, formatMac),
+        ...field("Source IP", action.source, formatIp),
+        ...field("Destination IP", action.destination, formatIp),
+        ...field("DSCP", action.dscp),
+        ...field("TNI", action.tni),
+        ...word(DECREMENT_TTL, action.decrementTtl),
+      ]);
     case "routeencap":
-      return describeRouteencap(action);
     case "mapencap":
-      return describeMapencap(action);
+      return tunnelData(action);
     case "decap":
-      return describeDecap(action);
+      return [
+        ...word(PRESERVE_MAC, keepsMac(action)),
+        ...word(PUSH_TNI, action.pushesTni),
+        ...field("Inner source MAC", action.innerSourceMac, formatMac),
+        ...field("Inner destination MAC", action.innerDestinationMac, formatMac),
+      ];
     case "mark":
-      return { type: "mark", flags: 0, data: block(MODIFY, [`DSCP : ${action.dscp}`]) };
+      return block(MODIFY, [`DSCP : ${action.dscp}`]);
     case "qos":
-      return {
-        type: "qos",
-        flags: 0,
-        data: [
-          `Transmit limit : ${action.bytesPerSecond} bytes per second`,
-          `Burst size : ${action.burstBytes} bytes`,
-          `Queue depth : ${action.queueBytes} bytes`,
-        ],
-      };
-    case "redirect": {
-      const lines = [
+      return [
+        `Transmit limit : ${action.bytesPerSecond} bytes per second`,
+        `Burst size : ${action.burstBytes} bytes`,
+        `Queue depth : ${action.queueBytes} bytes`,
+      ];
+    case "redirect":
+      return block(MODIFY, [
         `Destination IP : ${formatIp(action.ip)}`,
         ...field("Destination port", action.port),
-        ...field("Destination MAC", optional(action.mac, formatMac)),
-      ];
-      return { type: "caredirect", flags: 0, data: block(MODIFY, lines) };
-    }
+        ...field("Destination MAC", action.mac, formatMac),
+      ]);
     case "paroute":
-      return {
-        type: "paroute",
-        flags: 0,
-        data: [
-          RULE_DATA,
-          "VLAN ID: 0",
-          "Using default compartment",
-          "Cache pruning threshold: 10",
-          "Cache pruning timeout: 30 seconds",
-        ],
-      };
+      return [
+        RULE_DATA,
+        "VLAN ID: 0",
+        "Using default compartment",
+        "Cache pruning threshold: 10",
+        "Cache pruning timeout: 30 seconds",
+      ];
   }
+}
+
+/** What a rule prints of its action. */
+export function describeAction(action: Action): Pick<ListedRule, "type" | "flags" | "data"> {
+  const type = action.type === "redirect" ? "caredirect" : action.type;
+  return { type, flags: flagsOf(action), data: dataOf(action) };
 }
 
 /** The line on MSS; none where nothing is taken off. */
@@ -205,7 +179,7 @@ export function describeMssDelta({ mssDelta = 0, reverseMssDelta = 0 }: Rule): r
 /** The lines of a rule's data as fields. */
 class DataFields {
   private readonly fields = new Map<string, string>();
-  readonly words = new Set<string>();
+  private readonly words = new Set<string>();
   /** What stands in braces, in order. */
   readonly braces: readonly string[];
 
@@ -243,8 +217,9 @@ class DataFields {
     return parseNumber(/^\d+/.exec(this.text(label) ?? "")?.[0] ?? "");
   }
 
-  has(word: string): boolean {
-    return this.words.has(word.toLowerCase());
+  /** True, or nothing. */
+  flag(label: string): true | undefined {
+    return this.words.has(label.toLowerCase()) || undefined;
   }
 }
 
@@ -252,6 +227,11 @@ class DataFields {
 export type ReadAction =
   | { readonly action: Action; readonly lost?: string }
   | { readonly action: undefined; readonly lost: string };
+
+/** The fields that the text gives; what an action needs has been asked for before. */
+function made(fields: Readonly<Record<string, unknown>>): { readonly action: Action } {
+  return { action: present(fields) as unknown as Action };
+}
 
 function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
@@ -269,7 +249,7 @@ function readNat(rule: ListedRule, data: DataFields): ReadAction {
   const ip = data.ip(`${side} IP`);
   if (ip === undefined) return without("the address that it writes");
   const port = data.number(`${side} port`);
-  return { action: present({ type: "nat" as const, side, ip, port }) as Action };
+  return made({ type: "nat", side, ip, port });
 }
 
 function readLbnat(rule: ListedRule, data: DataFields): ReadAction {
@@ -320,15 +300,14 @@ function readRouteencap(data: DataFields): ReadAction {
   const [first] = read;
   if (first === undefined || read.includes(undefined)) return without("where its tunnels lead");
   const destinations = read.flatMap((each) => (each === undefined ? [] : [each.destination]));
-  const action = present({
-    type: "routeencap" as const,
+  return made({
+    type: "routeencap",
     encapsulation,
     tni: first.key,
     destinations,
     innerSourceMac: data.mac("Inner source MAC"),
-    decrementTtl: data.has(DECREMENT_TTL) ? true : undefined,
+    decrementTtl: data.flag(DECREMENT_TTL),
   });
-  return { action: action as Action };
 }
 
 function readMapencap(data: DataFields): ReadAction {
@@ -336,41 +315,38 @@ function readMapencap(data: DataFields): ReadAction {
   const space = data.text("Map space");
   if (encapsulation === undefined) return without("its kind of tunnel");
   if (space === undefined) return without("its space");
-  const action = present({
-    type: "mapencap" as const,
+  return made({
+    type: "mapencap",
     encapsulation,
     space,
     tni: data.number("GRE key") ?? 0,
-    byMac: data.has("MAC lookup") ? true : undefined,
-    rewritesMac: data.has(FIX_INNER_MAC) ? true : undefined,
-    decrementTtl: data.has(DECREMENT_TTL) ? true : undefined,
+    byMac: data.flag(MAC_LOOKUP),
+    rewritesMac: data.flag(FIX_INNER_MAC),
+    decrementTtl: data.flag(DECREMENT_TTL),
   });
-  return { action: action as Action };
 }
 
 function readTranspose(data: DataFields): ReadAction {
-  const action = present({
-    type: "transpose" as const,
+  const read = made({
+    type: "transpose",
     sourceMac: data.mac("Source MAC"),
     destinationMac: data.mac("Destination MAC"),
     source: data.ip("Source IP"),
     destination: data.ip("Destination IP"),
     dscp: data.number("DSCP"),
     tni: data.number("TNI"),
-    decrementTtl: data.has(DECREMENT_TTL) ? true : undefined,
+    decrementTtl: data.flag(DECREMENT_TTL),
   });
-  return Object.keys(action).length === 1 ? without("what it rewrites") : { action: action as Action };
+  return Object.keys(read.action).length === 1 ? without("what it rewrites") : read;
 }
 
 function readDecap(rule: ListedRule, data: DataFields): ReadAction {
-  const pushes = (rule.flags & TypeFlag.decapPushVsid) !== 0 || data.has(PUSH_TNI);
-  const action = present({
-    type: "decap" as const,
-    pushesTni: pushes ? true : undefined,
+  return made({
+    type: "decap",
+    pushesTni: (rule.flags & TypeFlag.decapPushVsid) !== 0 || data.flag(PUSH_TNI),
     innerSourceMac: data.mac("Inner source MAC"),
     innerDestinationMac: data.mac("Inner destination MAC"),
   });
-  return { action: action as Action };
 }
 
 function readQos(data: DataFields): ReadAction {
@@ -412,13 +388,10 @@ export function readAction(rule: ListedRule): ReadAction {
     case "qos":
       return readQos(data);
     case "caredirect": {
-      const [ip, port, mac] = [
-        data.ip("Destination IP"),
-        data.number("Destination port"),
-        data.mac("Destination MAC"),
-      ];
+      const ip = data.ip("Destination IP");
       if (ip === undefined) return without("where it sends packets");
-      return { action: present({ type: "redirect" as const, ip, port, mac }) as Action };
+      const port = data.number("Destination port");
+      return made({ type: "redirect", ip, port, mac: data.mac("Destination MAC") });
     }
     case "paroute":
       return { action: { type: "paroute" } };
