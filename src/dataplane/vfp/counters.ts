@@ -67,47 +67,14 @@ export const TCP_COUNTERS = {
 } as const;
 export type TcpCounters = CountersOf<typeof TCP_COUNTERS>;
 
-export function newLayerCounters(): LayerCounters {
-  return {
-    flowMatch: 0,
-    flowDrop: 0,
-    flowPending: 0,
-    pendingDrop: 0,
-    ruleMatch: 0,
-    ruleDrop: 0,
-    rulePending: 0,
-    ruleUnifiedFlowDrop: 0,
-    noMatch: 0,
-    fragmentCacheMatch: 0,
-    fragmentCacheDrop: 0,
-    fragmentCacheNoMatch: 0,
-  };
+function zeros<S extends Counters>({ fields }: S): Readonly<CountersOf<S>> {
+  return Object.freeze(Object.fromEntries(Object.keys(fields).map((name) => [name, 0]))) as CountersOf<S>;
 }
 
-export function newPortCounters(): PortCounters {
-  return {
-    droppedPackets: 0,
-    droppedAcl: 0,
-    pendingPackets: 0,
-    unifiedFlowMatch: 0,
-    synPackets: 0,
-    synAckPackets: 0,
-    finPackets: 0,
-    rstPackets: 0,
-  };
-}
-
-export function newTcpCounters(): TcpCounters {
-  return {
-    verified: 0,
-    timedOut: 0,
-    reset: 0,
-    resetBySyn: 0,
-    closedByFin: 0,
-    halfOpenTimeouts: 0,
-    expiredToTimeWait: 0,
-  };
-}
+export const NO_RULE_COUNTERS: Readonly<RuleCounters> = zeros(RULE_COUNTERS);
+export const NO_LAYER_COUNTERS: Readonly<LayerCounters> = zeros(LAYER_COUNTERS);
+export const NO_PORT_COUNTERS: Readonly<PortCounters> = zeros(PORT_COUNTERS);
+export const NO_TCP_COUNTERS: Readonly<TcpCounters> = zeros(TCP_COUNTERS);
 
 /** Flags of segments that open or end a connection. */
 export const CONTROL_FLAGS: number = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;

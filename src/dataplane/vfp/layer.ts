@@ -4,7 +4,7 @@
  */
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { type LayerCounters, type RuleCounters, newLayerCounters } from "./counters.ts";
+import { type LayerCounters, NO_LAYER_COUNTERS, NO_RULE_COUNTERS, type RuleCounters } from "./counters.ts";
 import type { FlowCensus } from "./flows/flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FlowStamps, FlowTable } from "./flows/flow-table.ts";
@@ -62,7 +62,7 @@ export class Layer {
 
   /** By direction. */
   get counters(): Readonly<Record<VfpDirection, LayerCounters>> {
-    return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
+    return (this.counterPair ??= { in: { ...NO_LAYER_COUNTERS }, out: { ...NO_LAYER_COUNTERS } });
   }
 
   /** For listings, which change nothing; undefined before the first packet. */
@@ -110,7 +110,7 @@ export class Layer {
     this.rules ??= new Map();
     const known = this.rules.get(rule);
     if (known !== undefined) return known;
-    const made: RuleCounters = { matchedPackets: 0, droppedPackets: 0, pendingPackets: 0, droppedFlows: 0 };
+    const made: RuleCounters = { ...NO_RULE_COUNTERS };
     this.rules.set(rule, made);
     return made;
   }

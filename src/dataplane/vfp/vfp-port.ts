@@ -13,7 +13,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { Burst, BurstFrame } from "./burst.ts";
-import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
+import { CONTROL_FLAGS, NO_PORT_COUNTERS, type PortCounters, countTcpFlags } from "./counters.ts";
 import { OuterHeadersTable } from "./actions/encapsulation.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FragmentCache, isUdpFragment, trainKey } from "./flows/fragment-cache.ts";
@@ -64,8 +64,8 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   lastDropCode: KnowledgeCode | undefined;
   readonly packets: Record<VfpDirection, number> = { in: 0, out: 0 };
   readonly counters: Readonly<Record<VfpDirection, PortCounters>> = {
-    in: newPortCounters(),
-    out: newPortCounters(),
+    in: { ...NO_PORT_COUNTERS },
+    out: { ...NO_PORT_COUNTERS },
   };
   /** Behind the verdict `delayed`: when the packet goes on, and whether it is turned. */
   readonly delay: { untilMs: number; isHairpin: boolean } = { untilMs: 0, isHairpin: false };

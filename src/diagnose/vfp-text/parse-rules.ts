@@ -5,7 +5,7 @@
  * the items are counted.
  */
 import { LIMITS } from "#core/base/limits.ts";
-import type { RuleCounters } from "#dataplane/vfp/counters.ts";
+import { NO_RULE_COUNTERS, type RuleCounters } from "#dataplane/vfp/counters.ts";
 import { parseNumber } from "#dataplane/vfp/listing/conditions.ts";
 import type {
   ListedCondition,
@@ -430,12 +430,7 @@ class ListingReader {
       this.otherLines++;
       return;
     }
-    const counters: RuleCounters = this.rule.counters ?? {
-      matchedPackets: 0,
-      droppedPackets: 0,
-      pendingPackets: 0,
-      droppedFlows: 0,
-    };
+    const counters: RuleCounters = this.rule.counters ?? { ...NO_RULE_COUNTERS };
     counters[field] = this.number(value, this.rule, label, Number.MAX_SAFE_INTEGER);
     this.rule.counters = counters;
   }

@@ -3,7 +3,7 @@
  * flow in each stateful layer that it passes; it is counted with the one that was made first.
  */
 import type { FlowRoom } from "#core/base/environment.ts";
-import { type TcpCounters, newTcpCounters } from "../counters.ts";
+import { NO_TCP_COUNTERS, type TcpCounters } from "../counters.ts";
 import type { FlowState, LayerFlowPair, TransportClass } from "./layer-flow.ts";
 import { type FlowClass, NO_LIMITS, type PortFlowSettings } from "../port-settings.ts";
 
@@ -22,7 +22,7 @@ interface Book {
 
 function newAllocator(): Book {
   return {
-    tcp: newTcpCounters(),
+    tcp: { ...NO_TCP_COUNTERS },
     classes: {
       entries: { count: 0, maximum: 0, created: 0 },
       "half-open": { count: 0, maximum: 0, created: 0 },

@@ -1,7 +1,7 @@
 /** A port of the engine as a listing: what `vfpctrl` would say of it. */
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import { type RuleCounters, newLayerCounters, newTcpCounters } from "../counters.ts";
+import { NO_LAYER_COUNTERS, NO_RULE_COUNTERS, NO_TCP_COUNTERS, type RuleCounters } from "../counters.ts";
 import { FlowKey } from "../flow-key.ts";
 import type { Group } from "../group.ts";
 import type { Layer } from "../layer.ts";
@@ -33,12 +33,6 @@ import { describeAction, describeMssDelta } from "./rule-data.ts";
 import { describeTransposition } from "./transposition-words.ts";
 
 const MS_PER_SECOND = 1_000;
-const NO_RULE_COUNTERS: RuleCounters = Object.freeze({
-  matchedPackets: 0,
-  droppedPackets: 0,
-  pendingPackets: 0,
-  droppedFlows: 0,
-});
 
 function layerFlags(definition: LayerDefinition): number {
   return (
@@ -113,8 +107,8 @@ export function listLayer(layer: Layer): ListedLayer {
     priority: definition.priority,
     groups: layer.groups.map((group) => listGroup(group, layer)),
     counters: {
-      out: { ...newLayerCounters(), ...layer.countersSoFar?.out },
-      in: { ...newLayerCounters(), ...layer.countersSoFar?.in },
+      out: { ...NO_LAYER_COUNTERS, ...layer.countersSoFar?.out },
+      in: { ...NO_LAYER_COUNTERS, ...layer.countersSoFar?.in },
     },
   };
 }
@@ -231,7 +225,7 @@ function listCounters(port: VfpPort, direction: VfpDirection): ListedPortCounter
   return {
     totalPackets: port.packets[direction],
     ...port.counters[direction],
-    ...newTcpCounters(),
+    ...NO_TCP_COUNTERS,
     ...(direction === "out" ? port.census.soFar?.tcp : undefined),
   };
 }
