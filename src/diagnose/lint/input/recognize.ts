@@ -153,32 +153,29 @@ class FileReader {
     this.source = source;
   }
 
-  private add(document: LintDocument): void {
-    this.found.documents.push(document);
-    for (const inner of embeddedDocuments(document)) this.found.documents.push(inner);
+  private add(document: Omit<LintDocument, "source" | "host">): void {
+    const whole: LintDocument = { ...document, source: this.source, host: undefined };
+    this.found.documents.push(whole, ...embeddedDocuments(whole));
+  }
+
+  passBy(offset: number, reason: string): void {
+    passBy(this.found, this.source, offset, reason);
   }
 
   private baseOf(piece: Piece): number {
     return this.source.offsetAt({ line: piece.line, column: piece.column + 1 });
   }
 
-  private addObject(piece: Piece, value: Fields, root: LintPath): void {
+  private locateIn(piece: Piece, root: LintPath): Locate {
     const base = this.baseOf(piece);
-    const locate =
-      piece.format === "yaml"
-        ? locateInYaml(piece.text, base, root)
-        : locateInJson(() => readJsonText(piece.text).range, base, root);
-    const { source } = this;
-    this.add({
-      kind: kindOfObject(value),
-      source,
-      text: piece.text,
-      value,
-      locate,
-      traps: [],
-      host: undefined,
-      title: titleOfObject(value),
-    });
+    return piece.format === "yaml"
+      ? locateInYaml(piece.text, base, root)
+      : locateInJson(() => readJsonText(piece.text).range, base, root);
+  }
+
+  private addObject(piece: Piece, value: Fields, root: LintPath): void {
+    const [kind, title] = [kindOfObject(value), titleOfObject(value)];
+    this.add({ kind, text: piece.text, value, locate: this.locateIn(piece, root), traps: [], title });
   }
 
   private addFaults(
@@ -188,28 +185,17 @@ class FileReader {
     const base = this.baseOf(piece);
     const template = findTemplate(piece.text);
     if (template !== undefined || /\{\{|<%|\{%/.test(piece.text)) {
-      passBy(
-        this.found,
-        this.source,
-        base + (template ?? 0),
-        isOfHelm(piece.text)
-          ? "a template that is not rendered (helm template RELEASE CHART)"
-          : "a template that is not rendered",
-      );
+      const how = isOfHelm(piece.text) ? " (helm template RELEASE CHART)" : "";
+      this.passBy(base + (template ?? 0), `a template that is not rendered${how}`);
       return;
     }
     if (!/^(?:- )?[ ]*["']?apiVersion["']?\s*:/m.test(piece.text)) {
-      passBy(
-        this.found,
-        this.source,
-        base,
-        `not a Kubernetes object, and not valid: ${faults[0]?.message ?? ""}`,
-      );
+      this.passBy(base, `not a Kubernetes object, and not valid: ${faults[0]?.message ?? ""}`);
       return;
     }
     const reason = reasonToPassBy(piece.text, faults);
     if (reason !== undefined) {
-      passBy(this.found, this.source, base, reason);
+      this.passBy(base, reason);
       return;
     }
     // What a reader says behind the first fault follows from it mostly.
@@ -249,11 +235,13 @@ class FileReader {
   private tellBareList(piece: Piece): void {
     if (this.hasToldBareList) return;
     this.hasToldBareList = true;
-    const { source } = this;
-    const code = "manifest-list-without-kind";
-    const message = DOCUMENT_WORDS.listWithoutKind;
-    const fix = DOCUMENT_WORDS.adviceListWithoutKind;
-    this.found.faults.push({ source, code, offset: this.baseOf(piece), message, fix });
+    this.found.faults.push({
+      source: this.source,
+      code: "manifest-list-without-kind",
+      offset: this.baseOf(piece),
+      message: DOCUMENT_WORDS.listWithoutKind,
+      fix: DOCUMENT_WORDS.adviceListWithoutKind,
+    });
   }
 
   private addValue(piece: Piece, value: unknown, root: LintPath, header: ListHeader | undefined): void {
@@ -266,7 +254,7 @@ class FileReader {
       else this.addUnnamed(piece, object, path);
     }
     if (count === 0 && !isFields(value))
-      passBy(this.found, this.source, this.baseOf(piece), "neither an object nor a list of objects");
+      this.passBy(this.baseOf(piece), "neither an object nor a list of objects");
   }
 
   /** A mapping without apiVersion and kind: other YAML, or JSON of another kind that stands among objects. */
@@ -276,19 +264,13 @@ class FileReader {
     // Under a name of its own a list of policies may look like an object of HNS.
     const fragment = kind === undefined || piece.format === "yaml" ? fragmentOf(value) : undefined;
     if (fragment !== undefined) {
-      const isYaml = piece.format === "yaml";
-      const range = isYaml ? undefined : readJsonText(piece.text).range;
-      this.addFragment(
-        fragment,
-        piece.text,
-        range === undefined ? locateInYaml(piece.text, base, root) : locateInJson(() => range, base, root),
-      );
+      this.addFragment(fragment, piece.text, this.locateIn(piece, root));
       return;
     }
     if (kind === undefined || piece.format !== "json") {
       const field = fieldOfType(value);
       if (field === undefined || findTemplate(piece.text) !== undefined)
-        passBy(this.found, this.source, base, "not a document that lint reads");
+        this.passBy(base, "not a document that lint reads");
       else
         this.found.faults.push({
           source: this.source,
@@ -299,32 +281,13 @@ class FileReader {
         });
       return;
     }
-    const range = readJsonText(piece.text).range;
-    this.add({
-      kind,
-      source: this.source,
-      text: piece.text,
-      value,
-      locate: locateInJson(() => range, base, root),
-      traps: [],
-      host: undefined,
-      title: titleOf(kind, value),
-    });
+    const [locate, title] = [this.locateIn(piece, root), titleOf(kind, value)];
+    this.add({ kind, text: piece.text, value, locate, traps: [], title });
   }
 
   private addFragment(fragment: Fragment, text: string, locate: Locate): void {
     const { kind, value, title } = fragment;
-    const { source } = this;
-    this.add({
-      kind,
-      source,
-      text,
-      value,
-      locate: locateFragment(fragment, locate),
-      traps: [],
-      host: undefined,
-      title,
-    });
+    this.add({ kind, text, value, locate: locateFragment(fragment, locate), traps: [], title });
   }
 
   /** One value of JSON that is no Kubernetes object: what a node's programs read. True when it was one. */
@@ -348,16 +311,8 @@ class FileReader {
       const kind = isFields(value) ? kindOfJson(value, source.file) : undefined;
       if (kind === undefined || !isFields(value)) continue;
       count++;
-      this.add({
-        kind,
-        source,
-        text: source.text,
-        value,
-        locate: locateInJson(() => read.range, 0, isList ? [index] : []),
-        traps: read.traps,
-        host: undefined,
-        title: titleOf(kind, value),
-      });
+      const locate = locateInJson(() => read.range, 0, isList ? [index] : []);
+      this.add({ kind, text: source.text, value, locate, traps: read.traps, title: titleOf(kind, value) });
     }
     if (count > 0) return true;
     return this.addBrokenConfiguration(read.traps);
@@ -375,18 +330,16 @@ class FileReader {
     if (kind === undefined || !isBroken) return false;
     const template = /\{\{|<%|\{%/.exec(source.text);
     if (template !== null) {
-      passBy(this.found, source, template.index, "a template that is not rendered");
+      this.passBy(template.index, "a template that is not rendered");
       return true;
     }
     const locate = locateInJson(() => readJsonText(source.text).range, 0, []);
     this.add({
       kind,
-      source,
       text: source.text,
       value: {},
       locate,
       traps,
-      host: undefined,
       title: `unreadable ${kind} configuration`,
     });
     return true;
@@ -435,12 +388,12 @@ export function recognize(given: SourceText): Recognition {
   const reader = new FileReader(source);
   const { text } = source;
   if (text.length > LIMITS.manifestFileCharactersMax) {
-    passBy(reader.found, source, 0, "the file is too large");
+    reader.passBy(0, "the file is too large");
     return reader.found;
   }
   const head = text.slice(0, 4_096);
   if (text.trim() === "") {
-    passBy(reader.found, source, 0, "the file is empty");
+    reader.passBy(0, "the file is empty");
     return reader.found;
   }
   const environment = readEnvironmentFile(source);
