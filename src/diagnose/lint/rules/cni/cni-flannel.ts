@@ -6,6 +6,7 @@ import { isFields } from "#core/base/json.ts";
 import { keyOf } from "../../input/fields.ts";
 import { flannelView, networkNameOfFlannel } from "../../views/flannel-view.ts";
 import { type LintRule, rule } from "../../rule.ts";
+import { pluginRule } from "./cni-structure.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -50,19 +51,17 @@ const MISPLACED = rule("cni-flannel-field-misplaced", "cni", function* (document
 });
 
 /** cni.md §3.1: refused on every operating system. */
-const FORBIDDEN = rule("cni-flannel-delegate-field-forbidden", "cni", function* (document, context) {
-  for (const { type, value, path } of cniView(document, context).plugins) {
-    const delegate = type === "flannel" ? fieldOf(value, path, "delegate") : undefined;
-    if (delegate === undefined || !isFields(delegate.value)) continue;
-    // flannel looks for these names exactly.
-    for (const name of ["name", "ipam"])
-      if (Object.hasOwn(delegate.value, name))
-        yield {
-          at: { path: [...delegate.path, name] },
-          message: `flannel refuses ${shown(name)} in its delegate, because it sets that itself`,
-          fix: "Remove it.",
-        };
-  }
+const FORBIDDEN = pluginRule("cni-flannel-delegate-field-forbidden", function* ({ type, value, path }) {
+  const delegate = type === "flannel" ? fieldOf(value, path, "delegate") : undefined;
+  if (delegate === undefined || !isFields(delegate.value)) return;
+  // flannel looks for these names exactly.
+  for (const name of ["name", "ipam"])
+    if (Object.hasOwn(delegate.value, name))
+      yield {
+        at: { path: [...delegate.path, name] },
+        message: `flannel refuses ${shown(name)} in its delegate, because it sets that itself`,
+        fix: "Remove it.",
+      };
 });
 
 /** The names of the HNS networks that flanneld makes, by the net-confs of the input with the wanted back end. */

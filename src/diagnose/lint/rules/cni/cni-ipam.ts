@@ -18,7 +18,6 @@ import {
   shown,
 } from "../../views/address-ranges.ts";
 import {
-  cniView,
   MICROSOFT_PLUGINS,
   type PluginView,
   fieldOf,
@@ -29,7 +28,8 @@ import {
 } from "../../views/cni-view.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
-import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+import { pluginRule } from "./cni-structure.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
@@ -118,115 +118,101 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
 }
 
 /** cni.md §4.1. */
-const RANGE = rule("ipam-range-invalid", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    const ipam = hostLocalOf(plugin);
-    if (ipam !== undefined) for (const pool of poolsOf(ipam)) yield* checkPool(pool);
-  }
+const RANGE = pluginRule("ipam-range-invalid", function* (plugin) {
+  const ipam = hostLocalOf(plugin);
+  if (ipam !== undefined) for (const pool of poolsOf(ipam)) yield* checkPool(pool);
 });
 
 /** cni.md §4.1: "no IP ranges specified", unless the runtime brings them. */
-const SUBNET_MISSING = rule("cni-ipam-subnet-missing", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    const ipam = hostLocalOf(plugin);
-    if (ipam === undefined || hasCapability(plugin, "ipRanges") || document.host !== undefined) continue;
-    // Others fill the range in before they call host-local.
-    if (!isHnsPlugin(plugin)) continue;
-    const hasSubnet = poolsOf(ipam).some(
-      ({ value }) => textAt(value, keyOf(value, "subnet") ?? "") !== undefined,
-    );
-    if (!hasSubnet)
-      yield {
-        at: { path: ipam.path },
-        message: "host-local has no subnet, so it has no address to give",
-        fix: 'Add "subnet" with the node\'s own range of pods.',
-      };
-  }
+const SUBNET_MISSING = pluginRule("cni-ipam-subnet-missing", function* (plugin, document) {
+  const ipam = hostLocalOf(plugin);
+  if (ipam === undefined || hasCapability(plugin, "ipRanges") || document.host !== undefined) return;
+  // Others fill the range in before they call host-local.
+  if (!isHnsPlugin(plugin)) return;
+  const hasSubnet = poolsOf(ipam).some(
+    ({ value }) => textAt(value, keyOf(value, "subnet") ?? "") !== undefined,
+  );
+  if (!hasSubnet)
+    yield {
+      at: { path: ipam.path },
+      message: "host-local has no subnet, so it has no address to give",
+      fix: 'Add "subnet" with the node\'s own range of pods.',
+    };
 });
 
 /** cni.md, fact 3: `.2` belongs to the bridge endpoint in the host. */
-const PLUS_TWO = rule("cni-gateway-is-network-plus-two", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    const ipam = plugin.type === "win-bridge" ? hostLocalOf(plugin) : undefined;
-    const [pool] = ipam === undefined ? [] : poolsOf(ipam);
-    const subnet = pool === undefined ? undefined : textField(pool, "subnet");
-    const range = subnet === undefined ? undefined : parsePrefix(subnet.text);
-    if (pool === undefined || range === undefined || familyOfPrefix(range) !== 4 || range.length > 29)
-      continue;
-    const second = addToIp(range.address, 2);
-    const third = addToIp(range.address, 3);
-    const start = textField(pool, "rangeStart");
-    const from = start === undefined ? undefined : parseIp(start.text);
-    const isGivenOut =
-      second !== undefined && (from === undefined || from <= second) && lastIp(range) > second;
-    if (!isGivenOut || third === undefined) continue;
+const PLUS_TWO = pluginRule("cni-gateway-is-network-plus-two", function* (plugin) {
+  const ipam = plugin.type === "win-bridge" ? hostLocalOf(plugin) : undefined;
+  const [pool] = ipam === undefined ? [] : poolsOf(ipam);
+  const subnet = pool === undefined ? undefined : textField(pool, "subnet");
+  const range = subnet === undefined ? undefined : parsePrefix(subnet.text);
+  if (pool === undefined || range === undefined || familyOfPrefix(range) !== 4 || range.length > 29) return;
+  const second = addToIp(range.address, 2);
+  const third = addToIp(range.address, 3);
+  const start = textField(pool, "rangeStart");
+  const from = start === undefined ? undefined : parseIp(start.text);
+  const isGivenOut = second !== undefined && (from === undefined || from <= second) && lastIp(range) > second;
+  if (!isGivenOut || third === undefined) return;
+  yield {
+    at: start === undefined ? { path: subnet?.path ?? pool.path } : { path: start.path, part: "value" },
+    message: WORDS.hostLocalAssignsGateway({ second: formatIp(second) }),
+    fix: `Write "rangeStart": "${formatIp(third)}".`,
+  };
+});
+
+/** cni.md §2.4: the configuration goes to the IPAM plugin without what Microsoft's programs do not know (W#64). */
+const FIELDS_LOST = pluginRule("cni-ipam-fields-lost", function* (plugin) {
+  if (!MICROSOFT_PLUGINS.has(plugin.type)) return;
+  const flags = valueAt(plugin.value, keyOf(plugin.value, "optionalFlags") ?? "");
+  const ipam = hostLocalOf(plugin);
+  if (ipam === undefined || isTrueAt(flags, keyOf(flags, "enableDualStack") ?? "")) return;
+  const hasSubnet = keyOf(ipam.value, "subnet") !== undefined;
+  for (const name of ["ranges", "rangeStart", "rangeEnd", "gateway", "dataDir", "resolvConf"]) {
+    const field = fieldOf(ipam.value, ipam.path, name);
+    if (field === undefined) continue;
     yield {
-      at: start === undefined ? { path: subnet?.path ?? pool.path } : { path: start.path, part: "value" },
-      message: WORDS.hostLocalAssignsGateway({ second: formatIp(second) }),
-      fix: `Write "rangeStart": "${formatIp(third)}".`,
+      at: { path: field.path },
+      message: `${plugin.type} does not pass ${shown(name)} on to host-local`,
+      severity: name === "ranges" && !hasSubnet ? "error" : "warning",
+      fix: name === "ranges" ? 'Write "subnet", or enableDualStack with two ranges.' : "",
     };
   }
 });
 
-/** cni.md §2.4: the configuration goes to the IPAM plugin without what Microsoft's programs do not know (W#64). */
-const FIELDS_LOST = rule("cni-ipam-fields-lost", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    if (!MICROSOFT_PLUGINS.has(plugin.type)) continue;
-    const flags = valueAt(plugin.value, keyOf(plugin.value, "optionalFlags") ?? "");
-    const ipam = hostLocalOf(plugin);
-    if (ipam === undefined || isTrueAt(flags, keyOf(flags, "enableDualStack") ?? "")) continue;
-    const hasSubnet = keyOf(ipam.value, "subnet") !== undefined;
-    for (const name of ["ranges", "rangeStart", "rangeEnd", "gateway", "dataDir", "resolvConf"]) {
-      const field = fieldOf(ipam.value, ipam.path, name);
-      if (field === undefined) continue;
-      yield {
-        at: { path: field.path },
-        message: `${plugin.type} does not pass ${shown(name)} on to host-local`,
-        severity: name === "ranges" && !hasSubnet ? "error" : "warning",
-        fix: name === "ranges" ? 'Write "subnet", or enableDualStack with two ranges.' : "",
-      };
-    }
-  }
-});
-
 /** cni.md §7.D row D2. */
-const ROUTE_GATEWAY = rule("cni-ipam-route-gateway-ignored", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    const ipam =
-      MICROSOFT_PLUGINS.has(plugin.type) && plugin.flannel === undefined ? ipamOf(plugin) : undefined;
-    const routes = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "routes");
-    for (const [index, route] of listAt(routes?.value).entries()) {
-      const gateway = keyOf(route, "gateway");
-      if (gateway === undefined || keyOf(route, "gw") !== undefined || ipam === undefined) continue;
-      const subnet = parsePrefix(textAt(ipam.value, keyOf(ipam.value, "subnet") ?? "") ?? "");
-      const taken = subnet === undefined ? undefined : addToIp(subnet.address, 1);
-      // What is taken in its place is the same address: nothing differs.
-      if (taken !== undefined && parseIp(textAt(route, gateway) ?? "") === taken) continue;
-      const instead = taken === undefined ? "the network address plus one" : formatIp(taken);
-      yield {
-        at: { path: [...(routes?.path ?? []), index, gateway] },
-        message: WORDS.routeGatewayFieldIgnored({ instead }),
-        fix: 'Write "GW".',
-      };
-    }
+const ROUTE_GATEWAY = pluginRule("cni-ipam-route-gateway-ignored", function* (plugin) {
+  const ipam =
+    MICROSOFT_PLUGINS.has(plugin.type) && plugin.flannel === undefined ? ipamOf(plugin) : undefined;
+  const routes = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "routes");
+  for (const [index, route] of listAt(routes?.value).entries()) {
+    const gateway = keyOf(route, "gateway");
+    if (gateway === undefined || keyOf(route, "gw") !== undefined || ipam === undefined) continue;
+    const subnet = parsePrefix(textAt(ipam.value, keyOf(ipam.value, "subnet") ?? "") ?? "");
+    const taken = subnet === undefined ? undefined : addToIp(subnet.address, 1);
+    // What is taken in its place is the same address: nothing differs.
+    if (taken !== undefined && parseIp(textAt(route, gateway) ?? "") === taken) continue;
+    const instead = taken === undefined ? "the network address plus one" : formatIp(taken);
+    yield {
+      at: { path: [...(routes?.path ?? []), index, gateway] },
+      message: WORDS.routeGatewayFieldIgnored({ instead }),
+      fix: 'Write "GW".',
+    };
   }
 });
 
 /** cni.md §2.3: IPv4 only. */
-const OVERLAY_IPV6 = rule("cni-overlay-ipv6", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    const isOverlay = plugin.type === "win-overlay" || plugin.type === "sdnoverlay";
-    const ipam = isOverlay ? hostLocalOf(plugin) : undefined;
-    for (const pool of ipam === undefined ? [] : poolsOf(ipam)) {
-      const subnet = textField(pool, "subnet");
-      const range = subnet === undefined ? undefined : parseRange(subnet.text);
-      if (subnet === undefined || range === undefined || familyOfPrefix(range) !== 6) continue;
-      yield {
-        at: { path: subnet.path, part: "value" },
-        message: `${plugin.type} gives pods IPv4 addresses only`,
-        fix: "Remove the IPv6 range; for dual stack use an L2Bridge network.",
-      };
-    }
+const OVERLAY_IPV6 = pluginRule("cni-overlay-ipv6", function* (plugin) {
+  const isOverlay = plugin.type === "win-overlay" || plugin.type === "sdnoverlay";
+  const ipam = isOverlay ? hostLocalOf(plugin) : undefined;
+  for (const pool of ipam === undefined ? [] : poolsOf(ipam)) {
+    const subnet = textField(pool, "subnet");
+    const range = subnet === undefined ? undefined : parseRange(subnet.text);
+    if (subnet === undefined || range === undefined || familyOfPrefix(range) !== 6) continue;
+    yield {
+      at: { path: subnet.path, part: "value" },
+      message: `${plugin.type} gives pods IPv4 addresses only`,
+      fix: "Remove the IPv6 range; for dual stack use an L2Bridge network.",
+    };
   }
 });
 

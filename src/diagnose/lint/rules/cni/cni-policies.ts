@@ -23,6 +23,7 @@ import { getProfile } from "#core/catalogue/profiles.ts";
 import { isFields } from "#core/base/json.ts";
 import { keyOf, listAt, textAt } from "../../input/fields.ts";
 import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
+import { pluginRule } from "./cni-structure.ts";
 import { isFilledInLater } from "../json-files.ts";
 import { lintRules } from "#data/words.js";
 
@@ -107,14 +108,12 @@ function v1Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
 }
 
 /** cni.md, fact 5; users.md G13. */
-const SHAPE = rule("cni-policy-shape-mismatch", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    if (plugin.dialect === undefined) continue;
-    for (const policy of plugin.policies) {
-      if (isPlaceholder(policy.type)) continue;
-      const found = plugin.dialect === "v2" ? v2Finding(plugin, policy) : v1Finding(plugin, policy);
-      if (found !== undefined) yield found;
-    }
+const SHAPE = pluginRule("cni-policy-shape-mismatch", function* (plugin) {
+  if (plugin.dialect === undefined) return;
+  for (const policy of plugin.policies) {
+    if (isPlaceholder(policy.type)) continue;
+    const found = plugin.dialect === "v2" ? v2Finding(plugin, policy) : v1Finding(plugin, policy);
+    if (found !== undefined) yield found;
   }
 });
 
@@ -125,28 +124,26 @@ const ENDPOINT_TYPES = new Set(WORDS.endpointPolicyTypes.split(" "));
 const NETWORK_NAME = "networkpolicy";
 
 /** cni.md §2.1, §2.4: an entry of another name is skipped silently. */
-const UNKNOWN = rule("cni-policy-unknown", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    if (plugin.dialect === undefined) continue;
-    const takesNetwork = policyListName(plugin.type) === "AdditionalArgs";
-    for (const policy of plugin.policies) {
-      const name = policy.name.toLowerCase();
-      if (name !== "endpointpolicy" && !(takesNetwork && name === NETWORK_NAME))
-        yield {
-          at: { path: [...policy.path, keyOf(nameOwner(document.value, policy), "name") ?? "name"] },
-          message: `${plugin.type} skips a policy whose name is ${shown(policy.name)}`,
-          fix: 'Write "EndpointPolicy".',
-          severity: "warning",
-        };
-      else if (name === "endpointpolicy" && isUnknownType(policy.type, plugin))
-        yield {
-          at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
-          message:
-            policy.type === ""
-              ? "a policy without a type is refused by HNS"
-              : `HNS knows no endpoint policy of type ${shown(policy.type)}`,
-        };
-    }
+const UNKNOWN = pluginRule("cni-policy-unknown", function* (plugin, document) {
+  if (plugin.dialect === undefined) return;
+  const takesNetwork = policyListName(plugin.type) === "AdditionalArgs";
+  for (const policy of plugin.policies) {
+    const name = policy.name.toLowerCase();
+    if (name !== "endpointpolicy" && !(takesNetwork && name === NETWORK_NAME))
+      yield {
+        at: { path: [...policy.path, keyOf(nameOwner(document.value, policy), "name") ?? "name"] },
+        message: `${plugin.type} skips a policy whose name is ${shown(policy.name)}`,
+        fix: 'Write "EndpointPolicy".',
+        severity: "warning",
+      };
+    else if (name === "endpointpolicy" && isUnknownType(policy.type, plugin))
+      yield {
+        at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
+        message:
+          policy.type === ""
+            ? "a policy without a type is refused by HNS"
+            : `HNS knows no endpoint policy of type ${shown(policy.type)}`,
+      };
   }
 });
 
@@ -206,29 +203,27 @@ function providerAddressOf(policy: PolicyView): Written | undefined {
     : undefined;
 }
 
-const ADDRESS = rule("cni-address-invalid", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    for (const { path, text } of prefixesOf(plugin))
-      if (parseRange(text) === undefined && !isFilledInLater(document))
-        yield { at: path, message: `${shown(text)} is neither a prefix nor an address` };
-    for (const policy of plugin.policies) {
-      const provider = providerAddressOf(policy);
-      const isLater = provider?.text === "" && isFilledInLater(document);
-      if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
-        yield {
-          at: provider.path,
-          message: WORDS.providerAddressForeign({ text: shown(provider.text) }),
-        };
-    }
-    const ipam = plugin.flannel === undefined ? ipamOf(plugin) : undefined;
-    const subnet = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "subnet");
-    const isMicrosofts = /^(?:nat|sdnbridge|sdnoverlay)$/.test(plugin.type);
-    if (isMicrosofts && typeof subnet?.value === "string" && isWrongPrefix(subnet.value))
+const ADDRESS = pluginRule("cni-address-invalid", function* (plugin, document) {
+  for (const { path, text } of prefixesOf(plugin))
+    if (parseRange(text) === undefined && !isFilledInLater(document))
+      yield { at: path, message: `${shown(text)} is neither a prefix nor an address` };
+  for (const policy of plugin.policies) {
+    const provider = providerAddressOf(policy);
+    const isLater = provider?.text === "" && isFilledInLater(document);
+    if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
       yield {
-        at: { path: subnet.path, part: "value" },
-        message: `${shown(subnet.value)} is not a prefix for the network's addresses`,
+        at: provider.path,
+        message: WORDS.providerAddressForeign({ text: shown(provider.text) }),
       };
   }
+  const ipam = plugin.flannel === undefined ? ipamOf(plugin) : undefined;
+  const subnet = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "subnet");
+  const isMicrosofts = /^(?:nat|sdnbridge|sdnoverlay)$/.test(plugin.type);
+  if (isMicrosofts && typeof subnet?.value === "string" && isWrongPrefix(subnet.value))
+    yield {
+      at: { path: subnet.path, part: "value" },
+      message: `${shown(subnet.value)} is not a prefix for the network's addresses`,
+    };
 });
 
 function isWrongPrefix(text: string): boolean {
@@ -236,22 +231,21 @@ function isWrongPrefix(text: string): boolean {
 }
 
 /** AgentBaker#3049. */
-const MIXED_FAMILIES = rule("cni-exception-list-mixed-families", "cni", function* (document, context) {
-  for (const { policies } of cniView(document, context).plugins)
-    for (const policy of policies) {
-      const ranges = exceptionsOf(policy).map((item) => ({ ...item, range: parseRange(item.text) }));
-      const [first] = ranges;
-      const family = first?.range === undefined ? undefined : familyOfPrefix(first.range);
-      const other = ranges.find(
-        ({ range }) => range !== undefined && family !== undefined && familyOfPrefix(range) !== family,
-      );
-      if (other !== undefined)
-        yield {
-          at: { path: other.path, part: "value" },
-          message: `${shown(other.text)} is among exceptions of the other address family`,
-          fix: "Write one OutBoundNAT policy for IPv4 and one for IPv6.",
-        };
-    }
+const MIXED_FAMILIES = pluginRule("cni-exception-list-mixed-families", function* ({ policies }) {
+  for (const policy of policies) {
+    const ranges = exceptionsOf(policy).map((item) => ({ ...item, range: parseRange(item.text) }));
+    const [first] = ranges;
+    const family = first?.range === undefined ? undefined : familyOfPrefix(first.range);
+    const other = ranges.find(
+      ({ range }) => range !== undefined && family !== undefined && familyOfPrefix(range) !== family,
+    );
+    if (other !== undefined)
+      yield {
+        at: { path: other.path, part: "value" },
+        message: `${shown(other.text)} is among exceptions of the other address family`,
+        fix: "Write one OutBoundNAT policy for IPv4 and one for IPv6.",
+      };
+  }
 });
 
 export const CNI_POLICY_RULES: readonly LintRule[] = [SHAPE, UNKNOWN, HOST_BITS, ADDRESS, MIXED_FAMILIES];

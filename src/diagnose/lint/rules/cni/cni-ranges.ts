@@ -29,6 +29,7 @@ import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { keyOf } from "../../input/fields.ts";
 import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
+import { pluginRule } from "./cni-structure.ts";
 import { isFilledInLater } from "../json-files.ts";
 import { lintRules } from "#data/words.js";
 
@@ -165,18 +166,16 @@ function nodesIn({ range }: Exception, routes: readonly Prefix[], context: LintC
 }
 
 /** users.md G7: SDN#313, flannel#1405. The documentation asks for it, so this is no more than a note. */
-const LAN = rule("cni-exception-list-lan", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins) {
-    if (!isEvaluated(plugin)) continue;
-    const routes = routesIn(plugin);
-    for (const exception of exceptionsIn(plugin)) {
-      const node = nodesIn(exception, routes, context);
-      if (node !== undefined)
-        yield {
-          at: { path: exception.path, part: "value" },
-          message: WORDS.outboundNatExceptionNeedsRoute({ text: exception.text, node }),
-        };
-    }
+const LAN = pluginRule("cni-exception-list-lan", function* (plugin, _document, context) {
+  if (!isEvaluated(plugin)) return;
+  const routes = routesIn(plugin);
+  for (const exception of exceptionsIn(plugin)) {
+    const node = nodesIn(exception, routes, context);
+    if (node !== undefined)
+      yield {
+        at: { path: exception.path, part: "value" },
+        message: WORDS.outboundNatExceptionNeedsRoute({ text: exception.text, node }),
+      };
   }
 });
 
@@ -203,18 +202,17 @@ function routeFor({ dialect }: PluginView): string {
 }
 
 /** cni.md §2.0: without it the route is an ordinary one. */
-const NEED_ENCAP = rule("cni-route-need-encap", "cni", function* (document, context) {
-  for (const { policies } of cniView(document, context).plugins)
-    for (const policy of policies) {
-      if (routePrefixOf(policy) === undefined) continue;
-      const { path, value } = settingsOf(policy);
-      const need = fieldOf(value, path, "NeedEncap");
-      if (need === undefined || typeof need.value === "boolean") continue;
-      yield {
-        at: { path: need.path, part: "value" },
-        message: `NeedEncap is true or false, without quotes; ${shown(need.value)} is neither`,
-      };
-    }
+const NEED_ENCAP = pluginRule("cni-route-need-encap", function* ({ policies }) {
+  for (const policy of policies) {
+    if (routePrefixOf(policy) === undefined) continue;
+    const { path, value } = settingsOf(policy);
+    const need = fieldOf(value, path, "NeedEncap");
+    if (need === undefined || typeof need.value === "boolean") continue;
+    yield {
+      at: { path: need.path, part: "value" },
+      message: `NeedEncap is true or false, without quotes; ${shown(need.value)} is neither`,
+    };
+  }
 });
 
 export const CNI_RANGE_RULES: readonly LintRule[] = [

@@ -11,13 +11,24 @@ import {
   policyListName,
 } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
 import { isFields } from "#core/base/json.ts";
 import { NEWEST_VERSION, OLDEST_VERSION, SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
-import { type LintRule, rule } from "../../rule.ts";
+import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
 import { lintRules } from "#data/words.js";
 
 const WORDS = lintRules();
+
+/** A rule over each plugin of a CNI configuration. */
+export function pluginRule(
+  code: LintRule["code"],
+  check: (plugin: PluginView, document: LintDocument, context: LintContext) => Iterable<RuleFinding>,
+): LintRule {
+  return rule(code, "cni", function* (document, context) {
+    for (const plugin of cniView(document, context).plugins) yield* check(plugin, document, context);
+  });
+}
 
 /** A result of a plugin has a version, too; only what names a plugin is a configuration. */
 function isConfiguration({ plugins, isList }: CniView): boolean {
@@ -136,15 +147,13 @@ const OLD_NAMES = new Map([
 ]);
 
 /** cni.md §2.4, §2.5. */
-const OLD_PLUGIN = rule("cni-plugin-name-outdated", "cni", function* (document, context) {
-  for (const { path, value, type } of cniView(document, context).plugins) {
-    const instead = OLD_NAMES.get(type);
-    if (instead !== undefined)
-      yield {
-        at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
-        message: `no current CNI plugin is called ${type}: ${instead}`,
-      };
-  }
+const OLD_PLUGIN = pluginRule("cni-plugin-name-outdated", function* ({ path, value, type }) {
+  const instead = OLD_NAMES.get(type);
+  if (instead !== undefined)
+    yield {
+      at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
+      message: `no current CNI plugin is called ${type}: ${instead}`,
+    };
 });
 
 /** Reference plugins without a build for Windows. */
@@ -173,26 +182,24 @@ function meantCapability(name: string): string | undefined {
 }
 
 /** cni.md §1.9: the example files of Microsoft's plugins say `dnsCapabilities`. */
-const CAPABILITY = rule("cni-capability-unknown", "cni", function* (document, context) {
-  for (const { path, value } of cniView(document, context).plugins) {
-    const misspelt = Object.keys(value).find((key) => /^(?:capabilites|capabilties|capability)$/i.test(key));
-    if (misspelt !== undefined)
+const CAPABILITY = pluginRule("cni-capability-unknown", function* ({ path, value }) {
+  const misspelt = Object.keys(value).find((key) => /^(?:capabilites|capabilties|capability)$/i.test(key));
+  if (misspelt !== undefined)
+    yield {
+      at: { path: [...path, misspelt] },
+      message: WORDS.capabilitiesMisspelt({ misspelt: shown(misspelt) }),
+      fix: 'Write "capabilities".',
+    };
+  const capabilities = fieldOf(value, path, "capabilities");
+  if (capabilities === undefined || !isFields(capabilities.value)) return;
+  for (const name of Object.keys(capabilities.value)) {
+    const meant = meantCapability(name);
+    if (meant !== undefined && meant !== name)
       yield {
-        at: { path: [...path, misspelt] },
-        message: WORDS.capabilitiesMisspelt({ misspelt: shown(misspelt) }),
-        fix: 'Write "capabilities".',
+        at: { path: [...capabilities.path, name] },
+        message: WORDS.capabilityUnknown({ name: shown(name) }),
+        fix: `Write "${meant}": true.`,
       };
-    const capabilities = fieldOf(value, path, "capabilities");
-    if (capabilities === undefined || !isFields(capabilities.value)) continue;
-    for (const name of Object.keys(capabilities.value)) {
-      const meant = meantCapability(name);
-      if (meant !== undefined && meant !== name)
-        yield {
-          at: { path: [...capabilities.path, name] },
-          message: WORDS.capabilityUnknown({ name: shown(name) }),
-          fix: `Write "${meant}": true.`,
-        };
-    }
   }
 });
 
@@ -213,29 +220,29 @@ function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonl
 }
 
 /** cni.md §2.1, §2.2, §2.4; kubernetes#65016. */
-const FIELD_IGNORED = rule("cni-field-ignored", "cni", function* (document, context) {
-  for (const plugin of cniView(document, context).plugins)
-    for (const [name, fix] of ignoredFields(plugin)) {
-      const found = fieldOf(plugin.value, plugin.path, name);
-      if (found !== undefined && name !== policyListName(plugin.type))
-        yield { at: { path: found.path }, message: `${plugin.type} does not read ${shown(name)}`, fix };
-    }
+const FIELD_IGNORED = pluginRule("cni-field-ignored", function* (plugin) {
+  for (const [name, fix] of ignoredFields(plugin)) {
+    const found = fieldOf(plugin.value, plugin.path, name);
+    if (found !== undefined && name !== policyListName(plugin.type))
+      yield { at: { path: found.path }, message: `${plugin.type} does not read ${shown(name)}`, fix };
+  }
 });
 
 /** cni.md, fact 2. Nodes up to Kubernetes 1.23 could run Docker, for which the old way was right. */
-const API_VERSION = rule("cni-api-version-missing", "cni", function* (document, context) {
-  for (const { path, value, type } of cniView(document, context).plugins) {
-    if (!UPSTREAM_PLUGINS.has(type)) continue;
+const API_VERSION = pluginRule(
+  "cni-api-version-missing",
+  function* ({ path, value, type }, _document, context) {
+    if (!UPSTREAM_PLUGINS.has(type)) return;
     const field = fieldOf(value, path, "apiVersion");
     if (field !== undefined && numberAt(field.value) === 2) {
-      if (typeof field.value === "number") continue;
+      if (typeof field.value === "number") return;
       yield {
         at: { path: field.path, part: "value" },
         message: `apiVersion is a number: the text ${shown(field.value)} is refused by ${type}`,
         fix: "Write 2 without quotes.",
         severity: "error",
       };
-      continue;
+      return;
     }
     yield {
       at: field === undefined ? { path } : { path: field.path, part: "value" },
@@ -243,8 +250,8 @@ const API_VERSION = rule("cni-api-version-missing", "cni", function* (document, 
       fix: WORDS.adviceApiVersion2,
       severity: isWithoutDocker(context) ? "error" : "warning",
     };
-  }
-});
+  },
+);
 
 function isWithoutDocker({ kubernetes }: LintContext): boolean {
   return kubernetes.origin !== "assumed" && kubernetes.minor >= 24;
@@ -253,16 +260,14 @@ function isWithoutDocker({ kubernetes }: LintContext): boolean {
 const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
 
 /** cni.md §2.3, row B4. */
-const ENDPOINT_MAC_PREFIX = rule("cni-endpoint-mac-prefix-invalid", "cni", function* (document, context) {
-  for (const { path, value, type } of cniView(document, context).plugins) {
-    const field = type === "win-overlay" ? fieldOf(value, path, "endpointMacPrefix") : undefined;
-    if (field === undefined || (typeof field.value === "string" && isUsable(field.value))) continue;
-    yield {
-      at: { path: field.path, part: "value" },
-      message: `${shown(field.value)} is not a beginning of a MAC address`,
-      fix: 'Write two bytes with a hyphen between them: "0E-2A".',
-    };
-  }
+const ENDPOINT_MAC_PREFIX = pluginRule("cni-endpoint-mac-prefix-invalid", function* ({ path, value, type }) {
+  const field = type === "win-overlay" ? fieldOf(value, path, "endpointMacPrefix") : undefined;
+  if (field === undefined || (typeof field.value === "string" && isUsable(field.value))) return;
+  yield {
+    at: { path: field.path, part: "value" },
+    message: `${shown(field.value)} is not a beginning of a MAC address`,
+    fix: 'Write two bytes with a hyphen between them: "0E-2A".',
+  };
 });
 
 function isUsable(prefix: string): boolean {
