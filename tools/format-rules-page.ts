@@ -3,8 +3,7 @@ import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { getEntry, pathOfEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "#diagnose/lint/input/document.ts";
-import { plainExample } from "#test/support/lint/example-input.ts";
-import type { ExampleInput, RuleExamples } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type RuleExamples, plainExample } from "#test/support/lint/example-input.ts";
 import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 import { LINT_RULES } from "#diagnose/lint/rules/all-rules.ts";
 

@@ -1,7 +1,6 @@
 /** The false alarms that users have met (users.md §1, §4), and Linux workloads: all are silent. */
 import { describe, expect, it } from "vitest";
-import { lintExample } from "#test/support/lint/example-input.ts";
-import { oneFile } from "./rule.ts";
+import { lintExample, oneFile } from "#test/support/lint/example-input.ts";
 
 /** A pod with everything that Windows has not. */
 const LINUX_POD = (selector: string): string => `apiVersion: v1

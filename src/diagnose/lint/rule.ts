@@ -59,38 +59,3 @@ export function andOfClusters(base: LintRule, check: LintRule["check"]): LintRul
     },
   };
 }
-
-/** A file of an example. */
-export interface ExampleFile {
-  readonly name: string;
-  readonly text: string;
-}
-
-/**
- * An input that shows a rule. In a bad one each place where the rule's finding begins has a mark `«` before it; the
- * marks are taken out before it is read.
- */
-export interface ExampleInput {
-  readonly files: readonly ExampleFile[];
-  /** Flags of `mullion lint`. */
-  readonly profile?: string;
-  readonly kubernetes?: string;
-  readonly isWindows?: boolean;
-}
-
-export interface RuleExamples {
-  readonly bad: ExampleInput;
-  readonly good: ExampleInput;
-}
-
-/** Examples by code. Every rule has one. */
-export type ExampleTable = Readonly<Partial<Record<KnowledgeCode, RuleExamples>>>;
-
-/** An example of one file. The ending of `name` counts: `pod.yaml`, `cni.conf`. */
-export function oneFile(
-  name: string,
-  text: string,
-  options: Pick<ExampleInput, "profile" | "kubernetes" | "isWindows"> = {},
-): ExampleInput {
-  return { files: [{ name, text }], ...options };
-}

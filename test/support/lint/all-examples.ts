@@ -1,5 +1,5 @@
 /** The examples of all rules. They are no part of `all-rules.ts`, so that lint starts without them. */
-import type { ExampleTable } from "#diagnose/lint/rule.ts";
+import type { ExampleTable } from "./example-input.ts";
 import { CNI_FLANNEL_EXAMPLES } from "./cni/cni-flannel.examples.ts";
 import { CNI_IPAM_EXAMPLES } from "./cni/cni-ipam.examples.ts";
 import { CNI_POD_EXAMPLES } from "./cni/cni-pods.examples.ts";

@@ -1,11 +1,46 @@
-/** Examples of rules as inputs: marks taken out, and the places that they mark. */
+/** Examples of rules: what one is, and its inputs with the marks taken out and the places that they mark. */
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { type LintOptions, parseKubernetes } from "#diagnose/lint/context.ts";
 import { lint } from "#diagnose/lint/lint.ts";
 import type { LintReport } from "#diagnose/lint/report/report.ts";
-import type { ExampleInput } from "#diagnose/lint/rule.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { CONFIGURATION_FILE, readConfiguration } from "#diagnose/lint/suppressions.ts";
+
+/** A file of an example. */
+export interface ExampleFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * An input that shows a rule. In a bad one each place where the rule's finding begins has a mark `«` before it; the
+ * marks are taken out before it is read.
+ */
+export interface ExampleInput {
+  readonly files: readonly ExampleFile[];
+  /** Flags of `mullion lint`. */
+  readonly profile?: string;
+  readonly kubernetes?: string;
+  readonly isWindows?: boolean;
+}
+
+export interface RuleExamples {
+  readonly bad: ExampleInput;
+  readonly good: ExampleInput;
+}
+
+/** Examples by code. Every rule has one. */
+export type ExampleTable = Readonly<Partial<Record<KnowledgeCode, RuleExamples>>>;
+
+/** An example of one file. The ending of `name` counts: `pod.yaml`, `cni.conf`. */
+export function oneFile(
+  name: string,
+  text: string,
+  options: Pick<ExampleInput, "profile" | "kubernetes" | "isWindows"> = {},
+): ExampleInput {
+  return { files: [{ name, text }], ...options };
+}
 
 const MARK = "«";
 

@@ -1,5 +1,5 @@
 /** Examples of the rules of `flannel.ts` and `subnet-env.ts`. */
-import { type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, oneFile } from "./example-input.ts";
 
 function vxlan(backend: string, network = '"10.244.0.0/16"', more = ""): string {
   return `{

@@ -1,5 +1,5 @@
 /** Examples of the rules of `hns.ts` and `hns-policies.ts`. */
-import { type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, oneFile } from "./example-input.ts";
 
 function request(value: string): ExampleInput {
   return oneFile("request.json", value);

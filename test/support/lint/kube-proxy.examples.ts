@@ -1,5 +1,5 @@
 /** Examples of the rules of `kube-proxy.ts` and `kube-proxy-options.ts`. */
-import { type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, oneFile } from "./example-input.ts";
 
 function script(
   flags: string,

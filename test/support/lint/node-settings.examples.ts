@@ -1,5 +1,5 @@
 /** Examples of the rules of `node-settings.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "./example-input.ts";
 
 export const NODE_SETTINGS_EXAMPLES: ExampleTable = {
   "pause-image-without-wincat": {

@@ -1,7 +1,6 @@
 // Annotations of Nodes on OVN-Kubernetes beside each other: forms of the annotations as OpenShift's and ovn-kubernetes' own files have them.
 import { describe, expect, it } from "vitest";
-import { lintExample } from "#test/support/lint/example-input.ts";
-import { oneFile } from "../rule.ts";
+import { lintExample, oneFile } from "#test/support/lint/example-input.ts";
 
 function node(name: string, os: string, ...annotations: readonly string[]): string {
   const lines = annotations.map((each) => `    k8s.ovn.org/${each}\n`).join("");

@@ -1,5 +1,5 @@
 /** Examples of the rules of `cni-ipam.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "../example-input.ts";
 
 function cni(type: string, ipam: string): string {
   const api = type.startsWith("win") ? '"apiVersion": 2,\n  ' : "";

@@ -1,5 +1,5 @@
 /** Examples of the rules of `cni-pods.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "../example-input.ts";
 
 function bridge(fields: string): string {
   return `{

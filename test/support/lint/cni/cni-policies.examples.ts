@@ -1,5 +1,5 @@
 /** Examples of the rules of `cni-policies.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "../example-input.ts";
 
 function overlay(policies: string, apiVersion = '"apiVersion": 2,'): string {
   return `{

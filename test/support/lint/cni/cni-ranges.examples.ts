@@ -1,5 +1,5 @@
 /** Examples of the rules of `cni-ranges.ts`. */
-import type { ExampleTable } from "#diagnose/lint/rule.ts";
+import type { ExampleTable } from "../example-input.ts";
 
 const KUBEADM = `apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration

@@ -1,5 +1,5 @@
 /** Examples of the rules of `cni-structure.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "../example-input.ts";
 
 const POLICIES = `"policies": [
     {

@@ -1,5 +1,5 @@
 /** Examples of the rules of `manifests.ts`. */
-import { type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleTable, oneFile } from "../example-input.ts";
 
 const CLUSTER = (address: string): string => `apiVersion: mullion/v1alpha1
 kind: Cluster

@@ -1,5 +1,5 @@
 /** Examples of the rules of `names.ts`. */
-import type { ExampleInput, ExampleTable } from "#diagnose/lint/rule.ts";
+import type { ExampleInput, ExampleTable } from "../example-input.ts";
 import { podExample } from "./pods.examples.ts";
 
 const WINDOWS = "nodeSelector: { kubernetes.io/os: windows }";

@@ -1,5 +1,5 @@
 /** Examples of the rules of `network-policies.ts`. */
-import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "../example-input.ts";
 
 function policy(rules: string, os: "windows" | "linux", more = ""): ExampleInput {
   const lines = rules

@@ -1,5 +1,5 @@
 /** Examples of the rules of `nodes.ts`. */
-import { type ExampleFile, type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleFile, type ExampleInput, type ExampleTable, oneFile } from "../example-input.ts";
 
 interface NodeLines {
   readonly name?: string;

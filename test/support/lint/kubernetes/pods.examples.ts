@@ -1,5 +1,5 @@
 /** Examples of the rules of `pods.ts`. */
-import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "../example-input.ts";
 
 function indent(text: string, width: number): string {
   return text

@@ -1,5 +1,5 @@
 /** Examples of the rules of `providers.ts`. */
-import { type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, oneFile } from "../example-input.ts";
 
 const WINDOWS_POD = `---
 apiVersion: v1

@@ -1,5 +1,5 @@
 /** Examples of the rules of `services.ts`. */
-import { type ExampleInput, type ExampleTable, oneFile } from "#diagnose/lint/rule.ts";
+import { type ExampleInput, type ExampleTable, oneFile } from "../example-input.ts";
 
 function indent(text: string, width: number): string {
   return text

@@ -1,7 +1,6 @@
 /** Images whose build no node can be expected to have, where the input shows no nodes. */
 import { describe, expect, it } from "vitest";
-import { lintExample } from "#test/support/lint/example-input.ts";
-import { oneFile } from "../../rule.ts";
+import { lintExample, oneFile } from "#test/support/lint/example-input.ts";
 
 const podOf = (name: string, image: string): string => `apiVersion: v1
 kind: Pod
