@@ -1,5 +1,5 @@
 /** A pod port as an L2Bridge node has it, and frames of many connections to send through it. */
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { writeU16, writeU32 } from "#core/base/bytes.ts";
 import { ANY_IPV4, type Ipv4, prefixOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";

@@ -17,7 +17,7 @@ import type { VerifyReport } from "#cluster/verify/report.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { decodeSource, lint } from "#diagnose/lint/mod.ts";
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
 import { type Forms, checkExecText, readForms } from "./check-exec.ts";

@@ -1,5 +1,5 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { CLUSTER_FILE_VERSION, CLUSTER } from "#cluster/file/description.ts";
 import type { FieldDescription, ShapePart } from "#cluster/file/shape.ts";

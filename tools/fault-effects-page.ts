@@ -1,5 +1,5 @@
 /** The tables of effects and of times in docs/reference/hns-faults.md. */
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { COST_MODEL_TABLE, costOf } from "#hns/failures/faults/cost-model.ts";
 import { COST_MODELS, type FaultEffectName } from "#hns/failures/faults/fault.ts";
 import {

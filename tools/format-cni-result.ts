@@ -1,5 +1,5 @@
 /** Results of CNI as tables: a part of docs/reference/reports.md. */
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { describeField } from "#contracts/cni/result-schema.ts";
 import { RESULT_MEMBERS, type ResultField } from "#contracts/cni/result.ts";
 

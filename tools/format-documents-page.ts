@@ -1,6 +1,6 @@
 /** Described documents as tables: a part of docs/reference/hcn-documents.md. */
 import { describe } from "#core/base/shape.ts";
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { BASE } from "#contracts/hcn/documents/base-document.ts";
 import {
   type Field,

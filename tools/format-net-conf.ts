@@ -1,6 +1,6 @@
 /** flannel's `net-conf.json` from its description: tables of a page, and the schema. */
 import { describe } from "#core/base/shape.ts";
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import type { JsonSchema } from "#core/base/shape.ts";
 import type { ConfigDescription } from "#programs/flannel/config-fields.ts";
 import {

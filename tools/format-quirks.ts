@@ -1,5 +1,5 @@
 /** The table of defects in docs/reference/hns-faults.md. */
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { pathOfEntry } from "#diagnose/catalogue/catalogue.ts";
 import { KNOWN_FAULTS, type KnownFault, QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 import { ALL_PROFILES, type BuildSpan, QUIRKS, QUIRK_NAMES, type QuirkRow } from "#core/catalogue/quirks.ts";

@@ -1,5 +1,5 @@
 /** All rules as a part of a page: docs/reference/lint.md. */
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { getEntry, pathOfEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "#diagnose/lint/input/document.ts";

@@ -9,7 +9,7 @@ import {
   resolveShape,
   describe,
 } from "#core/base/shape.ts";
-import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import { formatMarkdownTable } from "./markdown-table.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { API_ROUTES, API_SHAPES, type ApiRoute } from "#cluster/api/schema.ts";
 import { NODE_REQUEST } from "#cluster/life/node-change.ts";

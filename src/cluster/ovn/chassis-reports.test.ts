@@ -1,7 +1,7 @@
 // From a packet of a pod to a row that its chassis writes (ovn-controller(8); ovn-sb(5), Controller_Event, Port_Binding, IGMP_Group).
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { buildIpFrame } from "#core/wire/build-frame.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readU16 } from "#core/base/bytes.ts";
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { Prng } from "#core/base/prng.ts";
 import { serviceObject, sliceObject } from "#test/support/cluster/kube-objects.ts";
 import { ip } from "#test/support/dataplane/stack-world.ts";

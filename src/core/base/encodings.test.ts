@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "#test/support/any-text.ts";
-import { annotatedHex, decodeUtf8, encodeUtf8, formatHex, parseHex } from "./encodings.ts";
+import { decodeUtf8, encodeUtf8, formatHex } from "./encodings.ts";
+import { annotatedHex, parseHex } from "#test/support/wire/hexadecimal.ts";
 
 describe("hexadecimal", () => {
   it("format then parse gives the same bytes", () => {

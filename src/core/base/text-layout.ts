@@ -1,4 +1,4 @@
-/** Counts, paragraphs as lines of a terminal or a page, and tables of Markdown. */
+/** Counts, and paragraphs as lines of a terminal or a page. */
 
 /** `1 finding`, `2 findings`. */
 export function plural(count: number, word: string): string {
@@ -28,16 +28,4 @@ export function wrap(text: string, width: number): readonly string[] {
   }
   lines.push(line);
   return lines;
-}
-
-/**
- * A table of Markdown whose columns stand under each other, as the formatter of the project wants them. The first row
- * holds the titles; every row has as many cells.
- */
-export function formatMarkdownTable(rows: readonly (readonly string[])[]): string {
-  const [titles = [], ...others] = rows;
-  const widths = titles.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [titles, widths.map((width) => "-".repeat(width)), ...others].map(line).join("\n");
 }

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/encodings.ts";
+import { formatHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { parseIp } from "../net/ip.ts";
 import { parseMac } from "../net/mac.ts";
 import { arbitraryArp } from "#test/support/wire/arbitrary-frames.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/encodings.ts";
+import { formatHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";

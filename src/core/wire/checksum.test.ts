@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readU16, readU32, writeU16, writeU32 } from "../base/bytes.ts";
-import { annotatedHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { parseIp } from "../net/ip.ts";
 import { parseMac } from "../net/mac.ts";
 import { arbitraryTcpFrame } from "#test/support/wire/arbitrary-frames.ts";

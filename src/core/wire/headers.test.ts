@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { arbitraryFrame } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/encodings.ts";
+import { formatHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { arbitraryIcmp, arbitraryIcmpv6 } from "#test/support/wire/arbitrary-frames.ts";
 import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { type IcmpRepr, IcmpType, IcmpView, emitIcmp, icmpLength, isIcmpError, toIcmpRepr } from "./icmp.ts";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/encodings.ts";
+import { formatHex } from "../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { arbitraryTcpFields, arbitraryTcpOptions } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { emittedBytes, patchedBytes } from "#test/support/wire/emitted-bytes.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/encodings.ts";
+import { formatHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
 import { PcapngWriter } from "./pcapng.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { VirtualClock } from "#core/base/clock.ts";
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { buildArpFrame, buildIpFrame, buildMldFrame, buildTcpFrame } from "#core/wire/build-frame.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { writeU16 } from "#core/base/bytes.ts";
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";

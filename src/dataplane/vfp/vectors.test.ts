@@ -1,6 +1,7 @@
 // The byte vectors of dataplane.md §6.10 that concern VFP's rewrites, through the engine itself.
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/encodings.ts";
+import { formatHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import type { Provenance } from "#core/base/recorder.ts";
 import { type Ipv4, type Prefix, hostPrefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";

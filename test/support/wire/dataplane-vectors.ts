@@ -1,5 +1,5 @@
 /** The byte vectors of dataplane.md §6.10: the frames of walks O-4 and O-7, checked there with tcpdump. */
-import { annotatedHex } from "#core/base/encodings.ts";
+import { annotatedHex } from "./hexadecimal.ts";
 
 /** Frames by their names in the document; copy one before writing into it. */
 export const DATAPLANE_VECTORS: Readonly<Record<"V1" | "V2" | "V3" | "V4" | "V5" | "V6" | "V7", Uint8Array>> =

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex } from "../../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import { compressDns } from "./dns-compression.ts";
 import { type DnsMessage, type DnsRecord, emitDns, parseDns } from "./dns.ts";

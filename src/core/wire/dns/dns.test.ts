@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../../base/encodings.ts";
+import { formatHex } from "../../base/encodings.ts";
+import { annotatedHex } from "#test/support/wire/hexadecimal.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, formatDns, parseDns } from "./dns.ts";
