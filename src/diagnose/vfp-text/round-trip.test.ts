@@ -265,6 +265,7 @@ describe("a listing loaded into a port", () => {
               listed({ name: "pinged", type: "pingresponse" }),
               listed({ name: "balanced", type: "lbnat", data: ["DIP Range", "    { 10.0.0.1 : 80 }"] }),
               listed({ name: "nowhere", type: "routeencap", data: ["Rule Data:", "Encap Type: VXLAN"] }),
+              listed({ name: "odd", type: "allow", conditions: [{ label: "toString", value: "web" }] }),
             ],
           },
         ],
@@ -280,6 +281,7 @@ describe("a listing loaded into a port", () => {
         "the text does not carry session affinity, and the MAC addresses of back ends on this switch",
       ],
       ["nowhere", "left-out", "the text does not say where its tunnels lead"],
+      ["odd", "left-out", 'its condition "toString : web" cannot be asked for'],
     ]);
     const lines = text.split(NEW_LINE);
     const headings = lines.flatMap((line, index) => (line.startsWith("    RULE :") ? [index + 1] : []));

@@ -142,50 +142,25 @@ function readMac(value: string): ReturnType<typeof parseMac> {
   return parseMac(MAC_BYTES.test(value) ? value.replace(/(..)(?=.)/g, "$1-") : value);
 }
 
-/** Each label with the part of a condition that its value gives; undefined when the value is none. */
-const READERS: Readonly<Record<string, (value: string, family: IpFamily) => Partial<Condition> | undefined>> =
-  {
-    [ConditionLabel.protocols]: (value) => {
-      const protocols = readAll(value, (item) => parseNumber(item, 0xff));
-      return protocols && { protocols };
-    },
-    [ConditionLabel.source]: (value, family) => {
-      const source = readPrefixes(value, family);
-      return source && { source };
-    },
-    [ConditionLabel.destination]: (value, family) => {
-      const destination = readPrefixes(value, family);
-      return destination && { destination };
-    },
-    [ConditionLabel.sourcePorts]: (value) => {
-      const sourcePorts = readPorts(value);
-      return sourcePorts && { sourcePorts };
-    },
-    [ConditionLabel.destinationPorts]: (value) => {
-      const destinationPorts = readPorts(value);
-      return destinationPorts && { destinationPorts };
-    },
-    [ConditionLabel.sourceMac]: (value) => {
-      const sourceMac = readMac(value);
-      return sourceMac === undefined ? undefined : { sourceMac };
-    },
-    [ConditionLabel.destinationMac]: (value) => {
-      const destinationMac = readMac(value);
-      return destinationMac === undefined ? undefined : { destinationMac };
-    },
-    [ConditionLabel.vlan]: (value) => {
-      const vlan = parseNumber(value, 0xfff);
-      return vlan === undefined ? undefined : { vlan };
-    },
-    [ConditionLabel.tni]: (value) => {
-      const tni = parseNumber(value);
-      return tni === undefined ? undefined : { tni };
-    },
-    [ConditionLabel.tunnelId]: (value) => {
-      const tunnelId = parseNumber(value);
-      return tunnelId === undefined ? undefined : { tunnelId };
-    },
-  };
+type Reader = (value: string, family: IpFamily) => unknown;
+
+function readIdentifier(value: string): number | undefined {
+  return parseNumber(value);
+}
+
+/** Each label with the field of a condition that it shows, and what reads it; undefined when the value is none. */
+const READERS = new Map<string, readonly [field: keyof Condition, read: Reader]>([
+  [ConditionLabel.protocols, ["protocols", (value) => readAll(value, (item) => parseNumber(item, 0xff))]],
+  [ConditionLabel.source, ["source", readPrefixes]],
+  [ConditionLabel.destination, ["destination", readPrefixes]],
+  [ConditionLabel.sourcePorts, ["sourcePorts", readPorts]],
+  [ConditionLabel.destinationPorts, ["destinationPorts", readPorts]],
+  [ConditionLabel.sourceMac, ["sourceMac", readMac]],
+  [ConditionLabel.destinationMac, ["destinationMac", readMac]],
+  [ConditionLabel.vlan, ["vlan", (value) => parseNumber(value, 0xfff)]],
+  [ConditionLabel.tni, ["tni", readIdentifier]],
+  [ConditionLabel.tunnelId, ["tunnelId", readIdentifier]],
+]);
 
 export interface ReadConditions {
   readonly condition: Condition;
@@ -198,9 +173,10 @@ export function readConditions(lines: readonly ListedCondition[], family: IpFami
   let condition: Condition = {};
   const left: ListedCondition[] = [];
   for (const line of lines) {
-    const part = READERS[line.label]?.(line.value, family);
-    if (part === undefined) left.push(line);
-    else condition = { ...condition, ...part };
+    const [field, read] = READERS.get(line.label) ?? [];
+    const value = read?.(line.value, family);
+    if (field === undefined || value === undefined) left.push(line);
+    else condition = { ...condition, [field]: value };
   }
   return { condition: Object.freeze(condition), left };
 }
