@@ -1,6 +1,7 @@
 /** Rules over kube-proxy's feature gates and flags: what a version or build refuses, and what Windows does not read. */
 import { hasFeature } from "#contracts/hcn/features.ts";
 import { hnsVersionOf } from "#core/catalogue/profiles.ts";
+import { FIELDS } from "#programs/kube-proxy/configuration/configuration.ts";
 import { endOfGate, gateAt } from "#programs/kube-proxy/configuration/feature-gates.ts";
 import { shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
@@ -146,13 +147,10 @@ const FLAG = kubeProxyRule("kube-proxy-flag-refused", function* (view, { kuberne
   }
 });
 
-const WINKERNEL_FIELDS = [
-  "networkName",
-  "sourceVip",
-  "enableDSR",
-  "rootHnsEndpointName",
-  "forwardHealthCheckVip",
-];
+const WINKERNEL = "winkernel.";
+const WINKERNEL_FIELDS = FIELDS.filter(({ path }) => path.startsWith(WINKERNEL)).map(({ path }) =>
+  path.slice(WINKERNEL.length),
+);
 
 function isNear(a: string, b: string): boolean {
   const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, "");
