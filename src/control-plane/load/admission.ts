@@ -82,18 +82,11 @@ export interface PlacedLimit extends NamespaceLimit, FilePlace {
 
 /** Pods that an object asks for; of a DaemonSet one at least, of a CronJob none until its time comes. */
 function countOf(object: KubeObject): number {
-  switch (object.kind) {
-    case "Deployment":
-    case "ReplicaSet":
-    case "StatefulSet":
-      return object.spec?.replicas ?? 1;
-    case "Job":
-      return Math.min(object.spec?.parallelism ?? 1, object.spec?.completions ?? Number.POSITIVE_INFINITY);
-    case "CronJob":
-      return 0;
-    default:
-      return 1;
-  }
+  if (object.kind === "CronJob") return 0;
+  if (object.kind === "Deployment" || object.kind === "ReplicaSet" || object.kind === "StatefulSet")
+    return object.spec?.replicas ?? 1;
+  if (object.kind !== "Job") return 1;
+  return Math.min(object.spec?.parallelism ?? 1, object.spec?.completions ?? Number.POSITIVE_INFINITY);
 }
 
 function podsOf(object: KubeObject): AskedPods | undefined {
