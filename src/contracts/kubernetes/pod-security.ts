@@ -157,6 +157,7 @@ function because(who: string | undefined, reason: string, rest: string): string 
 }
 
 const isProfile = (type: unknown): boolean => type === "RuntimeDefault" || type === "Localhost";
+const isOtherProfile = (type: unknown): boolean => type !== undefined && !isProfile(type);
 
 /** Something of the pod or of each of its containers must be so. */
 function everywhere(spec: Fields, isSo: (security: unknown) => boolean): string | undefined {
@@ -168,10 +169,7 @@ const CONTROLS: readonly Control[] = [
   {
     level: "baseline",
     refuses: ({ spec, annotations }) => {
-      const isBad = (security: unknown): boolean => {
-        const type = at(security, "appArmorProfile", "type");
-        return type !== undefined && !isProfile(type);
-      };
+      const isBad = (security: unknown): boolean => isOtherProfile(at(security, "appArmorProfile", "type"));
       const marks = Object.entries(annotations).filter(
         ([key, value]) =>
           key.startsWith("container.apparmor.security.beta.kubernetes.io/") &&
@@ -262,10 +260,7 @@ const CONTROLS: readonly Control[] = [
     level: "baseline",
     subject: "seccomp",
     refuses: ({ spec }) => {
-      const who = setters(spec, (security) => {
-        const type = at(security, "seccompProfile", "type");
-        return type !== undefined && !isProfile(type);
-      });
+      const who = setters(spec, (security) => isOtherProfile(at(security, "seccompProfile", "type")));
       return because(who, "seccompProfile", "must not set securityContext.seccompProfile.type to Unconfined");
     },
   },
@@ -345,7 +340,7 @@ const CONTROLS: readonly Control[] = [
     isForLinux: true,
     refuses: ({ spec }) => {
       const typeOf = (security: unknown): unknown => at(security, "seccompProfile", "type");
-      const bad = setters(spec, (security) => typeOf(security) !== undefined && !isProfile(typeOf(security)));
+      const bad = setters(spec, (security) => isOtherProfile(typeOf(security)));
       const who = bad ?? everywhere(spec, (security) => isProfile(typeOf(security)));
       const rest = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"';
       return because(who, "seccompProfile", rest);

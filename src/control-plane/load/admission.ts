@@ -107,19 +107,22 @@ export function* limitRefusals(
 ): Generator<LimitRefusal> {
   for (const [namespace, own] of Map.groupBy(limits, (limit) => limit.namespace)) {
     const inside = objects.filter(({ object }) => object.metadata.namespace === namespace);
-    for (const loaded of inside) {
+    const asking = inside.flatMap((loaded) => {
       const pods = podsOf(loaded.object);
-      const reasons = pods === undefined ? [] : refusalsOfPods(pods, own);
-      if (reasons.length > 0) yield { about: loaded, reasons };
+      return pods === undefined ? [] : [{ about: loaded, pods }];
+    });
+    for (const { about, pods } of asking) {
+      const reasons = refusalsOfPods(pods, own);
+      if (reasons.length > 0) yield { about, reasons };
     }
-    const pods = inside.flatMap(({ object }) => podsOf(object) ?? []);
+    const all = asking.map(({ pods }) => pods);
     const services = inside.flatMap(({ object }) =>
       object.kind === "Service" ? [(object.spec ?? {}) as unknown as Fields] : [],
     );
-    const exceeded = Map.groupBy(exceededQuotas(pods, services, own), ({ name }) => name);
-    for (const [name, all] of exceeded) {
+    const exceeded = Map.groupBy(exceededQuotas(all, services, own), ({ name }) => name);
+    for (const [name, found] of exceeded) {
       const about = own.find((limit) => limit.kind === "ResourceQuota" && limit.name === name);
-      if (about !== undefined) yield { about, reasons: all.map(({ message }) => message) };
+      if (about !== undefined) yield { about, reasons: found.map(({ message }) => message) };
     }
   }
 }

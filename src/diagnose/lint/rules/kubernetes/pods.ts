@@ -362,19 +362,15 @@ function limitsOf(context: LintContext): ReadonlyMap<string, readonly NamespaceL
 }
 
 /** LimitRanges and quotas of the input refuse pods one by one; what they are together is for `verify`. */
-const NAMESPACE_LIMIT: LintRule = {
-  code: "namespace-limit-exceeded",
-  applies: ["kubernetes"],
-  *check(document, context) {
-    const pod = context.podOf(document);
-    if (pod === undefined) return;
-    const { namespace, spec, path } = pod;
-    const reasons = refusalsOfPods({ spec, count: 1 }, context.once(limitsOf).get(namespace) ?? []);
-    if (reasons.length === 0) return;
-    const message = WORDS.namespaceLimitExceeded({ namespace, reasons: reasons.join(", ") });
-    yield { at: { path }, message, fix: WORDS.adviceNamespaceLimit };
-  },
-};
+const NAMESPACE_LIMIT = rule("namespace-limit-exceeded", "kubernetes", function* (document, context) {
+  const pod = context.podOf(document);
+  if (pod === undefined) return;
+  const { namespace, spec, path } = pod;
+  const reasons = refusalsOfPods({ spec, count: 1 }, context.once(limitsOf).get(namespace) ?? []);
+  if (reasons.length === 0) return;
+  const message = WORDS.namespaceLimitExceeded({ namespace, reasons: reasons.join(", ") });
+  yield { at: { path }, message, fix: WORDS.adviceNamespaceLimit };
+});
 
 /** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
 const OS_MISMATCH = rule("pod-os-mismatch", "kubernetes", function* (document, context) {
