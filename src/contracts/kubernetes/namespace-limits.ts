@@ -3,7 +3,7 @@
  * (k8s.io/kubernetes, `plugin/pkg/admission/limitranger`, `pkg/quota/v1/evaluator/core`, `SetDefaults_LimitRangeItem`). Quotas
  * with scopes, resources of whole pods, and kinds that are not read are not judged.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf, mappingsIn } from "#core/base/json.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /** Of one container or pod: what it asks for and where it ends, by resource. */
@@ -27,17 +27,9 @@ export interface NamespaceLimit {
   readonly spec: Fields;
 }
 
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
-}
-
 function amounts(value: unknown): ReadonlyMap<string, number> {
   return new Map(
-    Object.entries(fieldsOf(value)).flatMap(([name, quantity]) => {
+    Object.entries(mappingOf(value)).flatMap(([name, quantity]) => {
       const amount = parseQuantity(quantity);
       return amount === undefined ? [] : [[name, amount] as const];
     }),
@@ -52,12 +44,12 @@ function filled(...parts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<s
 const itemsOf = (limits: readonly NamespaceLimit[], type: string): readonly Fields[] =>
   limits
     .filter(({ kind }) => kind === "LimitRange")
-    .flatMap(({ spec }) => listOf(spec["limits"]))
+    .flatMap(({ spec }) => mappingsIn(spec["limits"]))
     .filter((item) => item["type"] === type);
 
 /** A container as admission sees it: its own amounts, then those of the ranges. */
 function resourcesOf(container: Fields, ranges: readonly Fields[]): Resources {
-  const { limits: ownLimits, requests } = fieldsOf(container["resources"]);
+  const { limits: ownLimits, requests } = mappingOf(container["resources"]);
   const own = amounts(ownLimits);
   const defaults = ranges.map((item) => filled(amounts(item["default"]), amounts(item["max"])));
   const asked = ranges.map((item, index) =>
@@ -87,7 +79,7 @@ function sumOf(first: readonly Resources[], containers: readonly Resources[]): R
 /** Why one item of a LimitRange refuses a container or a pod. */
 function* beyond(item: Fields, { requests, limits }: Resources): Generator<string> {
   const type = String(item["type"]);
-  const written = (field: string, name: string): string => String(fieldsOf(item[field])[name]);
+  const written = (field: string, name: string): string => String(mappingOf(item[field])[name]);
   for (const [name, min] of amounts(item["min"])) {
     const request = requests.get(name);
     if (request === undefined || request < min || (limits.get(name) ?? min) < min)
@@ -140,7 +132,7 @@ interface PodResources {
 function podResourcesOf(spec: Fields, limits: readonly NamespaceLimit[]): PodResources {
   const ranges = itemsOf(limits, "Container");
   const of = (field: string): PodResources["containers"] =>
-    listOf(spec[field]).map((each) => [String(each["name"]), resourcesOf(each, ranges)] as const);
+    mappingsIn(spec[field]).map((each) => [String(each["name"]), resourcesOf(each, ranges)] as const);
   const [first, containers] = [of("initContainers"), of("containers")];
   const whole = sumOf(
     first.map(([, resources]) => resources),
@@ -174,8 +166,9 @@ export function refusalsOfPods({ spec }: AskedPods, limits: readonly NamespaceLi
 /** What of a Namespace counts by number: `services`, `services.nodeports`. */
 function countedServices(services: readonly Fields[]): ReadonlyMap<string, number> {
   const portsOf = ({ ports, type, allocateLoadBalancerNodePorts: allocates }: Fields): number => {
-    if (type === "NodePort" || (type === "LoadBalancer" && allocates !== false)) return listOf(ports).length;
-    return listOf(ports).filter(({ nodePort }) => type === "LoadBalancer" && typeof nodePort === "number")
+    if (type === "NodePort" || (type === "LoadBalancer" && allocates !== false))
+      return mappingsIn(ports).length;
+    return mappingsIn(ports).filter(({ nodePort }) => type === "LoadBalancer" && typeof nodePort === "number")
       .length;
   };
   const balanced = services.filter(({ type }) => type === "LoadBalancer").length;

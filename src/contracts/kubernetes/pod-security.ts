@@ -3,7 +3,7 @@
  * `policy`; kubernetes.io, concepts/security/pod-security-standards). Levels of versions before 1.25, and what is asked
  * less of pods in a user namespace, are not told apart.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingsIn } from "#core/base/json.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -35,12 +35,8 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-function fieldsOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
-}
-
 function containersOf(spec: Fields): readonly Fields[] {
-  return ["initContainers", "containers", "ephemeralContainers"].flatMap((field) => fieldsOf(spec[field]));
+  return ["initContainers", "containers", "ephemeralContainers"].flatMap((field) => mappingsIn(spec[field]));
 }
 
 function quoted(names: readonly unknown[]): string {
@@ -202,7 +198,7 @@ const CONTROLS: readonly Control[] = [
     level: "baseline",
     subject: "volumes",
     refuses: ({ spec }) => {
-      const volumes = fieldsOf(spec["volumes"]).filter(({ hostPath }) => isFields(hostPath));
+      const volumes = mappingsIn(spec["volumes"]).filter(({ hostPath }) => isFields(hostPath));
       return volumes.length > 0 ? `hostPath volumes (${named("volume", volumes)})` : undefined;
     },
   },
@@ -210,7 +206,7 @@ const CONTROLS: readonly Control[] = [
     level: "baseline",
     refuses: ({ spec }) => {
       const portsOf = (container: Fields): readonly unknown[] =>
-        fieldsOf(container["ports"]).flatMap(({ hostPort }) =>
+        mappingsIn(container["ports"]).flatMap(({ hostPort }) =>
           hostPort === undefined || hostPort === 0 ? [] : [hostPort],
         );
       const ports = containersOf(spec).flatMap(portsOf);
@@ -267,7 +263,7 @@ const CONTROLS: readonly Control[] = [
   {
     level: "baseline",
     refuses: ({ spec }, minor) => {
-      const names = fieldsOf(at(spec, "securityContext", "sysctls")).map(({ name }) => String(name));
+      const names = mappingsIn(at(spec, "securityContext", "sysctls")).map(({ name }) => String(name));
       const forbidden = names.filter((name) => !((SYSCTLS[name] ?? Number.NaN) <= minor));
       return forbidden.length > 0 ? `forbidden sysctls (${forbidden.join(", ")})` : undefined;
     },
@@ -311,7 +307,7 @@ const CONTROLS: readonly Control[] = [
     level: "restricted",
     subject: "volumes",
     refuses: ({ spec }) => {
-      const volumes = fieldsOf(spec["volumes"]).filter((volume) =>
+      const volumes = mappingsIn(spec["volumes"]).filter((volume) =>
         Object.keys(volume).some((field) => field !== "name" && !VOLUMES.includes(field)),
       );
       return volumes.length > 0 ? `restricted volume types (${named("volume", volumes)})` : undefined;

@@ -2,6 +2,7 @@
  * The emulator's Kubernetes API: the subset that kubectl, kube-proxy and flanneld use, on any `KubeSource` with a
  * version. docs/reference/kubernetes-api.md lists it. Whatever is asked, the answer is an object or a `Status`.
  */
+import { mappingOf } from "#core/base/json.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
@@ -10,7 +11,7 @@ import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { KubePatch, KubeSource, Selection } from "#contracts/kubernetes/source.ts";
-import { mappingOf } from "../load/checks/field-check.ts";
+
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";

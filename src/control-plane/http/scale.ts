@@ -1,6 +1,6 @@
 /** The subresource `scale`: how many pods a workload wants, under one shape for all kinds (k8s.io/api, `autoscaling/v1`). */
-import { type Fields, isFields } from "#core/base/json.ts";
-import { mappingOf } from "../load/checks/field-check.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
+
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { badRequest } from "./requests.ts";
 

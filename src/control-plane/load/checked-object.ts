@@ -1,8 +1,8 @@
 /** A JSON value from outside as a stored object of a kind: checked as manifests are, its identity complete, nothing null, frozen. */
 import { KubeError, type StatusCause } from "#contracts/kubernetes/error.ts";
 import { KINDS } from "#contracts/kubernetes/kinds.ts";
-import { FieldFaults, mappingOf } from "./checks/field-check.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
+import { FieldFaults } from "./checks/field-check.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import { formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import type { KubeKind, KubeObjects, KubeObject } from "#contracts/kubernetes/objects.ts";

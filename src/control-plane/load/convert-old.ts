@@ -3,8 +3,7 @@
  * Deprecated API Migration Guide.
  */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
-import { mappingOf } from "./checks/field-check.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 
 const WORKLOADS: readonly KubeKind[] = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"];
 

@@ -14,7 +14,17 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The same for a value that is known to be JSON. */
+/** The mapping that a field holds; an empty one for anything else. */
+export function mappingOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+/** The mappings among the items of a list; none for anything else. */
+export function mappingsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+/** `isFields` for a value that is known to be JSON. */
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return isFields(value);
 }

@@ -4,7 +4,7 @@
  * `pkg/apis/batch/validation`). A server's own objects have passed them, and people cut parts out of those.
  */
 import { parseQuantity } from "#contracts/kubernetes/quantity.ts";
-import type { Fields } from "#core/base/json.ts";
+import { type Fields, mappingOf } from "#core/base/json.ts";
 import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import {
   type Check,
@@ -16,7 +16,6 @@ import {
   integer,
   isAbsent,
   list,
-  mappingOf,
   mappingsOf,
   object,
   oneOf,

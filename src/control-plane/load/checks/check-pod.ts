@@ -1,5 +1,5 @@
 /** Pods and pod templates, as far as Mullion reads them (k8s.io/kubernetes, `pkg/apis/core/validation`). */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -11,7 +11,6 @@ import {
   isAbsent,
   list,
   mapOf,
-  mappingOf,
   mappingsOf,
   object,
   oneOf,

@@ -1,6 +1,6 @@
 /** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
 import { parseIp } from "#core/net/ip.ts";
-import type { Fields } from "#core/base/json.ts";
+import { type Fields, mappingOf } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -12,7 +12,6 @@ import {
   isAbsent,
   list,
   mapOf,
-  mappingOf,
   mappingsOf,
   object,
   oneOf,

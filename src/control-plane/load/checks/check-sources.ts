@@ -2,6 +2,7 @@
  * What containers take from elsewhere: variables, volumes, claims (k8s.io/kubernetes, `pkg/apis/core/validation`: `ValidateEnv`,
  * `ValidateEnvFrom`, `validateVolumeSource`, `ValidatePersistentVolumeClaimSpec`).
  */
+import { mappingOf } from "#core/base/json.ts";
 import { parseQuantity } from "#contracts/kubernetes/quantity.ts";
 import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import {
@@ -13,7 +14,6 @@ import {
   integer,
   isAbsent,
   list,
-  mappingOf,
   object,
   oneOf,
   required,

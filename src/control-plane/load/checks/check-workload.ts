@@ -2,7 +2,7 @@
 import { matchesSelector } from "#contracts/kubernetes/labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import {
   type Check,
   COUNT,
@@ -11,7 +11,6 @@ import {
   anyText,
   flag,
   isAbsent,
-  mappingOf,
   object,
   oneOf,
   required,

@@ -105,11 +105,6 @@ export function mappingsOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.map((item: unknown) => (isFields(item) ? item : {})) : [];
 }
 
-/** The mapping that a field holds; an empty one for anything else. */
-export function mappingOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
 /** A text, or what stands for it when it is absent. For checks between fields. */
 export function textOr(value: unknown, absent: string): string {
   return typeof value === "string" && value !== "" ? value : absent;

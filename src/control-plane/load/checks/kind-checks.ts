@@ -32,7 +32,6 @@ import {
   integer,
   isAbsent,
   list,
-  mappingOf,
   mappingsOf,
   object,
   oneOf,
@@ -41,7 +40,7 @@ import {
   textOr,
 } from "./field-check.ts";
 import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, QUALIFIED_NAME } from "./names.ts";
-import { type Fields } from "#core/base/json.ts";
+import { type Fields, mappingOf } from "#core/base/json.ts";
 import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
 import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
