@@ -216,6 +216,14 @@ function isRestored({ action, state, backEnd }: Tracked): boolean {
   return !(action.startsWith("ct_lb") && backEnd !== undefined && !bits.includes("snat"));
 }
 
+/**
+ * Whether ovn-trace translates what a chassis does not: an invalid packet has no connection, so nothing of it is rewritten
+ * (net/openvswitch/conntrack.c, `__ovs_ct_lookup`); ovn-trace rewrites whatever the state is.
+ */
+function isInvalidTranslation({ action, state }: Tracked): boolean {
+  return state.split("|").includes("inv") && /^ct_(?:snat|dnat|lb)/.test(action);
+}
+
 /** Flows without what ovn-trace leaves out, which do nothing but go on, up to where it cannot follow. */
 function comparable(segment: Segment): {
   readonly flows: readonly string[];
@@ -228,6 +236,7 @@ function comparable(segment: Segment): {
   for (const step of segment.steps) {
     if (step.kind === "tracked") {
       if (isRestored(step)) return { flows, cut: "addresses of an answer" };
+      if (isInvalidTranslation(step)) return { flows, cut: "an invalid packet" };
       // ovn-trace adds the state of a balanced packet to that which it had in another zone.
       const bits = step.state.split("|");
       if (step.action.startsWith("ct_lb") && known.some((bit) => !bits.includes(bit)))
