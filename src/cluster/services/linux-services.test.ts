@@ -1,5 +1,5 @@
 // Services on Linux nodes, as kube-proxy's iptables mode serves them: who answers, and which client address it sees.
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { validateTrace } from "#test/support/cluster/report-schemas.ts";
 import {
   CLUSTER_IP,
@@ -9,18 +9,24 @@ import {
   listen,
   makeService,
   makeSlice,
+  netfilterOf,
   openLinuxWorld,
   say,
 } from "#test/support/dataplane/linux-world.ts";
+import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import { formatTrace } from "../trace/format-trace.ts";
 import { tracePacket } from "../trace/trace.ts";
 
 const LIN_1 = "10.0.0.21";
 const LIN_2 = "10.0.0.22";
+const NODES = ["lin-1", "lin-2"];
 
 let world: LinuxWorld;
 beforeEach(async () => {
   world = await openLinuxWorld();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 describe("ClusterIP", () => {
@@ -152,10 +158,10 @@ describe("a Service whose policy changes", () => {
     const reference = { namespace: "default", name: "web" };
     world.services.set(makeService(), [makeSlice("a")]);
     world.services.set(local, [makeSlice("a")]);
-    expect(world.services.listServices()).toEqual(["default/web"]);
+    const ownersOf = (node: string): readonly string[] => netfilterOf(world, node).listRuleOwners();
+    for (const node of NODES) expect(ownersOf(node)).toContain("default/web");
     world.services.remove(reference);
-    expect(world.services.listServices()).toEqual([]);
-    for (const node of ["lin-1", "lin-2"]) expect(world.services.rulesOf(node, reference)).toBeUndefined();
+    for (const node of NODES) expect(ownersOf(node)).not.toContain("default/web");
     for (const node of [LIN_1, LIN_2]) expect(call(world, "external", node, 30_080).outcome).toBe("refused");
   });
 });
@@ -271,21 +277,24 @@ describe("changes", () => {
   });
 
   it("nodes that see a Service alike share its rules, frozen", () => {
-    const reference = { namespace: "default", name: "web" };
+    const put = vi.spyOn(RuleSet.prototype, "set");
     world.services.set(makeService(), [makeSlice("a", "c")]);
-    const rules = world.services.rulesOf("lin-1", reference);
-    expect(world.services.rulesOf("lin-2", reference)).toBe(rules);
-    expect(Object.isFrozen(rules)).toBe(true);
+    expect(put).toHaveBeenCalledOnce();
+    expect(Object.isFrozen(put.mock.lastCall?.[1])).toBe(true);
+    put.mockClear();
     world.services.set(makeService({ externalTrafficPolicy: "Local" }), [makeSlice("a", "c")]);
-    expect(world.services.rulesOf("lin-2", reference)).not.toBe(world.services.rulesOf("lin-1", reference));
+    expect(put).toHaveBeenCalledTimes(NODES.length);
+    const [first, second] = put.mock.calls.map(([, rules]) => rules);
+    expect(second).not.toEqual(first);
   });
 
   it.each([
     ["headless", makeService({ clusterIP: "None" })],
     ["ExternalName", makeService({ type: "ExternalName", externalName: "example.com" })],
   ])("%s: no rules", (_what, service) => {
+    const put = vi.spyOn(RuleSet.prototype, "set");
     world.services.set(service, [makeSlice("a")]);
-    expect(Object.keys(world.services.rulesOf("lin-1", { namespace: "default", name: "web" })!)).toEqual([]);
+    expect(put.mock.calls).toEqual([["default/web", {}]]);
   });
 });
 

@@ -64,12 +64,6 @@ export class LinuxServices {
     for (const [name, ports] of this.plans) if (this.isPerNode(ports)) this.setOwn(name, ports, [served]);
   }
 
-  /** Ends the proxy of a node that goes. An unknown name is ignored. */
-  removeNode(name: string): void {
-    const index = this.nodes.findIndex(({ node }) => node.name === name);
-    if (index >= 0) this.nodes.splice(index, 1);
-  }
-
   /** Serves `service` with the endpoints of `slices`, all those of this Service. */
   set(service: Service, slices: readonly EndpointSlice[]): void {
     const name = nameOf(service.metadata);
@@ -96,21 +90,6 @@ export class LinuxServices {
     this.shared.remove(name);
     for (const { own } of this.nodes) own.remove(name);
     this.forgetStale(before, []);
-  }
-
-  /** `namespace/name` of all Services, in the order in which they came. */
-  listServices(): readonly string[] {
-    return [...this.plans.keys()];
-  }
-
-  /** The rules that `service` has on a node; undefined when it has none. */
-  rulesOf(
-    nodeName: string,
-    service: { readonly namespace: string; readonly name: string },
-  ): HookRules | undefined {
-    const name = nameOf(service);
-    const served = this.nodes.find(({ node }) => node.name === nodeName);
-    return served === undefined ? undefined : (served.own.get(name) ?? this.shared.get(name));
   }
 
   private isPerNode(ports: readonly PlannedPort[]): boolean {

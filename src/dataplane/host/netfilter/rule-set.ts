@@ -156,10 +156,6 @@ export class RuleSet {
       for (const rule of rules[hook] ?? NO_RULES) this.hooks.get(hook)?.remove(keyOf(rule.match), rule);
   }
 
-  get(owner: string): HookRules | undefined {
-    return this.owners.get(owner);
-  }
-
   /** In the order in which they were last set. */
   listOwners(): readonly string[] {
     return [...this.owners.keys()];
