@@ -2,15 +2,10 @@
  * The command line of `hnsdiag`: `list` and `delete`, as Windows' tool of that name has them. What is Mullion's own is
  * spelled `--mullion-…`.
  */
+import { textOf } from "#core/base/json.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import {
-  HNSDIAG_KINDS,
-  type ListedKind,
-  formatDetails,
-  formatTables,
-  textOf,
-} from "#hns/dump/hnsdiag-tables.ts";
+import { HNSDIAG_KINDS, type ListedKind, formatDetails, formatTables } from "#hns/dump/hnsdiag-tables.ts";
 import { fromDump } from "#hns/dump/as-given.ts";
 import { HcnError, formatHresult } from "#contracts/hcn/error.ts";
 import { Failure, SilentFailure } from "../mullion/failure.ts";
@@ -90,7 +85,7 @@ async function list(
     const all =
       dumped === undefined ? shown : fromDump(dumped, names.kind, shown, { isV1: true, isAdding: true });
     const documents = all.filter(
-      (each) => ids.length === 0 || wanted.includes(textOf(each, "ID").toLowerCase()),
+      (each) => ids.length === 0 || wanted.includes(textOf(each["ID"]).toLowerCase()),
     );
     listed.push({ plural: names.plural, documents });
   }

@@ -1,7 +1,7 @@
 /** `mullion merge`: one report of what several machines have found out. */
 import type { InputText } from "#cluster/session/session.ts";
 import { VERIFY_SHARD, type VerifyShard, reportOf } from "#cluster/verify/shard.ts";
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import { badField } from "#core/base/shape.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 import { LINT_SHARD, type LintShard, concludeLint } from "#diagnose/lint/shard.ts";
@@ -48,13 +48,13 @@ function partIn({ name, text }: InputText): AnyShard {
       "See how that shard ended, and run it once more.",
     );
   }
-  const kind = isFields(value) ? value["kind"] : undefined;
+  const kind = mappingOf(value)["kind"];
   if (!isFields(value) || !isKind(kind)) {
     const found = typeof kind === "string" ? `a ${kind}` : "something else";
     throw differ(`${file} is no report of a shard: it is ${found}`, WORDS.adviceShardReport);
   }
   const { subject } = value;
-  const version = isFields(subject) ? subject["version"] : undefined;
+  const version = mappingOf(subject)["version"];
   if (typeof version === "string" && version !== packageVersion())
     throw differ(
       `${file} is of Mullion ${version}, and this is ${packageVersion()}`,

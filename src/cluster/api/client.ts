@@ -31,7 +31,7 @@ import type {
   VfpPortList,
   VfpPortView,
 } from "./documents.ts";
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import { ApiError, ReportedError } from "./error-details.ts";
 
 /** The version that paths begin with. */
@@ -76,7 +76,7 @@ const SUCCESS_END = 300;
 const BAD_GATEWAY = 502;
 
 function isErrorAnswer(value: unknown): value is ErrorAnswer {
-  const error = isFields(value) ? value["error"] : undefined;
+  const error = mappingOf(value)["error"];
   return isFields(error) && typeof error["code"] === "string" && typeof error["message"] === "string";
 }
 

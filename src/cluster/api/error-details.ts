@@ -1,4 +1,5 @@
 /** Errors as people and programs are told: what is wrong, what to do, the code, the HTTP status. */
+import { textOf } from "#core/base/json.ts";
 import { errorCode, messageOf } from "#core/base/thrown.ts";
 import { CniError, PluginPanic } from "#contracts/cni/error.ts";
 import type { ProblemPlace, SessionProblem } from "../session/session.ts";
@@ -122,7 +123,7 @@ export function describeKnownError(error: unknown): ErrorDetails | undefined {
   }
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return describeMachineLimit(error);
-  const advice = "advice" in error && typeof error.advice === "string" ? error.advice : "";
+  const advice = textOf("advice" in error ? error.advice : undefined);
   return { code: error.code, message: error.message, advice, ...entryOf(error.code) };
 }
 

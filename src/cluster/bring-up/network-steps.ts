@@ -1,7 +1,7 @@
 /** flanneld, its network, and the address for kube-proxy (control-planes.md §1.11, §2.1). */
 import { CniError, describeError } from "#contracts/cni/error.ts";
 import { parseJson } from "#contracts/cni/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { mappingOf } from "#core/base/json.ts";
 import { InProcessRunner, runForOutput } from "#contracts/cni/plugin-runner.ts";
 import { parseNetworkConfig } from "#programs/flannel/network-config.ts";
 import type { SubnetFiles } from "#programs/flannel/node/subnet-file.ts";
@@ -192,8 +192,8 @@ export async function readSourceVip(node: ScriptNode): Promise<string> {
   if (text === undefined) return "";
   try {
     const value = parseJson(text);
-    const ip4 = isJsonObject(value) ? value["ip4"] : undefined;
-    const ip = isJsonObject(ip4) ? ip4["ip"] : undefined;
+    const ip4 = mappingOf(value)["ip4"];
+    const ip = mappingOf(ip4)["ip"];
     if (typeof ip === "string") return ip.split("/")[0] ?? "";
     node.print("You cannot call a method on a null-valued expression.");
   } catch {

@@ -2,7 +2,7 @@
 import { formatIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { requestHns } from "#contracts/hcn/v1-operations.ts";
-import { type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonValue, mappingOf } from "#core/base/json.ts";
 import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
 import { reportRefusal } from "./install-steps.ts";
 import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";
@@ -95,7 +95,7 @@ export function removePolicyLists(script: string): Step {
         const lists = await requestHns(node.client, "GET", "/policylists/");
         const all = Array.isArray(lists) ? (lists as readonly JsonValue[]) : [];
         for (const each of all) {
-          const id: unknown = isJsonObject(each) ? each["ID"] : undefined;
+          const id: unknown = mappingOf(each)["ID"];
           if (typeof id === "string") await requestHns(node.client, "DELETE", `/policylists/${id}`);
         }
       } catch (error) {

@@ -1,5 +1,5 @@
 /** The network that a document asks for from which a whole cluster is made (control-plane/load/cluster-definitions.ts). */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import { cloudOfAnnotations } from "#control-plane/load/cluster-definitions.ts";
 import { type Evidence, textAt } from "./evidence.ts";
 import { NETWORK_OF_CLOUD, type Sign } from "./network-signs.ts";
@@ -47,7 +47,7 @@ const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> =
   "eksctl.io/ClusterConfig": () => EKS,
   "eks.services.k8s.aws/Cluster": () => EKS,
   "controlplane.cluster.x-k8s.io/AWSManagedControlPlane": ({ spec }) => {
-    const plugin = isFields(spec) ? spec["vpcCni"] : undefined;
+    const plugin = mappingOf(spec)["vpcCni"];
     return isFields(plugin) && plugin["disable"] === true ? undefined : EKS;
   },
   "controlplane.cluster.x-k8s.io/RKE2ControlPlane": ({ spec }) => ofRke2(textAt(spec, "serverConfig", "cni")),
@@ -65,7 +65,7 @@ const READERS: Readonly<Record<string, (fields: Fields) => Asked | undefined>> =
   "k0s.k0sproject.io/ClusterConfig": ofK0s,
   "k0sctl.k0sproject.io/Cluster": ({ spec }) => {
     const config = isFields(spec) && isFields(spec["k0s"]) ? spec["k0s"]["config"] : undefined;
-    return ofK0s(isFields(config) ? config : {});
+    return ofK0s(mappingOf(config));
   },
 };
 

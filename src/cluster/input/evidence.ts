@@ -2,7 +2,7 @@
  * What of an input can show which network a cluster has: Nodes, ConfigMaps, containers of DaemonSets, CNI configuration;
  * each with the place that an answer names.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf, mappingsIn, textOf } from "#core/base/json.ts";
 import type { ConfigMap, DaemonSet, KubeObject, Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Prefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
@@ -128,12 +128,8 @@ export function placeOfObject({ object, origin }: LoadedObject): EvidencePlace {
   return { source, where: { file, line, column, field: "" } };
 }
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 export function textAt(value: unknown, ...path: readonly string[]): string {
-  return textOf(path.reduce<unknown>((at, step) => (isFields(at) ? at[step] : undefined), value));
+  return textOf(path.reduce<unknown>((at, step) => mappingOf(at)[step], value));
 }
 
 /** The mapping that a text of JSON or YAML holds; undefined for everything else. */
@@ -233,9 +229,9 @@ function ofConfigurations(
     if (key !== undefined)
       configs.push({ ...place, name: file, namespace: "", key, text: JSON.stringify(fields), isFile: true });
     const { spec, status } = fields;
-    const computed = isFields(status) ? status["computed"] : undefined;
+    const computed = mappingOf(status)["computed"];
     if (key === undefined)
-      installations.push({ ...place, spec: isFields(computed) ? computed : isFields(spec) ? spec : {} });
+      installations.push({ ...place, spec: isFields(computed) ? computed : mappingOf(spec) });
   }
   return { configs, definitions, installations, nodeNetworks };
 }
@@ -253,17 +249,14 @@ function blockOf(address: unknown, range: unknown): Prefix | undefined {
  * (Azure/azure-container-networking, crd/nodenetworkconfig/api/v1alpha/nodenetworkconfig.go).
  */
 function nodeNetworkOf(place: EvidencePlace, { metadata, status }: Fields): NodeNetworkEvidence {
-  const containers = isFields(status) ? status["networkContainers"] : undefined;
-  const ranges = (Array.isArray(containers) ? containers : [])
-    .filter(isFields)
+  const ranges = mappingsIn(mappingOf(status)["networkContainers"])
     .filter(({ type }) => type === "overlay")
     .flatMap(({ primaryIP, primaryIPV6, subnetAddressSpaceV6 }) => [
       blockOf(primaryIP, undefined),
       blockOf(primaryIPV6, subnetAddressSpaceV6),
     ])
     .filter((range) => range !== undefined);
-  const name = isFields(metadata) ? metadata["name"] : undefined;
-  return { ...place, node: typeof name === "string" ? name : "", ranges };
+  return { ...place, node: textOf(mappingOf(metadata)["name"]), ranges };
 }
 
 function containerEvidence(

@@ -2,7 +2,7 @@
  * How kube-proxy runs on the Windows nodes of an input (kube-proxy.md §1.1, §1.4): by the arguments of its own workload,
  * by what its image is known to start, or by a configuration in a ConfigMap.
  */
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import { type ContainerEvidence, type Evidence, type EvidencePlace, mappingIn, textAt } from "./evidence.ts";
 
 /** A setting, and who says it. */
@@ -92,7 +92,7 @@ function ofConfigurations(configs: Evidence["configs"]): readonly DsrSetting[] {
   const found = configs.flatMap((config) => {
     if (!/kubeproxy\.config\.k8s\.io\//.test(config.text)) return [];
     const { winkernel, featureGates } = mappingIn(config.text) ?? {};
-    const value = isFields(winkernel) ? winkernel["enableDSR"] : undefined;
+    const value = mappingOf(winkernel)["enableDSR"];
     const gate = isFields(featureGates) ? (featureGates["WinDSR"] ?? featureGates["AllAlpha"]) : undefined;
     const setting =
       typeof value === "boolean"

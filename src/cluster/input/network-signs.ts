@@ -2,7 +2,7 @@
  * The signs by which a network is recognised, plugin by plugin: what its installers and agents write into Nodes, ConfigMaps
  * and DaemonSets, and the CNI configuration that names it.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import {
   type Evidence,
   type EvidencePlace,
@@ -131,7 +131,7 @@ export function installedMode({ spec }: InstallationEvidence): string | undefine
 /** The pool of IPv4: the operator takes one of each family. */
 export function ipv4Pool(spec: Fields): Fields | undefined {
   const network = spec["calicoNetwork"];
-  const pools = isFields(network) ? network["ipPools"] : undefined;
+  const pools = mappingOf(network)["ipPools"];
   if (!Array.isArray(pools)) return undefined;
   return pools.find((pool: unknown) => isFields(pool) && !textAt(pool, "cidr").includes(":")) as
     | Fields

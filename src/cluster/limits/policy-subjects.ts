@@ -2,7 +2,7 @@
  * Whom policies of other APIs select, and for which direction: of the Kubernetes network policy API, Calico, Cilium, Antrea
  * and Istio. Where a selector asks for what is not known here, nothing is read.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import { parseCalicoSelector } from "#contracts/kubernetes/calico-selector.ts";
 import {
   type LabelSelector,
@@ -70,7 +70,7 @@ function directionsWithRules(spec: Fields): readonly PolicyDirection[] {
  * say nothing of it.
  */
 function subjectOfAdminPolicy({ spec }: PolicyPart): PolicySubject | undefined {
-  const subject = isFields(spec["subject"]) ? spec["subject"] : {};
+  const subject = mappingOf(spec["subject"]);
   const [name, ...others] = Object.keys(subject);
   const pods = subject["pods"];
   const [namespaces, own]: readonly unknown[] =
@@ -156,7 +156,7 @@ function ciliumLabels({ namespace, labels, namespaceLabels }: SubjectPod): Label
 
 /** Cilium: those with rules, of either kind, and those for which it asks to let nothing else through. */
 function directionsOfCilium(spec: Fields): readonly PolicyDirection[] {
-  const closed = isFields(spec["enableDefaultDeny"]) ? spec["enableDefaultDeny"] : {};
+  const closed = mappingOf(spec["enableDefaultDeny"]);
   return DIRECTIONS.filter(
     (direction) =>
       closed[direction] === true ||
@@ -218,10 +218,7 @@ function subjectOfAntrea({ kind, namespace, spec }: PolicyPart): PolicySubject |
   const ofPolicy = spec["appliedTo"];
   const directions = directionsWithRules(spec);
   const rules = directions.flatMap((direction) => spec[direction] as readonly unknown[]);
-  const places =
-    ofPolicy === undefined
-      ? rules.map((rule) => (isFields(rule) ? rule["appliedTo"] : undefined))
-      : [ofPolicy];
+  const places = ofPolicy === undefined ? rules.map((rule) => mappingOf(rule)["appliedTo"]) : [ofPolicy];
   const found = places.map((items) => readAllAppliedTo(items, namespace));
   const read = found.filter((each) => each !== undefined);
   if (read.length < found.length) return undefined;

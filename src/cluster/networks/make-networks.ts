@@ -1,4 +1,5 @@
 /** Makes the networks of a Windows node by HCN calls, as the agent of each driver does before its first pod. */
+import { textOf } from "#core/base/json.ts";
 import { defined } from "#core/base/assert.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -84,7 +85,7 @@ async function routerMacOf(network: PodNetworkSpec, node: ClusterNode): Promise<
   const { Policies = [] } = await getNetworkByName(hcnClientOf(node), network.name);
   const policy = Policies.find(({ Type }) => Type === "DrMacAddress");
   const mac = (policy?.Settings as { readonly Address?: unknown } | undefined)?.Address;
-  return defined(parseMac(typeof mac === "string" ? mac : ""), "HNS reports the MAC of a distributed router");
+  return defined(parseMac(textOf(mac)), "HNS reports the MAC of a distributed router");
 }
 
 /**

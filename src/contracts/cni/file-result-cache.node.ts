@@ -12,7 +12,7 @@ import { errorCode } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type PathRules, pathRulesOf } from "#core/base/path-rules.ts";
 import { type StructReader, readStruct, formatJson, parseJson } from "./json.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject, listOf } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./runtime.ts";
 import { contracts } from "#data/words.js";
@@ -62,7 +62,7 @@ function formatAttachment(attachment: CachedAttachment): string {
 
 function readPairs(reader: StructReader): CachedAttachment["args"] {
   return reader.list("cniArgs").map((pair) => {
-    const [name, value] = Array.isArray(pair) ? (pair as readonly unknown[]) : [];
+    const [name, value] = listOf(pair);
     if (typeof name !== "string" || typeof value !== "string")
       throw new Error('"cniArgs" must be a list of pairs of texts');
     return [name, value] as const;

@@ -6,7 +6,7 @@ import { pathRulesOf } from "#core/base/path-rules.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type CniCommand, type Environment, effectiveVersion } from "./plugin-input.ts";
 import { StructReader, readStruct, parseJson } from "./json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, mappingOf } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError, readCniError } from "./error.ts";
 import { type CniPlugin, type CniProcess, type Platform, type PluginRequest, runPlugin } from "./plugin.ts";
 import { type CniResult, parseResult } from "./result.ts";
@@ -92,7 +92,7 @@ export function readPrintedResult(stdout: string, configVersion: string): Printe
       cause: error,
     });
   }
-  const document = isJsonObject(printed) ? printed : {};
+  const document = mappingOf(printed);
   const version = new StructReader(document).text("cniVersion") || effectiveVersion(configVersion);
   return { result: parseResult(document, version), document: { ...document, cniVersion: version } };
 }

@@ -4,7 +4,7 @@
  * `src/cli/` alone.
  */
 import type { Compat } from "#core/base/compat.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, mappingOf } from "#core/base/json.ts";
 import {
   type CniCommand,
   type Environment,
@@ -147,7 +147,7 @@ function parseConfiguration(text: string): JsonObject {
     const violation = networkNameViolation(reader.text("name"));
     if (violation !== undefined) throw violation;
     reader.text("cniVersion");
-    return isJsonObject(document) ? document : {};
+    return mappingOf(document);
   } catch (error) {
     if (error instanceof CniError) throw error;
     const message = `error unmarshall network config: ${describeError(error)}`;

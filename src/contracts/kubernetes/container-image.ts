@@ -2,7 +2,7 @@
  * What the name of a container image tells of where it runs: the operating system, and the build of Windows. Only what is
  * certain: most names tell nothing.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import { type WindowsProfile, WINDOWS_PROFILES, runsContainersOf } from "#core/catalogue/profiles.ts";
 
 /** Where an image runs, as far as its name says. */
@@ -183,7 +183,7 @@ function imageBuilds(spec: Fields): readonly number[] {
   if (spec["runtimeClassName"] !== undefined) return [];
   const all = [spec, ...listIn(spec, "containers"), ...listIn(spec, "initContainers")];
   const isHostProcess = all.some(({ securityContext }) => {
-    const options = isFields(securityContext) ? securityContext["windowsOptions"] : undefined;
+    const options = mappingOf(securityContext)["windowsOptions"];
     return isFields(options) && options["hostProcess"] === true;
   });
   if (isHostProcess) return [];

@@ -1,6 +1,6 @@
 /** An error of the Kubernetes API that a program meets in the course of its work. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf, textOf } from "#core/base/json.ts";
 
 /** The reasons that a `Status` of the API gives (k8s.io/apimachinery, `meta/v1/types.go`). */
 type StatusReason =
@@ -108,10 +108,6 @@ export function unreachable(message: string, cause?: unknown): KubeError {
 
 const SHOWN_MAX = 300;
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 function causesOf(details: unknown): readonly StatusCause[] {
   const causes =
     isFields(details) && Array.isArray(details["causes"]) ? (details["causes"] as unknown[]) : [];
@@ -126,7 +122,7 @@ export function errorOfStatus(value: unknown, fallback: number, retryAfter?: num
   const { code, message, reason, details } = value;
   const status = typeof code === "number" && code > 0 ? code : fallback;
   const reported = textOf(reason);
-  const seconds = isFields(details) ? details["retryAfterSeconds"] : undefined;
+  const seconds = mappingOf(details)["retryAfterSeconds"];
   return kubeErrorOf(status, textOf(message) || `the server answers with status ${status}`, {
     ...(reported === "" ? {} : { reason: reported as StatusReason }),
     causes: causesOf(details),

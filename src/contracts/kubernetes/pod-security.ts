@@ -3,7 +3,7 @@
  * `policy`; kubernetes.io, concepts/security/pod-security-standards). Levels of versions before 1.25, and what is asked
  * less of pods in a user namespace, are not told apart.
  */
-import { type Fields, isFields, mappingsIn } from "#core/base/json.ts";
+import { type Fields, isFields, listOf, mappingOf, mappingsIn } from "#core/base/json.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -31,7 +31,7 @@ export function podSecurityOf(labels: Texts): PodSecurity | undefined {
 
 function at(value: unknown, ...path: readonly string[]): unknown {
   let found: unknown = value;
-  for (const name of path) found = isFields(found) ? found[name] : undefined;
+  for (const name of path) found = mappingOf(found)[name];
   return found;
 }
 
@@ -92,8 +92,7 @@ const CAPABILITIES: readonly unknown[] = [
 ];
 
 function added(container: Fields): readonly unknown[] {
-  const names = at(container, "securityContext", "capabilities", "add");
-  return Array.isArray(names) ? names : [];
+  return listOf(at(container, "securityContext", "capabilities", "add"));
 }
 
 /** With the version of Kubernetes 1 that allows it. */

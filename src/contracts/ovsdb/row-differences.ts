@@ -2,7 +2,7 @@
  * What `monitor_cond_since` tells of rows (ovsdb-server(7), "Monitor_Cond" and "Update3"): of a new row the columns that are not
  * what they are by default, of a changed one differences. They become the updates of RFC 7047, 4.1.6, which agents hear.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
 import type { OvsdbAtom, OvsdbRow, OvsdbUpdates, OvsdbValue } from "./client.ts";
 
 /** What a difference of a column means: the new value, members that come or go, or pairs that come, go or change. */
@@ -41,8 +41,7 @@ function shapeOf(type: unknown): ColumnShape {
 }
 
 function fieldsIn(value: unknown, name: string): Fields {
-  const found = isFields(value) ? value[name] : undefined;
-  return isFields(found) ? found : {};
+  return mappingOf(mappingOf(value)[name]);
 }
 
 /** The columns of a schema as `get_schema` answers it. */
@@ -53,7 +52,7 @@ export function shapesOf(schema: unknown): SchemaShapes {
       new Map(
         Object.entries(fieldsIn(shape, "columns")).map(([name, column]) => [
           name,
-          shapeOf(isFields(column) ? column["type"] : undefined),
+          shapeOf(mappingOf(column)["type"]),
         ]),
       ),
     ]),
@@ -116,8 +115,8 @@ export class RowDifferences {
   /** @throws MissedUpdate */
   read(rows: KnownRows, differences: unknown): OvsdbUpdates {
     const updates: Record<string, Record<string, { old?: OvsdbRow; new?: OvsdbRow }>> = {};
-    for (const [table, changes] of Object.entries(isFields(differences) ? differences : {}))
-      for (const [id, change] of Object.entries(isFields(changes) ? changes : {}))
+    for (const [table, changes] of Object.entries(mappingOf(differences)))
+      for (const [id, change] of Object.entries(mappingOf(changes)))
         (updates[table] ??= {})[id] = this.readRow(table, rows.get(table)?.get(id), change);
     return updates;
   }
@@ -127,7 +126,7 @@ export class RowDifferences {
     known: OvsdbRow | undefined,
     change: unknown,
   ): { old?: OvsdbRow; new?: OvsdbRow } {
-    const of = isFields(change) ? change : {};
+    const of = mappingOf(change);
     const given = of["initial"] ?? of["insert"];
     if (isFields(given)) return { new: { ...this.defaults(table), ...(given as OvsdbRow) } };
     if (known === undefined) throw new MissedUpdate(`a row of ${table} changes that nobody has told of`);

@@ -1,7 +1,7 @@
 /** How Kubernetes objects are listed: the columns of data/facts/kube-columns.yaml, and how their cells are written. */
 import { kubeColumns } from "#data/facts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
-import { isFields } from "#core/base/json.ts";
+import { mappingOf } from "#core/base/json.ts";
 import type {
   ConfigMap,
   Endpoints,
@@ -236,7 +236,7 @@ type Cell = (object: KubeObject, nowMs: number) => string | number | undefined;
 /** What stands in an object at a path, undefined for nothing. */
 function valueAt(object: KubeObject, path: string | undefined): unknown {
   let value: unknown = object;
-  for (const name of path?.split(".") ?? []) value = isFields(value) ? value[name] : undefined;
+  for (const name of path?.split(".") ?? []) value = mappingOf(value)[name];
   return value ?? undefined;
 }
 

@@ -2,7 +2,7 @@
 import { KubeError, type StatusCause } from "#contracts/kubernetes/error.ts";
 import { KINDS } from "#contracts/kubernetes/kinds.ts";
 import { FieldFaults } from "./checks/field-check.ts";
-import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
+import { type Fields, isFields, mappingOf, textOf } from "#core/base/json.ts";
 import { formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import type { KubeKind, KubeObjects, KubeObject } from "#contracts/kubernetes/objects.ts";
@@ -65,10 +65,6 @@ function withoutNone(fields: Fields): Fields {
     if (field !== null && field !== undefined) left[name] = field;
   }
   return left;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function withoutLastApplied(annotations: unknown): Fields {
@@ -134,8 +130,7 @@ function badRequest(message: string): KubeError {
 
 function nameOf(value: Fields): string {
   const metadata = value["metadata"];
-  const name = isFields(metadata) ? metadata["name"] : undefined;
-  return typeof name === "string" ? name : "";
+  return textOf(mappingOf(metadata)["name"]);
 }
 
 /**

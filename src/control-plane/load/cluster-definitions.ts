@@ -2,7 +2,7 @@
  * Documents from which installers and clouds make whole clusters. They are no objects of the cluster itself; people keep them
  * beside its manifests, and they say what network and version it has.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, listOf, mappingOf } from "#core/base/json.ts";
 
 type Path = readonly string[];
 
@@ -49,7 +49,7 @@ export function isClusterDefinition(apiVersion: string, kind: string): boolean {
 /** The version of Kubernetes that a definition asks for, as it is written there; empty: it says none. */
 export function definedVersion(apiVersion: string, kind: string, fields: Fields): string {
   const path = pathOf(apiVersion, kind) ?? [];
-  const value = path.reduce<unknown>((at, step) => (isFields(at) ? at[step] : undefined), fields);
+  const value = path.reduce<unknown>((at, step) => mappingOf(at)[step], fields);
   return path.length > 0 && (typeof value === "string" || typeof value === "number") ? String(value) : "";
 }
 
@@ -64,9 +64,9 @@ export const DEFINITION_TYPES: readonly string[] = Object.entries(VERSIONS).flat
  */
 export function definedBuilds(fields: Fields): readonly string[] {
   const groups = [fields["nodeGroups"], fields["managedNodeGroups"]].flatMap((list): readonly unknown[] =>
-    Array.isArray(list) ? list : [],
+    listOf(list),
   );
-  const families = groups.map((each) => (isFields(each) ? each["amiFamily"] : undefined));
+  const families = groups.map((each) => mappingOf(each)["amiFamily"]);
   const years = families.map(
     (family) => /^WindowsServer(20\d\d)(?:Core|Full)Container$/.exec(String(family))?.[1],
   );
@@ -98,7 +98,7 @@ const ANNOTATIONS: readonly (readonly [cloud: "eks" | "gke", key: string, value?
 
 /** The cloud that an object is written for, as its annotations show; undefined: any. */
 export function cloudOfAnnotations({ metadata }: Fields): "eks" | "gke" | undefined {
-  const annotations = isFields(metadata) ? metadata["annotations"] : undefined;
+  const annotations = mappingOf(metadata)["annotations"];
   if (!isFields(annotations)) return undefined;
   return ANNOTATIONS.find(
     ([, key, value]) => Object.hasOwn(annotations, key) && (value ?? annotations[key]) === annotations[key],

@@ -3,7 +3,7 @@
  * here has read: it is taken to do nothing, and the answer says so.
  */
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, listOf, mappingOf } from "#core/base/json.ts";
 import { furtherKinds } from "#data/facts.js";
 
 const EFFECTS = ["policy", "cluster-policy", "network", "source", "overlay", "nothing"] as const;
@@ -83,9 +83,9 @@ export function withKustomizeKind(file: string, value: Fields): Fields {
 
 /** The parts in which a policy says whom it is about: `spec`, or those of Cilium's list `specs`, or both. At least one. */
 export function specsOfFurther({ spec, specs }: Fields): readonly Fields[] {
-  const list = Array.isArray(specs) ? (specs as readonly unknown[]) : [];
+  const list = listOf(specs);
   const parts = spec === undefined && list.length > 0 ? list : [spec, ...list];
-  return Object.freeze(parts.map((each) => (isFields(each) ? each : {})));
+  return Object.freeze(parts.map((each) => mappingOf(each)));
 }
 
 /**

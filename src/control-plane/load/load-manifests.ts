@@ -12,7 +12,7 @@ import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/object
 import { cloudOfAnnotations, isClusterDefinition, isOfOpenShift } from "./cluster-definitions.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, showValue } from "./checks/field-check.ts";
-import { type Fields, equalJson, isFields, mappingOf } from "#core/base/json.ts";
+import { type Fields, equalJson, isFields, mappingOf, textOf } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
@@ -464,9 +464,7 @@ class Loader {
   private passPolicy({ value, file, ...at }: Candidate, kind: string, fallback: string | undefined): void {
     if (this.policies.length >= LIMITS.manifestObjectsMax) return;
     const metadata = mappingOf(value["metadata"]);
-    const [name, own] = [metadata["name"], metadata["namespace"]].map((field) =>
-      typeof field === "string" ? field : "",
-    );
+    const [name, own] = [metadata["name"], metadata["namespace"]].map((field) => textOf(field));
     const namespace = fallback === undefined ? "" : own === "" ? fallback : (own ?? fallback);
     const place = placeOfObject({ value, file, ...at });
     const [apiVersion, specs] = [String(value["apiVersion"]), specsOfFurther(value)];

@@ -1,5 +1,5 @@
 /** An object after a patch, checked again. */
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import { checkedObject } from "../load/checked-object.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { withoutTypeDependentFields } from "../memory/services/service-defaults.ts";
@@ -34,8 +34,7 @@ function patched(kind: KubeKind, document: unknown, patch: KubePatch): unknown {
 }
 
 function metadataOf(value: unknown): Readonly<Record<string, unknown>> {
-  const metadata = isFields(value) ? value["metadata"] : undefined;
-  return isFields(metadata) ? metadata : {};
+  return mappingOf(mappingOf(value)["metadata"]);
 }
 
 /**

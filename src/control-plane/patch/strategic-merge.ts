@@ -2,7 +2,7 @@
  * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
  * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
  */
-import { type Fields, canonicalJson, isFields } from "#core/base/json.ts";
+import { type Fields, canonicalJson, isFields, listOf } from "#core/base/json.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
@@ -99,7 +99,7 @@ function refuse(message: string): KubeError {
   return new KubeError("kubernetes-request-invalid", 400, message, { reason: "BadRequest" });
 }
 
-function listOf(value: unknown, name: string): readonly unknown[] {
+function namedList(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw refuse(`${name} must be a list`);
 }
@@ -154,7 +154,7 @@ class StrategicMerge {
     if (!Array.isArray(value)) return value;
     const strategy = listStrategyOf(this.kind, path);
     if (strategy === undefined) return withoutDirectives(value);
-    const list = Array.isArray(before) ? before : [];
+    const list = listOf(before);
     if (strategy === "set") return this.joinSet(list, value);
     return this.joinItems(list, value, strategy.key, path);
   }
@@ -199,12 +199,12 @@ class StrategicMerge {
   private shrinkAndOrder(fields: Map<string, unknown>, patch: Fields, path: string): void {
     for (const [directive, value] of Object.entries(patch)) {
       if (directive === RETAIN_KEYS) {
-        const kept = new Set(listOf(value, directive));
+        const kept = new Set(namedList(value, directive));
         for (const name of fields.keys()) if (!kept.has(name)) fields.delete(name);
       }
       if (directive.startsWith(DELETE_FROM)) {
         const name = directive.slice(DELETE_FROM.length);
-        const gone = listOf(value, directive);
+        const gone = namedList(value, directive);
         const list = fields.get(name);
         if (Array.isArray(list)) fields.set(name, without(list, gone));
       }
@@ -217,7 +217,7 @@ class StrategicMerge {
       if (Array.isArray(list) && strategy !== undefined)
         fields.set(
           name,
-          inOrder(list, listOf(value, directive), strategy === "set" ? undefined : strategy.key),
+          inOrder(list, namedList(value, directive), strategy === "set" ? undefined : strategy.key),
         );
     }
   }

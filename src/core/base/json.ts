@@ -15,8 +15,22 @@ export function isFields(value: unknown): value is Fields {
 }
 
 /** The mapping that a field holds; an empty one for anything else. */
+export function mappingOf(value: JsonValue | undefined): JsonObject;
+export function mappingOf(value: unknown): Fields;
 export function mappingOf(value: unknown): Fields {
   return isFields(value) ? value : {};
+}
+
+/** The list that a field holds; an empty one for anything else. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[];
+export function listOf(value: unknown): readonly unknown[];
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The text that a field holds; an empty one for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 /** The mappings among the items of a list; none for anything else. */

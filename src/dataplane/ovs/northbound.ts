@@ -1,4 +1,5 @@
 /** Objects of a northbound database, found by what logical flows say of them: the first digits of their UUID (`stage-hint`). */
+import { textOf } from "#core/base/json.ts";
 import type { OvsdbTables, Row } from "./ovsdb-tables.ts";
 
 function mapIn(row: Row, column: string): ReadonlyMap<string, string> {
@@ -8,8 +9,7 @@ function mapIn(row: Row, column: string): ReadonlyMap<string, string> {
 }
 
 function textIn(row: Row, column: string): string {
-  const value = row.get(column);
-  return typeof value === "string" ? value : "";
+  return textOf(row.get(column));
 }
 
 /** The object of Kubernetes that ovn-kubernetes made a row for, in its external_ids. */

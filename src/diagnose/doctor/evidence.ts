@@ -1,5 +1,5 @@
 /** What is known of a cluster and its Windows nodes from files, each piece with its place. */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, listOf, mappingOf, textOf } from "#core/base/json.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
@@ -210,18 +210,6 @@ export function countOf(kind: KindOfEvidence, node: NodeEvidence, cluster: Clust
   return lists[kind].length;
 }
 
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
 function numberOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
@@ -236,7 +224,7 @@ export function recordOf({ id, document, v1 = {} }: DumpItem, place: Place): Hns
 
 export function endpointOf(record: HnsRecord): EndpointRecord {
   const { document } = record;
-  const configurations = listOf(document["IpConfigurations"]).map(fieldsOf);
+  const configurations = listOf(document["IpConfigurations"]).map(mappingOf);
   return {
     ...record,
     network: textOf(document["HostComputeNetwork"]),
@@ -253,7 +241,7 @@ export function loadBalancerOf(record: HnsRecord): LoadBalancerRecord {
     vips: ipsOf(listOf(document["FrontendVIPs"])),
     ports: Array.isArray(mappings)
       ? listOf(mappings)
-          .map(fieldsOf)
+          .map(mappingOf)
           .map((each) => ({
             protocol: numberOf(each["Protocol"]),
             external: numberOf(each["ExternalPort"]),
@@ -286,16 +274,16 @@ export function networksOfType(
 /** Policies of one type, with their settings. */
 export function policiesOf({ document }: HnsRecord, type: string): readonly Fields[] {
   return listOf(document["Policies"])
-    .map(fieldsOf)
+    .map(mappingOf)
     .filter((each) => textOf(each["Type"]).toLowerCase() === type.toLowerCase())
-    .map((each) => fieldsOf(each["Settings"]));
+    .map((each) => mappingOf(each["Settings"]));
 }
 
 /** The subnets of a network in v2 form. */
 export function subnetsOf({ document }: HnsRecord): readonly string[] {
   return listOf(document["Ipams"])
-    .map(fieldsOf)
-    .flatMap((ipam) => listOf(ipam["Subnets"]).map((each) => textOf(fieldsOf(each)["IpAddressPrefix"])));
+    .map(mappingOf)
+    .flatMap((ipam) => listOf(ipam["Subnets"]).map((each) => textOf(mappingOf(each)["IpAddressPrefix"])));
 }
 
 /** Addresses of a Node of one type. */
@@ -319,6 +307,6 @@ export function isWindowsNode({ object }: KubeRecord<"Node">): boolean {
 
 /** True where the dump does not show all of a field: PowerShell cut it off. */
 export function isCut({ document, v1 }: HnsRecord, field: string): boolean {
-  const cut = [...Object.keys(fieldsOf(document[CUT_FIELD])), ...Object.keys(fieldsOf(v1[CUT_FIELD]))];
+  const cut = [...Object.keys(mappingOf(document[CUT_FIELD])), ...Object.keys(mappingOf(v1[CUT_FIELD]))];
   return cut.some((path) => path === field || path.startsWith(`${field}[`) || path.startsWith(`${field}.`));
 }

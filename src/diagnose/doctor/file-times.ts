@@ -2,8 +2,9 @@
  * When files were written, as far as what is in them tells it: HNS notes when an object changed, a kubelet when it last
  * reported its node, and log lines have their time. Files of different times contradict each other where nothing is wrong.
  */
+import { mappingOf } from "#core/base/json.ts";
 import { podsOn } from "./checks/endpoints.ts";
-import { type ClusterEvidence, type HnsRecord, type NodeEvidence, fieldsOf } from "./evidence.ts";
+import { type ClusterEvidence, type HnsRecord, type NodeEvidence } from "./evidence.ts";
 import type { Place } from "./place.ts";
 import { doctor } from "#data/words.js";
 
@@ -30,7 +31,7 @@ function latest(moments: readonly Moment[]): Moment | undefined {
 
 /** Inferred: `Health.LastUpdateTime`, a FILETIME (hcn.md), is when HNS changed the object last; only its name says so. */
 function changeOf({ v1, document, place }: HnsRecord): readonly Moment[] {
-  const ticks = fieldsOf(v1["Health"] ?? document["Health"])["LastUpdateTime"];
+  const ticks = mappingOf(v1["Health"] ?? document["Health"])["LastUpdateTime"];
   if (typeof ticks !== "number" || ticks <= 0) return [];
   return [{ ms: ticks / TICKS_PER_MS + EPOCH_OF_WINDOWS_MS, place }];
 }

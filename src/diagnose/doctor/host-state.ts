@@ -1,5 +1,5 @@
 /** What a node keeps: registry values, its version, books of addresses, states of switch ports, and health that others took down. */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, mappingOf, textOf } from "#core/base/json.ts";
 import { type Ip, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { Line, Place } from "./place.ts";
 
@@ -116,8 +116,8 @@ function documentOf(lines: readonly Line[]): unknown {
 
 function fieldsAt(value: unknown, ...path: readonly string[]): Fields {
   let at = value;
-  for (const name of path) at = isFields(at) ? at[name] : undefined;
-  return isFields(at) ? at : {};
+  for (const name of path) at = mappingOf(at)[name];
+  return mappingOf(at);
 }
 
 /** The line on which a text stands first; else the first of the file. */
@@ -143,7 +143,7 @@ export function readLeases(lines: readonly Line[]): readonly Lease[] {
       const address = parseIp(text);
       const { InUse: isInUse, ID: id } = fieldsAt(record);
       if (address === undefined || isInUse !== true) return [];
-      return [{ address, owner: typeof id === "string" ? id : "", place: placeIn(lines, `"${text}"`) }];
+      return [{ address, owner: textOf(id), place: placeIn(lines, `"${text}"`) }];
     });
 }
 

@@ -1,4 +1,5 @@
 /** From files to evidence: each is recognised by what it holds, whatever it is called. */
+import { textOf } from "#core/base/json.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { SourceText } from "#core/base/source-text.ts";
@@ -31,7 +32,6 @@ import {
   managementAddressOf,
   recordOf,
   subnetsOf,
-  textOf,
 } from "./evidence.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { readLinks } from "./host-addresses.ts";

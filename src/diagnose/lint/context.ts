@@ -10,7 +10,7 @@ import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { profilesAskedFor } from "#contracts/kubernetes/container-image.ts";
 import { flannelRange, pluginTypeOf } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, textOf } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
 import { type ClassesOfPods, type PodView, classesOfPods, podView, podsOfCluster } from "./views/pods.ts";
 import { DEFINITION_TYPES, definedBuilds, definedVersion } from "#control-plane/load/cluster-definitions.ts";
@@ -473,7 +473,7 @@ function buildsOfClusterFile(value: Fields): readonly WindowsBuild[] {
 /** In YAML `1.30` without quotes is the number 1.3. There is no Kubernetes 1.3 with Windows nodes. */
 function versionText(value: unknown): string {
   if (typeof value === "number") return /^1\.\d$/.test(`${value}`) ? `${value}0` : `${value}`;
-  return typeof value === "string" ? value : "";
+  return textOf(value);
 }
 
 /** `v1.30.4+k3s1`, `1.31`. */

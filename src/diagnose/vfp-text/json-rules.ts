@@ -1,4 +1,5 @@
 /** What `vfpctrl /format 1` prints, read back. Names that no published script reads are those of `print-json.ts`. */
+import { textOf } from "#core/base/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { formatIpRange } from "#core/net/ip-range.ts";
@@ -37,7 +38,7 @@ class JsonReader {
   }
 
   text(value: unknown): string {
-    return typeof value === "string" ? value : "";
+    return textOf(value);
   }
 
   number(value: unknown, path: string): number {

@@ -1,10 +1,9 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
 import { assert } from "#core/base/assert.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf, textOf } from "#core/base/json.ts";
 import { DUMP_KINDS, type DumpItem } from "#contracts/hcn/dumps.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import { parseMac } from "#core/net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 
@@ -20,7 +19,7 @@ function valueAt(value: JsonValue | undefined, steps: readonly string[]): JsonVa
   let at = value;
   for (const step of steps) {
     if (Array.isArray(at)) at = (at as readonly JsonValue[])[Number(step)];
-    else at = isJsonObject(at) ? at[step] : undefined;
+    else at = mappingOf(at)[step];
   }
   return at;
 }
@@ -88,8 +87,7 @@ function networkIds(objects: readonly DumpedObject[]): (name: string) => string 
 /** What v1 shows of an object and a v2 document has no place for, as the stored form keeps it. */
 function internalOf(kind: HcnObjectKind, v1: JsonObject): { readonly internal?: JsonObject } {
   const text = (field: string): string => {
-    const value = v1[field];
-    return typeof value === "string" ? value : "";
+    return textOf(v1[field]);
   };
   const activityId = parseGuid(text("ActivityId"));
   const drMac = kind === "Network" ? parseMac(text("DrMacAddress")) : undefined;

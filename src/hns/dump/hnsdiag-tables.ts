@@ -2,8 +2,7 @@
  * What `hnsdiag list` prints (dataplane.md §7.13): tables of names and ids, and with `-d` the v1 documents one after the
  * other, without anything between them.
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, listOf, textOf } from "#core/base/json.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 
 /** Objects of one kind, in v1 form. */
@@ -17,18 +16,7 @@ const NAME_WIDTH = 16;
 const ID_WIDTH = 36;
 const INDENT = "    ";
 
-/** A field that holds a text; else an empty one. */
-export function textOf(document: JsonObject, field: string): string {
-  const value = document[field];
-  return typeof value === "string" ? value : "";
-}
-
-function listOf(document: JsonObject, field: string): readonly JsonValue[] {
-  const value = document[field];
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-function textsOf(values: readonly JsonValue[]): readonly string[] {
+function textsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value) => typeof value === "string");
 }
 
@@ -40,7 +28,7 @@ function networkRows(documents: readonly JsonObject[]): readonly string[] {
   return [
     row("Name".padEnd(NAME_WIDTH), "ID"),
     ...documents.map((each) =>
-      row(textOf(each, "Name").padEnd(NAME_WIDTH), textOf(each, "ID").toUpperCase()),
+      row(textOf(each["Name"]).padEnd(NAME_WIDTH), textOf(each["ID"]).toUpperCase()),
     ),
   ];
 }
@@ -50,19 +38,19 @@ function endpointRows(documents: readonly JsonObject[]): readonly string[] {
     row("Name".padEnd(NAME_WIDTH), "ID".padEnd(ID_WIDTH), "Virtual Network Name"),
     ...documents.map((each) =>
       row(
-        textOf(each, "Name").padEnd(NAME_WIDTH),
-        textOf(each, "ID").toLowerCase(),
-        textOf(each, "VirtualNetworkName"),
+        textOf(each["Name"]).padEnd(NAME_WIDTH),
+        textOf(each["ID"]).toLowerCase(),
+        textOf(each["VirtualNetworkName"]),
       ),
     ),
   ];
 }
 
 function endpointsOfNamespace(namespace: JsonObject): readonly string[] {
-  return listOf(namespace, "ResourceList")
+  return listOf(namespace["ResourceList"])
     .filter(isJsonObject)
     .filter((resource) => resource["Type"] === "Endpoint")
-    .map(({ Data: data }) => (isJsonObject(data) ? textOf(data, "Id").toLowerCase() : ""));
+    .map(({ Data: data }) => (isJsonObject(data) ? textOf(data["Id"]).toLowerCase() : ""));
 }
 
 /**
@@ -75,13 +63,13 @@ function namespaceRows(documents: readonly JsonObject[]): readonly string[] {
   );
   return [
     row("ID".padEnd(ID_WIDTH), "|", "Endpoint IDs"),
-    ...shown.map((each) => row(textOf(each, "ID").toLowerCase(), "|", endpointsOfNamespace(each).join(" "))),
+    ...shown.map((each) => row(textOf(each["ID"]).toLowerCase(), "|", endpointsOfNamespace(each).join(" "))),
   ];
 }
 
 function vipsOf(policyList: JsonObject): readonly string[] {
-  const policies = listOf(policyList, "Policies").filter(isJsonObject);
-  return [...new Set(policies.flatMap((policy) => textsOf(listOf(policy, "VIPs"))))];
+  const policies = listOf(policyList["Policies"]).filter(isJsonObject);
+  return [...new Set(policies.flatMap((policy) => textsOf(listOf(policy["VIPs"]))))];
 }
 
 function loadBalancerRows(documents: readonly JsonObject[]): readonly string[] {
@@ -91,9 +79,9 @@ function loadBalancerRows(documents: readonly JsonObject[]): readonly string[] {
       const vips = vipsOf(each)
         .map((vip) => ` ${vip}`)
         .join("");
-      const ids = textsOf(listOf(each, "References")).map((reference) => reference.split("/").at(-1) ?? "");
+      const ids = textsOf(listOf(each["References"])).map((reference) => reference.split("/").at(-1) ?? "");
       return row(
-        textOf(each, "ID").toLowerCase(),
+        textOf(each["ID"]).toLowerCase(),
         "|",
         vips.padEnd(NAME_WIDTH),
         "|",

@@ -3,7 +3,7 @@
  * v1 document, which a dump keeps beside this one.
  */
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
@@ -26,11 +26,6 @@ import {
 import { fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;
-
-/** An object; an empty one where there is none. */
-export function objectAt(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
 
 /** A list; undefined where there is none. */
 export function listAt(value: JsonValue | undefined): readonly JsonValue[] | undefined {
@@ -62,8 +57,8 @@ const SCHEMA_VERSION: JsonObject = Object.freeze({ Major: 2, Minor: 0 });
 
 /** What v2 has in other places: `Resources`, switch and containers are in `Health.Extra` there. */
 function healthOf(source: JsonObject, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
-  const Extra = present({ Resources: objectAt(source["Resources"]), ...extra });
-  const Health = present({ Data: objectAt(source["Health"]), Extra });
+  const Extra = present({ Resources: mappingOf(source["Resources"]), ...extra });
+  const Health = present({ Data: mappingOf(source["Health"]), Extra });
   return present({ Health, SchemaVersion: SCHEMA_VERSION });
 }
 
@@ -90,7 +85,7 @@ function policiesOf(
   source: JsonObject,
 ): readonly JsonValue[] | undefined {
   const own = (listAt(source["Policies"]) ?? []).map((policy) => policyInV2(owner, policy));
-  const given = new Set(own.map((policy) => objectAt(policy)["Type"]));
+  const given = new Set(own.map((policy) => mappingOf(policy)["Type"]));
   const type = textAt(source["Type"])?.toLowerCase();
   const rows = fieldPoliciesOf(description).filter(
     ({ onlyOf }) => onlyOf === undefined || onlyOf.toLowerCase() === type,

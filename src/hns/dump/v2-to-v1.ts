@@ -20,9 +20,9 @@ import {
   fieldsOfPolicies,
   flagsOfValues,
 } from "#contracts/hcn/v1-form/v1-form.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
-import { documentFromV1, listAt, objectAt, policyInV2 } from "./v1-to-v2.ts";
+import { documentFromV1, listAt, policyInV2 } from "./v1-to-v2.ts";
 
 type Fields = Record<string, JsonValue | undefined>;
 
@@ -32,7 +32,7 @@ function policyOf(owner: PolicyOwner, value: JsonValue): JsonValue {
     return value;
   const { Type, Settings, ...beside } = value;
   const flat = policyToV1(owner, { Type, Settings });
-  const back = objectAt(objectAt(policyInV2(owner, flat))["Settings"]);
+  const back = mappingOf(mappingOf(policyInV2(owner, flat))["Settings"]);
   const rest = Object.entries(Settings).filter(([name, setting]) => {
     const taken = back[name] !== undefined || flat[name] !== undefined;
     return setting !== undefined && !taken;
@@ -49,8 +49,8 @@ function policiesIn(
   document: JsonObject,
 ): readonly { readonly Type: string; readonly Settings: JsonObject }[] {
   return (listAt(document["Policies"]) ?? []).flatMap((policy) => {
-    const { Type, Settings } = objectAt(policy);
-    return typeof Type === "string" ? [{ Type, Settings: objectAt(Settings) }] : [];
+    const { Type, Settings } = mappingOf(policy);
+    return typeof Type === "string" ? [{ Type, Settings: mappingOf(Settings) }] : [];
   });
 }
 
@@ -60,15 +60,15 @@ function networkToV1(document: JsonObject): Fields {
   for (const { field, onlyOf } of rows)
     if (onlyOf !== undefined && document["Type"] !== onlyOf) delete fields[field];
   const isField = (policy: JsonValue): boolean =>
-    rows.some(({ type, isShownTwice }) => isShownTwice !== true && objectAt(policy)["Type"] === type);
-  const { LayeredOn, SwitchGuid } = objectAt(objectAt(document["Health"])["Extra"]);
+    rows.some(({ type, isShownTwice }) => isShownTwice !== true && mappingOf(policy)["Type"] === type);
+  const { LayeredOn, SwitchGuid } = mappingOf(mappingOf(document["Health"])["Extra"]);
   const policies = listAt(document["Policies"]);
   const shown = { ...document, ...(policies && { Policies: policies.filter((policy) => !isField(policy)) }) };
   return { ...NETWORK_FORM.print(shown as object, PARTS), ...fields, LayeredOn, SwitchGuid };
 }
 
 function endpointToV1(document: JsonObject): Fields {
-  const extra = objectAt(objectAt(document["Health"])["Extra"]);
+  const extra = mappingOf(mappingOf(document["Health"])["Extra"]);
   const fields = fieldsOfPolicies(ENDPOINT, policiesIn(document));
   const { VirtualMachine } = extra;
   return {
@@ -102,7 +102,7 @@ function standsIn(value: JsonValue | undefined, other: JsonValue | undefined): b
     const items = listAt(other) ?? [];
     return (value as readonly JsonValue[]).every((item, index) => standsIn(item, items[index]));
   }
-  return Object.entries(value).every(([field, item]) => standsIn(item, objectAt(other)[field]));
+  return Object.entries(value).every(([field, item]) => standsIn(item, mappingOf(other)[field]));
 }
 
 /**
@@ -131,12 +131,12 @@ export function documentToV1(kind: HcnObjectKind, document: JsonObject): JsonObj
   const form = FORMS[kind];
   if (form === undefined) return document;
   const { SchemaVersion: _dialect, ...fields } = document;
-  const health = objectAt(document["Health"]);
+  const health = mappingOf(document["Health"]);
   const v1 = said({
     Owner: fields["Owner"],
     ...form(document),
     Health: health["Data"] ?? undefined,
-    Resources: objectAt(health["Extra"])["Resources"],
+    Resources: mappingOf(health["Extra"])["Resources"],
   });
   const back = documentFromV1(kind, v1, () => undefined);
   const both = withUnsaid(v1, fields, back);

@@ -35,7 +35,7 @@ import {
   reportedError,
 } from "./report.ts";
 import type { CniAttachRequest, CniGcRequest, CniTarget, CniVerbs, KeptAttachment } from "./verbs.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { isJsonObject, mappingOf } from "#core/base/json.ts";
 import { commands } from "#data/words.js";
 
 const WORDS = commands();
@@ -80,7 +80,7 @@ async function readListFile(path: string, terminal: Terminal): Promise<NetworkLi
   const text = await readText(path, terminal);
   const document = parseJson(text);
   if (!isList(path, document)) return parseSinglePlugin(text);
-  const network = isJsonObject(document) ? document["name"] : undefined;
+  const network = mappingOf(document)["name"];
   return parseNetworkList(text, await readSideFiles(path, network, terminal));
 }
 

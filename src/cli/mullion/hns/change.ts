@@ -1,5 +1,5 @@
 /** `mullion hns create`, `modify` and `delete`: single objects of a running HNS, from documents of Windows. */
-import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
+import { type Fields, type JsonObject, isFields, textOf } from "#core/base/json.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { readAnyYaml } from "#contracts/kubernetes/text/yaml-value.ts";
@@ -9,7 +9,6 @@ import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
 import { nameOf } from "./hns-listings.ts";
-import { textOf } from "#hns/dump/hnsdiag-tables.ts";
 import { QUERY_V1, QUERY_V2, listObjects } from "./list-objects.ts";
 import type { HnsChangeRequest, HnsCreateRequest, HnsDeleteRequest } from "./verbs.ts";
 import { commands } from "#data/words.js";
@@ -57,10 +56,10 @@ async function findObject(client: HcnClient, names: HnsKindNames, wanted: string
   const isBeginning = (id: string): boolean => text.length >= 4 && id.toLowerCase().startsWith(text);
   const all = await listObjects(client, names.kind, QUERY_V2);
   const byName = all.filter((each) => nameOf(each).toLowerCase() === text);
-  const found = byName.length > 0 ? byName : all.filter((each) => isBeginning(textOf(each, "ID")));
+  const found = byName.length > 0 ? byName : all.filter((each) => isBeginning(textOf(each["ID"])));
   const [first] = found;
-  if (first !== undefined && found.length === 1) return textOf(first, "ID").toLowerCase();
-  const ids = found.map((each) => textOf(each, "ID")).join(", ");
+  if (first !== undefined && found.length === 1) return textOf(first["ID"]).toLowerCase();
+  const ids = found.map((each) => textOf(each["ID"])).join(", ");
   throw new Failure(
     "unknown-object",
     found.length === 0
@@ -77,11 +76,11 @@ function printObject(
   terminal: Terminal,
 ): void {
   if (isDocumentFormat(output)) terminal.stdout(formatDocument(document, output));
-  else if (output === "name") terminal.stdout(`${names.singular}/${textOf(document, "ID").toLowerCase()}\n`);
+  else if (output === "name") terminal.stdout(`${names.singular}/${textOf(document["ID"]).toLowerCase()}\n`);
   else {
-    const name = textOf(document, "Name");
+    const name = textOf(document["Name"]);
     terminal.stdout(
-      `${names.singular}/${name === "" ? textOf(document, "ID").toLowerCase() : name} created\n`,
+      `${names.singular}/${name === "" ? textOf(document["ID"]).toLowerCase() : name} created\n`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /** `mullion hns get`: what a service holds. */
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import { type JsonObject, textOf } from "#core/base/json.ts";
 import { fromDump } from "#hns/dump/as-given.ts";
 import { Failure } from "../failure.ts";
 import { formatDocument } from "../print-document.ts";
@@ -9,7 +9,6 @@ import type { ExitCode, Terminal } from "../terminal.ts";
 import { type HnsConnection, withHns } from "./connect.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
 import { nameOf, objectListing, withBackEnds } from "./hns-listings.ts";
-import { textOf } from "#hns/dump/hnsdiag-tables.ts";
 import { QUERY_V1, QUERY_V2, listObjects } from "./list-objects.ts";
 import type { HnsGetRequest } from "./verbs.ts";
 
@@ -37,7 +36,7 @@ async function list(
 /** An object by its name, its id, or the beginning of its id. */
 function isMeant(document: JsonObject, wanted: string): boolean {
   const text = wanted.toLowerCase();
-  const id = textOf(document, "ID").toLowerCase();
+  const id = textOf(document["ID"]).toLowerCase();
   return nameOf(document).toLowerCase() === text || id === text || (text.length >= 4 && id.startsWith(text));
 }
 

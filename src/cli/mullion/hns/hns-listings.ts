@@ -1,11 +1,9 @@
 /** Objects of one service as tables. */
 import type { HnsItem } from "#cluster/api/documents.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, textOf } from "#core/base/json.ts";
 import { hnsListing } from "../get/listings-hns.ts";
 import type { Column, Listing } from "../table.ts";
 import { type HnsKindNames, HNS_OBJECT_KINDS } from "./hns-kinds.ts";
-import { textOf } from "#hns/dump/hnsdiag-tables.ts";
 
 type AnyListing = Listing<JsonObject>;
 
@@ -17,7 +15,7 @@ function listOf(document: JsonObject, field: string): readonly JsonValue[] {
 function texts(values: readonly JsonValue[], field: string): string {
   return values
     .filter(isJsonObject)
-    .map((value) => textOf(value, field))
+    .map((value) => textOf(value[field]))
     .join(",");
 }
 
@@ -25,7 +23,7 @@ function words(values: readonly JsonValue[]): string {
   return values.filter((value) => typeof value === "string").join(",");
 }
 
-const ID: Column<JsonObject> = { title: "ID", text: (row) => textOf(row, "ID") };
+const ID: Column<JsonObject> = { title: "ID", text: (row) => textOf(row["ID"]) };
 
 const ROUTE_COLUMNS: readonly Column<JsonObject>[] = [
   { title: "DESTINATION", text: (row) => texts(listOf(row, "Routes"), "DestinationPrefix") },
@@ -36,7 +34,7 @@ const ROUTE_COLUMNS: readonly Column<JsonObject>[] = [
 
 const GUEST_COLUMNS: readonly Column<JsonObject>[] = [
   ID,
-  { title: "VIRTUAL MACHINE", text: (row) => textOf(row, "VirtualMachineId") },
+  { title: "VIRTUAL MACHINE", text: (row) => textOf(row["VirtualMachineId"]) },
   {
     title: "INTERFACES",
     isRightAligned: true,
@@ -46,7 +44,7 @@ const GUEST_COLUMNS: readonly Column<JsonObject>[] = [
 
 const NAMESPACE_COLUMNS: readonly Column<JsonObject>[] = [
   ID,
-  { title: "TYPE", text: (row) => textOf(row, "Type") },
+  { title: "TYPE", text: (row) => textOf(row["Type"]) },
   {
     title: "COMPARTMENT",
     isRightAligned: true,
@@ -61,7 +59,7 @@ function members(namespace: JsonObject, type: string): string {
   const resources = listOf(namespace, "Resources").filter(isJsonObject);
   return resources
     .filter((resource) => resource["Type"] === type)
-    .map(({ Data: data }) => (isJsonObject(data) ? textOf(data, "Id") : ""))
+    .map(({ Data: data }) => (isJsonObject(data) ? textOf(data["Id"]) : ""))
     .join(",");
 }
 
@@ -72,7 +70,7 @@ export function withBackEnds(
 ): readonly JsonObject[] {
   const addresses = new Map(
     endpoints.map((endpoint) => [
-      textOf(endpoint, "ID").toLowerCase(),
+      textOf(endpoint["ID"]).toLowerCase(),
       texts(listOf(endpoint, "IpConfigurations"), "IpAddress").replaceAll(",", "+"),
     ]),
   );
@@ -109,14 +107,14 @@ function columnsOf({ kind }: HnsKindNames): readonly Column<JsonObject>[] {
 
 /** The name of an object as verbs take it: its own, or its id. */
 export function nameOf(document: JsonObject): string {
-  return textOf(document, "Name") || textOf(document, "ID");
+  return textOf(document["Name"]) || textOf(document["ID"]);
 }
 
 /** v1 documents have other fields, so their tables show names and ids only. */
 function columnsV1(): readonly Column<JsonObject>[] {
   return [
-    { title: "NAME", text: (row) => textOf(row, "Name") },
-    { title: "TYPE", text: (row) => textOf(row, "Type") },
+    { title: "NAME", text: (row) => textOf(row["Name"]) },
+    { title: "TYPE", text: (row) => textOf(row["Type"]) },
     ID,
   ];
 }

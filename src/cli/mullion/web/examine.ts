@@ -1,5 +1,5 @@
 /** What pages ask of verbs that need no running cluster: `lint`, `doctor`, and comparisons of `verify`. */
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { badField } from "#core/base/shape.ts";
 import { DOCTOR_REPORT } from "#diagnose/doctor/doctor.ts";
@@ -45,7 +45,7 @@ function textsOf(inputs: unknown): ReadonlyMap<string, string> {
   if (!Array.isArray(inputs)) throw usage("the request has no inputs", WORDS.adviceUiInputs);
   const texts = new Map<string, string>();
   for (const input of inputs as unknown[]) {
-    const { name, text } = isFields(input) ? input : {};
+    const { name, text } = mappingOf(input);
     if (typeof name !== "string" || typeof text !== "string" || name === "" || name === "-")
       throw usage("an input lacks name or text", WORDS.adviceUiInputs);
     texts.set(name, text);

@@ -1,10 +1,9 @@
 /** What `mullion wine --trace-calls` writes: one record per call of HCN, and one per notification. */
 import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf, textOf } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/client.ts";
 import { reports } from "#data/words.js";
@@ -142,7 +141,7 @@ function describeCall(path: string, request: string): Pick<CallRecord, "function
   const asked = readArguments(request);
   if (!isHttpOperation(operation)) return { function: url.pathname, arguments: asked };
   const { native } = HTTP_OPERATIONS[operation];
-  const kind = typeof asked["kind"] === "string" ? asked["kind"] : "";
+  const kind = textOf(asked["kind"]);
   return { function: chooseFunction(native, asked).replace("*", kind), arguments: asked };
 }
 
@@ -161,14 +160,14 @@ function describeEnvelope(result: JsonValue): Outcome {
 
 function describeOutcome({ answer, failure = "There was no answer" }: Exchange, called: string): Outcome {
   const body = answer === undefined ? undefined : parseOrKeep(answer.body);
-  const result = answer?.status === 200 && isJsonObject(body) ? body["result"] : undefined;
+  const result = answer?.status === 200 && mappingOf(body)["result"];
   if (result !== undefined) {
     if (called === "HNSCall") return describeEnvelope(result);
     // Opening answers a handle, and the document only shows that there is something to open.
     return called.startsWith("HcnOpen") ? describeCode(0) : { ...describeCode(0), result };
   }
-  const error = isJsonObject(body) ? body["error"] : undefined;
-  const code = isJsonObject(error) ? error["ErrorCode"] : undefined;
+  const error = mappingOf(body)["error"];
+  const code = mappingOf(error)["ErrorCode"];
   if (isJsonObject(error) && typeof code === "number") return { ...describeCode(code), error };
   return {
     ...describeCode(RPC_S_SERVER_UNAVAILABLE),

@@ -17,7 +17,7 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "../client.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf, textOf } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
@@ -124,7 +124,7 @@ function unreachable(address: HttpAddress, why: string, cause?: unknown): HcnErr
 }
 
 function systemCode(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "";
+  return textOf("code" in error ? error.code : undefined);
 }
 
 /** One turn of the event loop. */
@@ -261,7 +261,7 @@ export class HttpHcnClient implements HcnClient {
     const answer = parseAnswerText(text);
     const refusal = parseHttpError(answer);
     if (refusal !== undefined) throw refusal;
-    const result = isJsonObject(answer) ? answer["result"] : undefined;
+    const result = mappingOf(answer)["result"];
     if (result === undefined) throw this.unexpected('a field "result"');
     return result;
   }

@@ -12,7 +12,7 @@
  */
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { HcnNotification } from "../client.ts";
-import { type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { type HcnErrorCode, errorCodeOf } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
 import type { HttpOperation } from "./http-operations.ts";
@@ -81,7 +81,7 @@ function isKnowledgeCode(text: string | undefined): text is KnowledgeCode {
 
 /** The refusal in a body; undefined when the body holds none. */
 export function parseHttpError(body: JsonValue): HcnError | undefined {
-  const error = isJsonObject(body) ? body["error"] : undefined;
+  const error = mappingOf(body)["error"];
   if (!isJsonObject(error)) return undefined;
   const reader = new JsonReader(error, "error", "HCN_E_INVALID_JSON");
   const detail = reader.text("Detail");

@@ -1,6 +1,6 @@
 /** Fields of v2 that are objects, or lists of them; and all fields of a description. */
 import { assert, defined } from "#core/base/assert.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import {
   type Field,
   type ObjectDescription,
@@ -197,7 +197,7 @@ function joinedPart(
       return entries === undefined ? undefined : [{ ...beside, [name]: entries }];
     },
     toV1(value, target) {
-      const lists = listOf(value).map((each) => (isJsonObject(each) ? each[name] : undefined));
+      const lists = listOf(value).map((each) => mappingOf(each)[name]);
       const known = lists.filter((list) => Array.isArray(list));
       if (known.length > 0) part.toV1(known.flat(), target);
     },

@@ -1,5 +1,5 @@
 /** The two forms of a described document: reads v1, makes v2 of it, and prints v2 as v1. */
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import {
   type HnsPolicy,
   type ObjectDescription,
@@ -97,7 +97,7 @@ export class DumpSource implements V1Source {
     const value = outer.endsWith(SHARED)
       ? listOf(this.document[outer.slice(0, -SHARED.length)]).find(isJsonObject)
       : this.document[outer];
-    return isJsonObject(value) ? value : {};
+    return mappingOf(value);
   }
 }
 
@@ -282,7 +282,7 @@ export class V1Form<T, P, V1> {
         shared.set(list, { ...shared.get(list), [name]: value as JsonValue });
       } else {
         const inside = printed[outer];
-        printed[outer] = { ...(isJsonObject(inside) ? inside : {}), [name]: value as JsonValue };
+        printed[outer] = { ...mappingOf(inside), [name]: value as JsonValue };
       }
     };
     putValues(this.form().parts, values, { put, policy, entry });

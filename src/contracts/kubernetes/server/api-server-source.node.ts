@@ -1,6 +1,6 @@
 /** A real API server as a `KubeSource`. */
 import { randomInt } from "node:crypto";
-import { isFields } from "#core/base/json.ts";
+import { isFields, mappingOf, textOf } from "#core/base/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { KubeError, errorOfStatus, unreachable } from "../error.ts";
 import { KINDS } from "../kinds.ts";
@@ -46,9 +46,7 @@ function objectOf<Kind extends KubeKind>(kind: Kind, value: unknown): KubeObject
 }
 
 function versionOf(value: unknown): string {
-  const metadata = isFields(value) ? value["metadata"] : undefined;
-  const version = isFields(metadata) ? metadata["resourceVersion"] : undefined;
-  return typeof version === "string" ? version : "";
+  return textOf(mappingOf(mappingOf(value)["metadata"])["resourceVersion"]);
 }
 
 /** `/api/v1`, `/apis/discovery.k8s.io/v1` */
@@ -97,8 +95,7 @@ export class ApiServerSource implements KubeSource {
   /** `v1.34.4` @throws KubeError. */
   async serverVersion(): Promise<string> {
     const answer = await this.connection.call({ method: "GET", path: "/version" });
-    const version = isFields(answer) ? answer["gitVersion"] : undefined;
-    return typeof version === "string" ? version : "";
+    return textOf(mappingOf(answer)["gitVersion"]);
   }
 
   async list<Kind extends KubeKind>(kind: Kind, selection: Selection = {}): Promise<KubeList<Kind>> {

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
-import { isFields } from "#core/base/json.ts";
+import { isFields, listOf } from "#core/base/json.ts";
 import { KubeError } from "../error.ts";
 import { readAnyYaml } from "../text/yaml-value.ts";
 import { contracts } from "#data/words.js";
@@ -62,7 +62,7 @@ function loadFile(config: KubeConfig, path: string): void {
     if ("faults" in reading) throw new Error(reading.faults[0]?.message);
     const [document] = reading.values;
     if (!isFields(document)) throw new Error("it is not a mapping");
-    const users = Array.isArray(document["users"]) ? (document["users"] as readonly unknown[]) : [];
+    const users = listOf(document["users"]);
     const known = users.map((entry) =>
       isFields(entry) ? { ...entry, user: userOf(entry["user"], folder) } : entry,
     );
@@ -92,7 +92,7 @@ function execInfo(exec: Readonly<Record<string, unknown>>, cluster: Cluster): st
 function withExecInfo(user: User, cluster: Cluster): User {
   const exec: unknown = user.exec;
   if (!isFields(exec)) return user;
-  const env = Array.isArray(exec["env"]) ? (exec["env"] as readonly unknown[]) : [];
+  const env = listOf(exec["env"]);
   const info = { name: "KUBERNETES_EXEC_INFO", value: execInfo(exec, cluster) };
   return { ...user, exec: { ...exec, env: [...env, info] } };
 }

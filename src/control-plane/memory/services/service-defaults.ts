@@ -3,7 +3,7 @@
  * and `pkg/registry/core/service/storage`): everything but addresses and node ports.
  */
 import type { KubeObject, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
-import { type Fields, equalJson, isFields } from "#core/base/json.ts";
+import { type Fields, equalJson, isFields, mappingOf } from "#core/base/json.ts";
 
 export type ServiceSpec = NonNullable<Service["spec"]>;
 
@@ -105,9 +105,7 @@ const DEPENDENT: readonly { readonly needs: (spec: Spec) => boolean; readonly fi
 
 function nodePortsOf(spec: Spec): readonly unknown[] {
   const ports: unknown = spec["ports"];
-  return Array.isArray(ports)
-    ? ports.map((port: unknown) => (isFields(port) ? port["nodePort"] : undefined))
-    : [];
+  return Array.isArray(ports) ? ports.map((port: unknown) => mappingOf(port)["nodePort"]) : [];
 }
 
 function withoutNodePorts(spec: Spec): Spec {

@@ -5,7 +5,7 @@
 import { plural } from "#core/base/text-layout.ts";
 import { type Ip, formatIp, formatPrefix, parsePrefix } from "#core/net/ip.ts";
 import { parseIpRange, prefixesOfRange } from "#core/net/ip-range.ts";
-import type { Fields } from "#core/base/json.ts";
+import { type Fields, textOf } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import {
   type CheckFinding,
@@ -22,7 +22,6 @@ import {
   isCut,
   networkOf,
   policiesOf,
-  textOf,
   typeOfNetwork,
 } from "../evidence.ts";
 import type { ReadRule } from "../../vfp-text/parse-rules.ts";

@@ -1,4 +1,5 @@
 /** Endpoints of HNS beside each other, beside their networks and beside pods. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { type CheckFinding, type NodeCheck, check, shows } from "../check.ts";
@@ -9,10 +10,7 @@ import {
   type KubeRecord,
   type NodeEvidence,
   addressesOfNode,
-  fieldsOf,
-  listOf,
   subnetsOf,
-  textOf,
   networksOfType,
 } from "../evidence.ts";
 import { doctor } from "#data/words.js";
@@ -262,9 +260,9 @@ const NAMESPACES = check("namespaces-hold-endpoints", function* ({ namespaces, e
   const known = new Set(endpoints.map(({ id }) => id.toLowerCase()));
   for (const each of namespaces) {
     const ids = listOf(each.document["Resources"])
-      .map(fieldsOf)
+      .map(mappingOf)
       .filter((one) => textOf(one["Type"]) === "Endpoint")
-      .map((one) => textOf(fieldsOf(one["Data"])["Id"]).toLowerCase());
+      .map((one) => textOf(mappingOf(one["Data"])["Id"]).toLowerCase());
     const [gone] = ids.filter((id) => id !== "" && !known.has(id));
     if (gone === undefined) continue;
     yield {

@@ -1,4 +1,5 @@
 /** The node below HNS: its addresses, adapters and routes. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { type NodeCheck, check, shows } from "../check.ts";
@@ -8,9 +9,6 @@ import {
   type KubeRecord,
   type NodeEvidence,
   addressesOfNode,
-  fieldsOf,
-  listOf,
-  textOf,
   typeOfNetwork,
 } from "../evidence.ts";
 import type { HostRoute, Interface } from "../host-addresses.ts";
@@ -199,9 +197,9 @@ const ROUTE6 = check("pods-have-an-ipv6-route", function* ({ networks, endpoints
 
 /** The adapter that a network was made on: of v1 documents, or the policy NetAdapterName. */
 function adapterOf({ v1, document }: HnsRecord): string {
-  const policies = listOf(document["Policies"]).map(fieldsOf);
+  const policies = listOf(document["Policies"]).map(mappingOf);
   const policy = policies.find((each) => textOf(each["Type"]) === "NetAdapterName");
-  return textOf(v1["NetworkAdapterName"]) || textOf(fieldsOf(policy?.["Settings"])["NetworkAdapterName"]);
+  return textOf(v1["NetworkAdapterName"]) || textOf(mappingOf(policy?.["Settings"])["NetworkAdapterName"]);
 }
 
 /** Networks over an adapter of the machine, each with its name. */

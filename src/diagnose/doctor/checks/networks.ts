@@ -1,15 +1,13 @@
 /** Networks of HNS: addresses, the switch extension, identifiers, health. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { type NodeCheck, check, shows } from "../check.ts";
 import {
   type HnsRecord,
   addressesOfNode,
-  fieldsOf,
   flannelAddressBeside,
-  listOf,
   managementAddressOf,
   subnetsOf,
-  textOf,
   networksOfType,
   typeOfNetwork,
 } from "../evidence.ts";
@@ -98,10 +96,10 @@ export function extensionsOf({
   document,
   v1,
 }: HnsRecord): readonly { readonly name: string; readonly isEnabled: unknown }[] {
-  const lists = [v1["Extensions"], fieldsOf(document["Health"])["Extensions"]];
+  const lists = [v1["Extensions"], mappingOf(document["Health"])["Extensions"]];
   return lists
     .flatMap(listOf)
-    .map(fieldsOf)
+    .map(mappingOf)
     .map((each) => ({ name: textOf(each["Name"]), isEnabled: each["IsEnabled"] }));
 }
 
@@ -124,10 +122,10 @@ const EXTENSION = check("vfp-extension-is-on", function* ({ networks }) {
 
 const IDENTIFIER_TOO_LOW = check("vni-is-one-for-windows", function* (node) {
   for (const network of networksOfType(node, "overlay"))
-    for (const ipam of listOf(network.document["Ipams"]).map(fieldsOf))
-      for (const subnet of listOf(ipam["Subnets"]).map(fieldsOf))
-        for (const policy of listOf(subnet["Policies"]).map(fieldsOf)) {
-          const id = fieldsOf(policy["Settings"])["IsolationId"];
+    for (const ipam of listOf(network.document["Ipams"]).map(mappingOf))
+      for (const subnet of listOf(ipam["Subnets"]).map(mappingOf))
+        for (const policy of listOf(subnet["Policies"]).map(mappingOf)) {
+          const id = mappingOf(policy["Settings"])["IsolationId"];
           if (textOf(policy["Type"]) !== "VSID" || typeof id !== "number" || id >= WINDOWS_VNI_MIN) continue;
           yield {
             name: network.name,
@@ -166,7 +164,7 @@ const NETWORK_LOST = check("a-network-for-pods-exists", function* (node, cluster
 
 const HEALTH = check("networks-are-sound", function* ({ networks }) {
   for (const network of networks) {
-    const health = fieldsOf(network.v1["Health"] ?? network.document["Health"]);
+    const health = mappingOf(network.v1["Health"] ?? network.document["Health"]);
     const code = health["LastErrorCode"];
     if (typeof code !== "number" || code === 0) continue;
     const text = `0x${(code >>> 0).toString(16)}`;

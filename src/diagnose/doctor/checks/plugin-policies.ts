@@ -1,4 +1,5 @@
 /** What the CNI configuration tells of the ranges of the cluster, beside what the cluster has. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import {
   type Ip,
   type Prefix,
@@ -9,7 +10,7 @@ import {
   prefixesOverlap,
 } from "#core/net/ip.ts";
 import { type NodeCheck, check, shows } from "../check.ts";
-import { addressesOfNode, fieldsOf, listOf, textOf } from "../evidence.ts";
+import { addressesOfNode } from "../evidence.ts";
 import { doctor } from "#data/words.js";
 
 const WORDS = doctor();
@@ -18,8 +19,8 @@ const WORDS = doctor();
 function* policiesIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {
   if (Array.isArray(value)) for (const each of listOf(value)) yield* policiesIn(each);
   else if (typeof value === "object" && value !== null) {
-    const fields = fieldsOf(value);
-    if (typeof fields["Type"] === "string") yield { ...fields, ...fieldsOf(fields["Settings"]) };
+    const fields = mappingOf(value);
+    if (typeof fields["Type"] === "string") yield { ...fields, ...mappingOf(fields["Settings"]) };
     for (const each of Object.values(fields)) yield* policiesIn(each);
   }
 }

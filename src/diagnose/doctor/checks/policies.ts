@@ -1,16 +1,9 @@
 /** What endpoints are told: exceptions, DNS, compartments, and which objects they name. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { type Ip, formatIp, parseIp, parsePrefix, prefixContains, familyOf } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { type CheckFinding, type NodeCheck, type TwinChange, check, shows } from "../check.ts";
-import {
-  type EndpointRecord,
-  type HnsRecord,
-  type NodeEvidence,
-  fieldsOf,
-  listOf,
-  policiesOf,
-  textOf,
-} from "../evidence.ts";
+import { type EndpointRecord, type HnsRecord, type NodeEvidence, policiesOf } from "../evidence.ts";
 import { addressesOfPod, nameOfPod, podsOn } from "./endpoints.ts";
 import { doctor } from "#data/words.js";
 
@@ -67,7 +60,7 @@ function dnsOf({ document, v1 }: EndpointRecord): {
   readonly servers: readonly string[];
   readonly search: string;
 } {
-  const dns = fieldsOf(document["Dns"]);
+  const dns = mappingOf(document["Dns"]);
   const servers = listOf(dns["ServerList"]).map(textOf);
   const search = listOf(dns["Search"]).map(textOf);
   return {
@@ -208,8 +201,8 @@ function compartmentOf({ document, v1 }: HnsRecord): number | undefined {
 
 /** Where the endpoint's adapter is; HNS writes the name of the field in two ways. */
 function compartmentOfEndpoint({ v1 }: EndpointRecord): number | undefined {
-  return listOf(fieldsOf(v1["Resources"])["Allocators"])
-    .map(fieldsOf)
+  return listOf(mappingOf(v1["Resources"])["Allocators"])
+    .map(mappingOf)
     .flatMap((each) => [each["CompartmendId"], each["CompartmentId"]])
     .find((id): id is number => typeof id === "number" && id > 0);
 }

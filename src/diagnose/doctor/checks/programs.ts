@@ -1,4 +1,5 @@
 /** What programs of the node are told, beside what HNS has; and what people tried there. */
+import { listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
@@ -8,9 +9,6 @@ import {
   type LoadBalancerRecord,
   type NodeEvidence,
   addressesOfNode,
-  fieldsOf,
-  listOf,
-  textOf,
 } from "../evidence.ts";
 import type { LookUp } from "../host-symptoms.ts";
 import { doctor } from "#data/words.js";
@@ -24,7 +22,7 @@ const OPEN = /[${<%]|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/u;
 
 /** An option of kube-proxy, from its flags or from its file. */
 export function optionOf({ value }: ConfigurationRecord, flag: string, field: string): string {
-  const text = fieldsOf(value["flags"])[flag] ?? fieldsOf(value["winkernel"])[field];
+  const text = mappingOf(value["flags"])[flag] ?? mappingOf(value["winkernel"])[field];
   const plain = typeof text === "string" || typeof text === "boolean" ? `${text}` : "";
   return OPEN.test(plain) ? "" : plain.trim();
 }
@@ -61,7 +59,7 @@ const PROXY_NAME = check("kube-proxy-goes-by-the-nodes-name", function* ({ node,
   if (node === undefined || machine === undefined || machine.host.toLowerCase() === name.toLowerCase())
     return;
   for (const each of kubeProxy) {
-    const flags = fieldsOf(each.value["flags"]);
+    const flags = mappingOf(each.value["flags"]);
     // A file is not the command line, which may have the flag.
     if (Object.keys(flags).length === 0 || flags["hostname-override"] !== undefined) continue;
     yield {
@@ -108,11 +106,11 @@ const FINDS_NETWORK = /^(?:win-bridge|win-overlay|sdnbridge|sdnoverlay)(?:\.exe)
 const CNI_NETWORK = check("networks-of-plugins-exist", function* (node) {
   for (const { value, place } of node.cni) {
     const name = textOf(value["name"]);
-    const plugins = [value, ...listOf(value["plugins"]).map(fieldsOf)];
+    const plugins = [value, ...listOf(value["plugins"]).map(mappingOf)];
     const isLookedUp = plugins.some(
       (plugin) =>
         FINDS_NETWORK.test(textOf(plugin["type"])) ||
-        FINDS_NETWORK.test(textOf(fieldsOf(plugin["delegate"])["type"])),
+        FINDS_NETWORK.test(textOf(mappingOf(plugin["delegate"])["type"])),
     );
     const [network] = node.networks;
     const known = node.networks.some((each) => each.name.toLowerCase() === name.toLowerCase());

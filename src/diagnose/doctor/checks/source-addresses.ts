@@ -1,4 +1,5 @@
 /** The address that kube-proxy of an overlay network hides clients behind. */
+import { textOf } from "#core/base/json.ts";
 import { plural } from "#core/base/text-layout.ts";
 import {
   type Ip,
@@ -15,7 +16,6 @@ import {
   addressesOfNode,
   managementAddressOf,
   subnetsOf,
-  textOf,
   networksOfType,
 } from "../evidence.ts";
 import type { Place } from "../place.ts";

@@ -1,6 +1,6 @@
 /** Networks of flannel beside what Nodes publish: a tunnel to each node, with its address, MAC, and identifier. */
 import { plural } from "#core/base/text-layout.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import { type JsonObject, listOf, mappingOf, textOf } from "#core/base/json.ts";
 import { readJson } from "#contracts/kubernetes/text/yaml-value.ts";
 import { formatIp, parseIp, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
@@ -11,15 +11,12 @@ import {
   type ListedEndpoint,
   type NodeEvidence,
   addressesOfNode,
-  fieldsOf,
   isCut,
-  listOf,
   managementAddressOf,
   networkOf,
   networksOfType,
   policiesOf,
   subnetsOf,
-  textOf,
 } from "../evidence.ts";
 import { EXTERNAL } from "./networks.ts";
 import { doctor } from "#data/words.js";
@@ -41,7 +38,7 @@ export function leaseOf(node: KubeRecord<"Node">): Lease | undefined {
   const data = annotations["flannel.alpha.coreos.com/backend-data"];
   if (data === undefined || spec?.podCIDR === undefined) return undefined;
   const read = readJson(data);
-  const value = "values" in read ? fieldsOf(read.values[0]) : {};
+  const value = "values" in read ? mappingOf(read.values[0]) : {};
   return {
     node,
     vni: typeof value["VNI"] === "number" ? value["VNI"] : undefined,
@@ -176,10 +173,10 @@ function ownLease({ node }: NodeEvidence): Lease | undefined {
 /** VXLAN identifiers of the subnets of a network. */
 function identifiersOf({ document }: HnsRecord): readonly number[] {
   return listOf(document["Ipams"])
-    .flatMap((ipam) => listOf(fieldsOf(ipam)["Subnets"]))
-    .flatMap((subnet) => listOf(fieldsOf(subnet)["Policies"]).map(fieldsOf))
+    .flatMap((ipam) => listOf(mappingOf(ipam)["Subnets"]))
+    .flatMap((subnet) => listOf(mappingOf(subnet)["Policies"]).map(mappingOf))
     .filter((policy) => textOf(policy["Type"]) === "VSID")
-    .flatMap((policy) => fieldsOf(policy["Settings"])["IsolationId"] ?? [])
+    .flatMap((policy) => mappingOf(policy["Settings"])["IsolationId"] ?? [])
     .filter((id) => typeof id === "number");
 }
 

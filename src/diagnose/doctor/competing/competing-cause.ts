@@ -1,7 +1,8 @@
 /** What a competing cause is: what else would break the traffic of a finding, and which evidence excludes it. */
+import { mappingOf } from "#core/base/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type EvidenceLine, shows } from "../check.ts";
-import { type HnsRecord, fieldsOf } from "../evidence.ts";
+import { type HnsRecord } from "../evidence.ts";
 import type { NodeBooks } from "./node-books.ts";
 
 /** A cause that would break the same as a finding. */
@@ -15,7 +16,7 @@ export interface CompetingCause<Asked = void> {
 
 /** The state that an object of HNS shows; undefined where the file does not show it. */
 export function shownState({ document, v1 }: Pick<HnsRecord, "document" | "v1">): number | undefined {
-  const state = v1["State"] ?? fieldsOf(document)["State"];
+  const state = v1["State"] ?? mappingOf(document)["State"];
   return typeof state === "number" ? state : undefined;
 }
 

@@ -1,4 +1,5 @@
 /** What else would keep connections to a port of a Service from its back ends. */
+import { textOf } from "#core/base/json.ts";
 import { formatIp, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { PROTOCOLS, placeText } from "../checks/front-ends.ts";
@@ -7,7 +8,7 @@ import { addressesOf } from "../checks/services.ts";
 import { frontEndOfRule, nameOfRule, rulesOf } from "../checks/rules.ts";
 import { BLOCKS_MIN, freeBlocks } from "../checks/windows.ts";
 import { type EvidenceLine, shows } from "../check.ts";
-import { type ListedEndpoint, networksOfType, subnetsOf, textOf } from "../evidence.ts";
+import { type ListedEndpoint, networksOfType, subnetsOf } from "../evidence.ts";
 import type { At } from "./node-books.ts";
 import { type CompetingCause, shownState, showsIf } from "./competing-cause.ts";
 

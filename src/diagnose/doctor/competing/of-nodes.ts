@@ -1,4 +1,5 @@
 /** What else would break packets between this node and another, or all that the node's network does. */
+import { textOf } from "#core/base/json.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
@@ -14,7 +15,6 @@ import {
   addressesOfNode,
   managementAddressOf,
   networksOfType,
-  textOf,
   typeOfNetwork,
 } from "../evidence.ts";
 import { type CompetingCause, showsIf } from "./competing-cause.ts";

@@ -1,10 +1,11 @@
 /** What else would take its traffic from a pod, or its way out of the cluster. */
+import { textOf } from "#core/base/json.ts";
 import { type Ip, formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { plural } from "#core/base/text-layout.ts";
 import { isDefault } from "../checks/host.ts";
 import { shows } from "../check.ts";
-import { type EndpointRecord, addressesOfNode, networkOf, subnetsOf, textOf } from "../evidence.ts";
+import { type EndpointRecord, addressesOfNode, networkOf, subnetsOf } from "../evidence.ts";
 import type { NodeBooks } from "./node-books.ts";
 import { type CompetingCause, shownState, showsIf } from "./competing-cause.ts";
 

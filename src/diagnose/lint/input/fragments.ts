@@ -2,7 +2,7 @@
  * Parts of documents, as people keep and paste them: a list of HNS policies, the `spec` of an object, a Node's
  * annotations, a part of an operator's object. A fragment is put into the document that it is a part of.
  */
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, listOf } from "#core/base/json.ts";
 import type { DocumentKind, Locate } from "./document.ts";
 import { type LintPath, keyOf, listAt, textAt, valueAt } from "./fields.ts";
 
@@ -40,7 +40,7 @@ function policies(value: unknown): Fragment | undefined {
 
 /** The policies of a CNI configuration: `{"Name": "EndpointPolicy", "Value": {…}}`. */
 function additionalArguments(value: unknown): Fragment | undefined {
-  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  const list: readonly unknown[] = listOf(value);
   const inner = list.map((item) => valueAt(item, keyOf(item, "Value") ?? ""));
   if (!list.every((item) => isFields(item) && keyOf(item, "Name") !== undefined)) return undefined;
   const found = policies(inner);

@@ -1,6 +1,6 @@
 /** What faults ask for: of a call, of the service, and of themselves, as long as they are in force. */
 import type { HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { type Guid, equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
 import type {
   CallMatch,
@@ -220,8 +220,7 @@ export interface FaultTarget {
 function filterOf(query: HostComputeQuery | undefined): JsonObject {
   const text = query?.Filter ?? "";
   if (text === "") return {};
-  const filter = parseJsonText(text);
-  return isJsonObject(filter) ? filter : {};
+  return mappingOf(parseJsonText(text));
 }
 
 /** True when an enumeration of endpoints lists `id`, of `network`: by its id, by its network, or without a filter. */

@@ -9,7 +9,7 @@ import { request as httpsRequest } from "node:https";
 import { messageOf } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, listOf, mappingOf } from "#core/base/json.ts";
 import { FlannelError } from "../reports.ts";
 import type {
   EtcdClient,
@@ -59,20 +59,12 @@ function textOf(value: JsonValue | undefined, none = "0"): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : none;
 }
 
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
 function valueOf(kv: JsonObject): EtcdValue {
   return { key: decode(kv["key"]), value: decode(kv["value"]), grant: textOf(kv["lease"]) };
 }
 
 function revisionOf(answer: JsonObject): number {
-  return Number(textOf(objectOf(answer["header"])["revision"]));
+  return Number(textOf(mappingOf(answer["header"])["revision"]));
 }
 
 function unreachable(message: string, cause?: unknown): FlannelError {
@@ -179,7 +171,7 @@ export class EtcdGatewayClient implements EtcdClient {
     const answer = await this.call("/v3/kv/range", body);
     return {
       revision: revisionOf(answer),
-      values: listOf(answer["kvs"]).map((kv) => valueOf(objectOf(kv))),
+      values: listOf(answer["kvs"]).map((kv) => valueOf(mappingOf(kv))),
     };
   }
 
@@ -202,7 +194,7 @@ export class EtcdGatewayClient implements EtcdClient {
       if (status === 404) throw new FlannelError("flannel-store-refused", WORDS.etcdGatewayMissing({ path }));
       throw unreachable(`etcd answers ${path} with status ${status} and no JSON: ${messageOf(error)}`);
     }
-    const answer = objectOf(value);
+    const answer = mappingOf(value);
     if (status === 200) return answer;
     const message = textOf(answer["error"] ?? answer["message"], `status ${status}`);
     // 14, 503: no leader, or it is on its way; 4, 504: not in time.
@@ -344,14 +336,14 @@ class GatewayWatch {
     if (this.isOver || line === "") return;
     let message: JsonObject;
     try {
-      message = objectOf(parseJson(line));
+      message = mappingOf(parseJson(line));
     } catch (error) {
       this.end(`its message is not JSON: ${messageOf(error)}`);
       return;
     }
-    const result = objectOf(message["result"]);
+    const result = mappingOf(message["result"]);
     if (message["error"] !== undefined) {
-      this.end(textOf(objectOf(message["error"])["message"], JSON.stringify(message["error"])));
+      this.end(textOf(mappingOf(message["error"])["message"], JSON.stringify(message["error"])));
       return;
     }
     const compacted = Number(textOf(result["compact_revision"]));
@@ -365,8 +357,11 @@ class GatewayWatch {
       return;
     }
     const events = listOf(result["events"]).map((event): EtcdEvent => {
-      const fields = objectOf(event);
-      return { type: fields["type"] === "DELETE" ? "delete" : "put", value: valueOf(objectOf(fields["kv"])) };
+      const fields = mappingOf(event);
+      return {
+        type: fields["type"] === "DELETE" ? "delete" : "put",
+        value: valueOf(mappingOf(fields["kv"])),
+      };
     });
     if (events.length > 0) this.watcher.changed(events, revisionOf(result));
   }

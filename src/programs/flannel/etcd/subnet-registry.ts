@@ -2,7 +2,7 @@
 import { stripEnd } from "#core/base/text-edges.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { formatJson, parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, textOf } from "#core/base/json.ts";
 import { formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import { FlannelError, type FlannelLog } from "../reports.ts";
 import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../leases/lease.ts";
@@ -102,7 +102,7 @@ export function parseLeaseValue(text: string): LeaseAttributes {
   return Object.freeze({
     publicIp,
     publicIpv6: typeof PublicIPv6 === "string" ? parseIpv6(PublicIPv6) : undefined,
-    backendType: typeof BackendType === "string" ? BackendType : "",
+    backendType: textOf(BackendType),
     backendData: jsonText(value["BackendData"]),
     backendV6Data: jsonText(value["BackendV6Data"]),
   });

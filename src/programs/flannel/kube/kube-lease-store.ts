@@ -4,7 +4,7 @@ import type { FlanneldMode } from "../flanneld-options.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import { parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, mappingOf } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
@@ -61,7 +61,7 @@ function macIn(data: string | undefined): Mac | undefined {
   if (data === undefined || data === "") return undefined;
   try {
     const value = parseJson(data);
-    const mac = isJsonObject(value) ? value["VtepMAC"] : undefined;
+    const mac = mappingOf(value)["VtepMAC"];
     return typeof mac === "string" ? parseMac(mac) : undefined;
   } catch {
     // Not our JSON: the device gets a new MAC, and the annotation is written anew.

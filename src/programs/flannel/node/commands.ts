@@ -3,7 +3,7 @@
  * print: what has the wrong type counts as absent.
  */
 import { parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf, textOf } from "#core/base/json.ts";
 
 export interface CommandRunner {
   /** @returns what it prints. @throws Error with what it says when it fails. */
@@ -19,8 +19,7 @@ export function jsonRows(text: string): readonly JsonObject[] {
 }
 
 export function textIn(row: JsonObject, field: string): string {
-  const value = row[field];
-  return typeof value === "string" ? value : "";
+  return textOf(row[field]);
 }
 
 export function numberIn(row: JsonObject, field: string): number | undefined {
@@ -34,6 +33,5 @@ export function rowsIn(row: JsonObject, field: string): readonly JsonObject[] {
 }
 
 export function objectIn(row: JsonObject, field: string): JsonObject {
-  const value = row[field];
-  return isJsonObject(value) ? value : {};
+  return mappingOf(row[field]);
 }

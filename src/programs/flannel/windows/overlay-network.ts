@@ -1,7 +1,7 @@
 /** The HNS network of the back end vxlan: as flanneld asks for it, and what it reads of it (control-planes.md §1.8). */
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import { type JsonObject, textOf } from "#core/base/json.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import { type Prefix, addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
@@ -54,8 +54,7 @@ export function isSameOverlay(
 }
 
 function policyText(network: HostComputeNetwork, type: string, field: string): string {
-  const value = network.Policies?.find(({ Type }) => Type === type)?.Settings?.[field];
-  return typeof value === "string" ? value : "";
+  return textOf(network.Policies?.find(({ Type }) => Type === type)?.Settings?.[field]);
 }
 
 /** The address at which others reach the node's tunnels; empty while HNS does not know it. */
@@ -93,8 +92,7 @@ export function remoteSubnetPolicy(remote: RemoteSubnet): PolicyDocument {
 }
 
 function textIn(settings: JsonObject | undefined, field: string): string {
-  const value = settings?.[field];
-  return typeof value === "string" ? value : "";
+  return textOf(settings?.[field]);
 }
 
 /** The prefix of a policy that leads to another node; undefined for other policies. */

@@ -6,7 +6,7 @@
  * identifiers are listed as long as no other program has changed anything.
  */
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "#contracts/hcn/client.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, mappingOf } from "#core/base/json.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT_FLAGS, parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
@@ -87,7 +87,7 @@ export interface Unreadable {
 function providerAddressIn(policies: readonly PolicyDocument[]): string | undefined {
   const policy = policies.find(({ Type }) => Type === "ProviderAddress");
   const settings = policy?.Settings;
-  const address = isJsonObject(settings) ? settings["ProviderAddress"] : undefined;
+  const address = mappingOf(settings)["ProviderAddress"];
   return typeof address === "string" ? address : undefined;
 }
 

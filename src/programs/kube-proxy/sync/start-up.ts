@@ -1,10 +1,9 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
 import { DEFAULT_QUERY, type HcnClient } from "#contracts/hcn/client.ts";
 import { deleteLoadBalancer, listLoadBalancers } from "#contracts/hcn/operations.ts";
-import type { JsonValue } from "#core/base/json.ts";
+import { type JsonValue, mappingOf } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { type IpFamily, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Behaviour, OldLoadBalancers } from "../behaviour.ts";
@@ -118,7 +117,7 @@ export async function checkHns(client: HcnClient): Promise<HnsVersion | RefusedH
 }
 
 function idOf(policyList: JsonValue): string | undefined {
-  const id = isJsonObject(policyList) ? policyList["ID"] : undefined;
+  const id = mappingOf(policyList)["ID"];
   return typeof id === "string" ? id : undefined;
 }
 

@@ -3,6 +3,7 @@
  * said where its pods are (control-planes.md §4.1). It reaches HNS through `HcnClient` alone and does nothing for single pods:
  * win-overlay attaches them.
  */
+import { textOf } from "#core/base/json.ts";
 import { type Compat, byMode } from "#core/base/compat.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -102,8 +103,7 @@ function routeTo({ subnet, ip, routerMac }: HybridNode): PolicyDocument | undefi
 }
 
 function settingOf(policy: PolicyDocument, name: string): string {
-  const value = (policy.Settings as Readonly<Record<string, unknown>> | undefined)?.[name];
-  return typeof value === "string" ? value : "";
+  return textOf((policy.Settings as Readonly<Record<string, unknown>> | undefined)?.[name]);
 }
 
 /** Plain data. */

@@ -1,5 +1,5 @@
 /** Addresses of pods, as the annotation `k8s.ovn.org/pod-networks` has them (control-planes.md §4.2, "Per pod"). */
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import {
   type Ipv4,
   type Prefix,
@@ -50,7 +50,7 @@ export function readPodNetworks(text: string): PodNetwork | undefined {
   } catch {
     return undefined;
   }
-  const own = isJsonObject(document) ? document["default"] : undefined;
+  const own = mappingOf(document)["default"];
   if (!isJsonObject(own)) return undefined;
   const {
     ip_addresses: ips,

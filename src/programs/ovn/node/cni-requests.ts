@@ -6,7 +6,7 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { parseCniArguments } from "#contracts/cni/plugin-input.ts";
 import { type CniResult, EMPTY_DNS, formatResult } from "#contracts/cni/result.ts";
 import { formatJson, parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject, mappingOf, textOf } from "#core/base/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import { CniServerRefused, type CniServerRequest, type OvnCniServer } from "./cni-server.ts";
@@ -72,10 +72,7 @@ interface ReadRequest extends CniServerRequest {
 
 function configurationOf(text: unknown): JsonObject {
   try {
-    const bytes = Uint8Array.from(
-      atob(typeof text === "string" ? text : ""),
-      (each) => each.codePointAt(0) ?? 0,
-    );
+    const bytes = Uint8Array.from(atob(textOf(text)), (each) => each.codePointAt(0) ?? 0);
     const document = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     if (isJsonObject(document)) return document;
   } catch {
@@ -87,11 +84,8 @@ function configurationOf(text: unknown): JsonObject {
 /** @throws CniServerRefused, CniError */
 function readRequest(body: string): ReadRequest {
   const document = parseJson(body);
-  const env = isJsonObject(document) ? document["env"] : undefined;
-  const text = (name: string): string => {
-    const value = isJsonObject(env) ? env[name] : undefined;
-    return typeof value === "string" ? value : "";
-  };
+  const { env, config } = mappingOf(document);
+  const text = (name: string): string => textOf(mappingOf(env)[name]);
   const command = text("CNI_COMMAND");
   if (command === "") throw new CniServerRefused("unexpected or missing CNI_COMMAND", false);
   const values = parseCniArguments(text("CNI_ARGS"), ARGUMENTS);
@@ -101,9 +95,9 @@ function readRequest(body: string): ReadRequest {
       CNI_CODES.invalidEnvironment,
       "required CNI variable missing: K8S_POD_NAMESPACE, K8S_POD_NAME",
     );
-  const configuration = configurationOf(isJsonObject(document) ? document["config"] : undefined);
+  const configuration = configurationOf(config);
   const runtime = configuration["runtimeConfig"];
-  const dns = isJsonObject(runtime) && isJsonObject(runtime["dns"]) ? runtime["dns"] : {};
+  const dns = mappingOf(mappingOf(runtime)["dns"]);
   return {
     command,
     ifName: text("CNI_IFNAME") === "" ? "eth0" : text("CNI_IFNAME"),

@@ -14,7 +14,7 @@ import {
   prefixOf,
 } from "#core/net/ip.ts";
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { mappingOf } from "#core/base/json.ts";
 import type { AddressPool, Pools } from "./pools.ts";
 import { plugins } from "#data/words.js";
 
@@ -134,7 +134,7 @@ function parseWireServer(text: string): readonly AzureInterface[] {
 /** Reads `interfaces.json`. @throws JsonError, DecodeError */
 function parseInterfacesFile(text: string): readonly AzureInterface[] {
   const document = parseJson(text);
-  const reader = new StructReader(isJsonObject(document) ? document : {});
+  const reader = new StructReader(mappingOf(document));
   return reader.structs("Interfaces").map((each) => ({
     mac: each.text("MacAddress"),
     isPrimary: each.boolean("IsPrimary"),

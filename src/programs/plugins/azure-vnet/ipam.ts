@@ -1,7 +1,7 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are reported (cni.md §5.4 step 2, §5.6). */
 import type { AzureDifferences } from "./differences.ts";
 import { StructReader, equalFold, formatJson } from "#contracts/cni/json.ts";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, mappingOf } from "#core/base/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
@@ -79,7 +79,7 @@ function written(document: JsonObject): JsonObject {
 /** The document with members of `ipam` replaced, in whatever case they stand there. */
 function withIpam(document: JsonObject, members: Readonly<Record<string, string>>): JsonObject {
   const key = Object.keys(document).findLast((name) => equalFold(name, "ipam")) ?? "ipam";
-  const before = isJsonObject(document[key]) ? document[key] : {};
+  const before = mappingOf(document[key]);
   const isReplaced = (name: string): boolean => Object.keys(members).some((other) => equalFold(other, name));
   const kept = Object.entries(before).filter(([name]) => !isReplaced(name));
   return { ...document, [key]: { ...Object.fromEntries(kept), ...members } };

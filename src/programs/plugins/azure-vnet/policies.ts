@@ -5,7 +5,7 @@
  */
 import type { AzureDifferences } from "./differences.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
@@ -138,7 +138,7 @@ function readHcnForm(value: JsonObject): PolicyDocument | undefined {
 }
 
 function toHcn({ name, value }: AzurePolicy, options: PolicyOptions): PolicyDocument {
-  const object = isJsonObject(value) ? value : {};
+  const object = mappingOf(value);
   const ready = options.differences.takesHcnForm ? readHcnForm(object) : undefined;
   if (ready !== undefined) return ready;
   const reader = new StructReader(object);
@@ -217,7 +217,7 @@ function flatten({ Type, Settings }: PolicyDocument): JsonObject {
 }
 
 function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
-  const object = isJsonObject(value) ? value : {};
+  const object = mappingOf(value);
   const reader = new StructReader(object);
   const kind = kindOf(value);
   if (kind === "PortMapping") return natOfPortMapping(reader);

@@ -3,7 +3,7 @@
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
 import { addToList } from "#core/base/keyed-lists.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, mappingOf } from "#core/base/json.ts";
 import { readGoStruct } from "#contracts/cni/go-struct.ts";
 import { parseJson, DecodeError, StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
@@ -91,7 +91,7 @@ class EndpointStates {
 
   private update(containerId: string, body: string): HttpAnswer {
     const members = parseJson(body);
-    const given = readIpInfos(isJsonObject(members) ? members : {}, "");
+    const given = readIpInfos(mappingOf(members), "");
     for (const [name, info] of given) {
       const refusal = refusalOf(name, info);
       if (refusal !== undefined) return answer(outcome(CNS_CODES.invalidRequest, refusal));

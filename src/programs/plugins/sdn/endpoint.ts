@@ -18,7 +18,7 @@ import {
 import { dnsDocument, applyForeignMask } from "../windows-endpoint/hcn-endpoint.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";
 import { decodeUtf8, encodeUtf8 } from "#core/base/encodings.ts";
-import { isJsonObject, type JsonValue } from "#core/base/json.ts";
+import { type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import { requestDocument } from "#contracts/hcn/operations.ts";
 import { parseMac } from "#core/net/mac.ts";
 
@@ -261,8 +261,8 @@ function goList(texts: readonly string[] | undefined): string {
 export function printGoEndpoint(endpoint: HostComputeEndpoint): string {
   const { Dns: dns, SchemaVersion: schema } = endpoint;
   const { Health } = requestDocument(endpoint);
-  const health = isJsonObject(Health) ? Health : {};
-  const extra = isJsonObject(health["Extra"]) ? health["Extra"] : {};
+  const health = mappingOf(Health);
+  const extra = mappingOf(health["Extra"]);
   const policies = (endpoint.Policies ?? []).map((each) => `{${each.Type} ${goBytes(each.Settings)}}`);
   const ips = (endpoint.IpConfigurations ?? []).map(
     (ip) => `{${ip.IpAddress ?? ""} ${ip.PrefixLength ?? 0}}`,

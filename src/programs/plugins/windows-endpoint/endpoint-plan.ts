@@ -8,7 +8,7 @@
 import type { EndpointDifferences } from "./differences.ts";
 import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
 import { StructReader, equalFold } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject, mappingOf } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { familyOf, formatIp, parseInterfaceAddress, type InterfaceAddress } from "#core/net/ip.ts";
@@ -63,7 +63,7 @@ function readOutboundNatList(
   const { value } = policy;
   if (!isEndpointPolicy(policy) || !isJsonObject(value) || value["Type"] !== "OutBoundNAT") return undefined;
   const holder = api === "hcn" ? value["Settings"] : value;
-  const entries = isJsonObject(holder) ? holder[list] : undefined;
+  const entries = mappingOf(holder)[list];
   return Array.isArray(entries) ? (entries as readonly JsonValue[]) : undefined;
 }
 
@@ -73,8 +73,8 @@ function replaceOutboundNatList(
   list: string,
   entries: readonly JsonValue[],
 ): ConfiguredPolicy {
-  const value = isJsonObject(policy.value) ? policy.value : {};
-  const settings = isJsonObject(value["Settings"]) ? value["Settings"] : {};
+  const value = mappingOf(policy.value);
+  const settings = mappingOf(value["Settings"]);
   return {
     name: policy.name,
     value:
@@ -261,7 +261,7 @@ export function decodeHcnPolicy(value: JsonValue | undefined): PolicyDocument | 
 }
 
 function refuse(policy: ConfiguredPolicy, index: number): CniError {
-  const value = isJsonObject(policy.value) ? policy.value : {};
+  const value = mappingOf(policy.value);
   const stray = Object.keys(value).find((key) => !equalFold(key, "Type") && !equalFold(key, "Settings"));
   const why =
     stray === undefined

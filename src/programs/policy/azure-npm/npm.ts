@@ -2,6 +2,7 @@
  * Azure NPM on a Windows node: sets first, then the ACLs of each policy on the endpoints of the pods that it selects
  * (Azure/azure-container-networking, npm/pkg/dataplane; control-planes.md §7.2).
  */
+import { textOf } from "#core/base/json.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
@@ -261,7 +262,7 @@ export class Npm implements PolicyEngine {
     const acls = Policies.filter(({ Type }) => Type === "ACL");
     const kept = acls.filter(({ Settings }) => {
       const id = (Settings as { readonly Id?: unknown } | undefined)?.Id;
-      return isKept(typeof id === "string" ? id : "");
+      return isKept(textOf(id));
     });
     await modifyEndpointPolicies(client, endpoint, "Update", [...others, ...kept]);
   }

@@ -2,8 +2,8 @@
  * `Get-HnsNetwork`, `Get-HnsEndpoint`, `Get-HnsPolicyList`, `Get-HnsNamespace`: the documents of HNS in v1 form, of which hns.psm1 makes
  * objects by ConvertFrom-Json (github.com/microsoft/SDN, Kubernetes/windows/hns.psm1). On a node the module counts as imported.
  */
+import { textOf } from "#core/base/json.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import { textOf } from "#hns/dump/hnsdiag-tables.ts";
 import type { Cmdlet, CmdletOutput } from "../powershell/cmdlet.ts";
 import { objectOfJson } from "../powershell/objects.ts";
 import { hnsOf, v1Documents } from "./hns-of-node.ts";
@@ -30,7 +30,7 @@ function getHns(name: string, kind: HcnObjectKind): Cmdlet {
       if (hns === undefined) return unknownHere(name);
       const id = given.get("Id")?.toLowerCase();
       const documents = v1Documents(hns, kind).filter(
-        (document) => id === undefined || textOf(document, "ID").toLowerCase() === id,
+        (document) => id === undefined || textOf(document["ID"]).toLowerCase() === id,
       );
       return { objects: documents.map(objectOfJson) };
     },

@@ -1,5 +1,6 @@
 /** `hnsdiag list`, as the executable of that name prints it (dataplane.md §7.13). */
-import { HNSDIAG_KINDS, formatDetails, formatTables, textOf } from "#hns/dump/hnsdiag-tables.ts";
+import { textOf } from "#core/base/json.ts";
+import { HNSDIAG_KINDS, formatDetails, formatTables } from "#hns/dump/hnsdiag-tables.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../../command.ts";
 import type { Machine } from "../../machine.ts";
 import { unknownCommand } from "../../shells.ts";
@@ -23,7 +24,7 @@ function run(machine: Machine, args: readonly string[]): CommandOutput {
   const listed = kinds.map((each) => ({
     plural: each.plural,
     documents: v1Documents(hns, each.kind).filter(
-      (document) => ids.length === 0 || ids.includes(textOf(document, "ID").toLowerCase()),
+      (document) => ids.length === 0 || ids.includes(textOf(document["ID"]).toLowerCase()),
     ),
   }));
   const isDetailed = options.some((option) => option.toLowerCase().includes("d"));

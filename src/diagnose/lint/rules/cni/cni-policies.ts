@@ -20,7 +20,7 @@ import {
   settingsOf,
 } from "../../views/cni-view.ts";
 import { getProfile } from "#core/catalogue/profiles.ts";
-import { isFields } from "#core/base/json.ts";
+import { mappingOf } from "#core/base/json.ts";
 import { keyOf, listAt, textAt } from "../../input/fields.ts";
 import { type LintRule, type RuleFinding, rule } from "../../rule.ts";
 import { pluginRule } from "./cni-structure.ts";
@@ -156,7 +156,7 @@ function isUnknownType(type: string, plugin: PluginView): boolean {
 function nameOwner(value: unknown, policy: PolicyView): unknown {
   let found = value;
   for (const step of policy.path)
-    found = typeof step === "number" ? listAt(found)[step] : isFields(found) ? found[step] : undefined;
+    found = typeof step === "number" ? listAt(found)[step] : mappingOf(found)[step];
   return found;
 }
 
