@@ -87,6 +87,47 @@ describe("nodes of manifests that bring none", () => {
       ['win-1 windows ws2019 {"pool":"old"}', 'win-2 windows ws2022 {"pool":"new"}', "linux-1 linux"],
     ],
     [
+      "builds by the label that AKS gives its pools",
+      pod("a", "nodeSelector: { kubernetes.azure.com/os-sku: Windows2019 }, ") +
+        pod("b", "nodeSelector: { kubernetes.azure.com/os-sku: Windows2025 }, ") +
+        pod("c", "nodeSelector: { kubernetes.azure.com/os-sku: AzureLinux }, "),
+      [
+        'win-1 windows ws2019 {"kubernetes.azure.com/os-sku":"Windows2019"}',
+        'win-2 windows ws2025 {"kubernetes.azure.com/os-sku":"Windows2025"}',
+        'linux-1 linux {"kubernetes.azure.com/os-sku":"AzureLinux"}',
+      ],
+    ],
+    [
+      "builds by a required affinity",
+      pod("a", affinity("{ key: kubernetes.azure.com/os-sku, operator: In, values: [Windows2019] }")) +
+        pod("b", affinity("{ key: node.kubernetes.io/windows-build, operator: In, values: [10.0.26100] }")),
+      [
+        'win-1 windows ws2019 {"kubernetes.azure.com/os-sku":"Windows2019"}',
+        "win-2 windows ws2025",
+        "linux-1 linux",
+      ],
+    ],
+    [
+      "the system by the label that OpenShift gives Windows nodes",
+      pod("a", "nodeSelector: { node.openshift.io/os_id: Windows }, "),
+      [
+        'win-1 windows ws2022 {"node.openshift.io/os_id":"Windows"}',
+        'win-2 windows ws2022 {"node.openshift.io/os_id":"Windows"}',
+        "linux-1 linux",
+      ],
+    ],
+    [
+      "the control plane, which is Linux, and the system pool of AKS",
+      pod("a", `nodeSelector: { node-role.kubernetes.io/control-plane: "" }, `) +
+        pod("b", affinity("{ key: node-role.kubernetes.io/master, operator: Exists }")) +
+        pod("c", "nodeSelector: { kubernetes.azure.com/mode: system }, "),
+      [
+        "win-1 windows ws2022",
+        "win-2 windows ws2022",
+        'linux-1 linux {"node-role.kubernetes.io/control-plane":"","node-role.kubernetes.io/master":"","kubernetes.azure.com/mode":"system"}',
+      ],
+    ],
+    [
       "labels of a required affinity: one of several values, any value, none",
       pod(
         "a",

@@ -8,6 +8,7 @@ import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import { profilesAskedFor, specPlatform } from "#contracts/kubernetes/container-image.ts";
+import { labelsAskedFor } from "#contracts/kubernetes/node-labels.ts";
 import type { KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 import { podSpecOf, withClassOf } from "#contracts/kubernetes/runtime-class.ts";
 
@@ -62,17 +63,6 @@ function podSpecsOf(objects: readonly KubeObject[]): readonly PodSpec[] {
     const spec = podSpecOf(object);
     return spec === undefined ? [] : [withClassOf(spec, classes)];
   });
-}
-
-/** What the selector and the first term of the required affinity ask for, where one value answers it. */
-export function labelsAskedFor(spec: PodSpec): ReadonlyMap<string, string> {
-  const labels = new Map(Object.entries(spec.nodeSelector ?? {}));
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  for (const { key, operator, values } of required?.nodeSelectorTerms[0]?.matchExpressions ?? []) {
-    const value = operator === "In" ? values?.[0] : operator === "Exists" ? "" : undefined;
-    if (value !== undefined && !labels.has(key)) labels.set(key, value);
-  }
-  return labels;
 }
 
 function wishOf(spec: PodSpec): Wish {

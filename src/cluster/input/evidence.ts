@@ -3,6 +3,7 @@
  * each with the place that an answer names.
  */
 import { type Fields, isFields, mappingOf, mappingsIn, textOf } from "#core/base/json.ts";
+import { labelsAskedFor } from "#contracts/kubernetes/node-labels.ts";
 import type { ConfigMap, DaemonSet, KubeObject, Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Prefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
@@ -13,7 +14,6 @@ import { isConfiguration } from "#control-plane/load/further-kinds.ts";
 import type { LoadedConfiguration, LoadedObject } from "#control-plane/load/manifests.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import type { InputText, ProblemPlace } from "../session/session.ts";
-import { labelsAskedFor } from "./assumed-nodes.ts";
 
 /** Where something is said. */
 export interface EvidencePlace {

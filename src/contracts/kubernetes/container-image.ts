@@ -3,6 +3,7 @@
  * certain: most names tell nothing.
  */
 import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
+import { labelsAskedFor, platformOfLabel } from "./node-labels.ts";
 import { type WindowsProfile, WINDOWS_PROFILES, runsContainersOf } from "#core/catalogue/profiles.ts";
 
 /** Where an image runs, as far as its name says. */
@@ -165,17 +166,11 @@ function listIn(fields: Fields, name: string): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
-/** The build that a label of a Windows node names. */
-function buildOfLabel(label: unknown): number | undefined {
-  const match = typeof label === "string" ? /^10\.0\.(\d{5})/.exec(label) : null;
-  return match === null ? undefined : Number(match[1]);
-}
-
-const BUILD_LABEL = "node.kubernetes.io/windows-build";
-
-/** The build that a pod's `nodeSelector` asks for. */
-function selectedBuild({ nodeSelector }: Fields): number | undefined {
-  return isFields(nodeSelector) ? buildOfLabel(nodeSelector[BUILD_LABEL]) : undefined;
+/** The build that labels ask for. */
+function labelledBuild(labels: ReadonlyMap<string, string>): number | undefined {
+  return [...labels]
+    .map(([key, value]) => platformOfLabel(key, value)?.build)
+    .find((build) => build !== undefined);
 }
 
 /** The one build that each image of a pod is made for; HostProcess containers and isolated pods run on any. */
@@ -201,7 +196,9 @@ function imageBuilds(spec: Fields): readonly number[] {
 export function profilesAskedFor(specs: readonly Fields[]): readonly WindowsProfile[] {
   const profileOf = (build: number): readonly WindowsProfile[] =>
     WINDOWS_PROFILES.filter((profile) => profile.build === build);
-  const asked = new Set(specs.flatMap((spec) => selectedBuild(spec) ?? []).flatMap(profileOf));
+  const asked = new Set(
+    specs.flatMap((spec) => labelledBuild(labelsAskedFor(spec)) ?? []).flatMap(profileOf),
+  );
   // The newest first: its host runs older images as well.
   for (const build of specs.flatMap(imageBuilds).toSorted((a, b) => b - a)) {
     const isRun = [...asked].some((profile) =>
@@ -217,13 +214,13 @@ export function specPlatform(
   spec: Fields,
   labels: ReadonlyMap<string, string>,
 ): { readonly os: "windows" | "linux" | undefined; readonly build: WindowsProfile | undefined } {
-  const build = buildOfLabel(labels.get(BUILD_LABEL));
+  const build = labelledBuild(labels);
   const profile = WINDOWS_PROFILES.find((each) => each.build === build);
-  const field = isFields(spec["os"]) ? spec["os"]["name"] : undefined;
-  const told = labels.get("kubernetes.io/os") ?? labels.get("beta.kubernetes.io/os") ?? field;
-  if (told === "windows" || told === "linux") return { os: told, build: profile };
+  const [told] = [...labels].flatMap(([key, value]) => platformOfLabel(key, value) ?? []);
+  const os = told?.os ?? mappingOf(spec["os"])["name"];
+  if (os === "windows" || os === "linux") return { os, build: profile };
   const images = listIn(spec, "containers").flatMap(({ image }) =>
     typeof image === "string" ? (imagePlatform(image)?.os ?? []) : [],
   );
-  return { os: profile === undefined ? images[0] : "windows", build: profile };
+  return { os: images[0], build: profile };
 }

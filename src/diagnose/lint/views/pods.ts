@@ -1,5 +1,6 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
 import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import { platformOfLabel } from "#contracts/kubernetes/node-labels.ts";
 import type { PodSpec, RuntimeClass } from "#contracts/kubernetes/objects.ts";
 import { withClassOf } from "#contracts/kubernetes/runtime-class.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
@@ -64,31 +65,36 @@ function osOfText(text: string | undefined): PodOs | undefined {
   return word === "" ? undefined : "linux";
 }
 
-/** Labels that say the operating system of a node. */
+/** Labels that each node has, with one of two values. */
 const OS_LABELS = ["kubernetes.io/os", "beta.kubernetes.io/os"] as const;
-/** Labels that only Windows nodes have. */
-const WINDOWS_LABELS = ["node.kubernetes.io/windows-build"] as const;
 
 function osOfSelector(spec: Fields): PodOs | undefined {
-  for (const label of OS_LABELS) {
-    const os = osOfText(textAt(spec, "nodeSelector", label));
-    if (os !== undefined) return os;
+  for (const [label, value] of Object.entries(fieldsAt(spec, "nodeSelector"))) {
+    const told = platformOfLabel(label, String(value));
+    if (told !== undefined) return told.os;
   }
-  const isWindows = WINDOWS_LABELS.some((label) => textAt(spec, "nodeSelector", label) !== undefined);
-  return isWindows ? "windows" : undefined;
+  return undefined;
+}
+
+/** What one expression of a term says: the system that all of its values have in common. */
+function osOfExpression(expression: unknown): PodOs | undefined {
+  const key = textAt(expression, "key") ?? "";
+  const operator = textAt(expression, "operator");
+  const values = listAt(expression, "values").map(String);
+  if (operator === "Exists") return platformOfLabel(key, "")?.os;
+  const systems = values.map((value) => platformOfLabel(key, value)?.os);
+  const [first, ...rest] = systems;
+  if (operator === "In") return rest.every((os) => os === first) ? first : undefined;
+  if (operator !== "NotIn" || !OS_LABELS.some((label) => label === key)) return undefined;
+  if (systems.includes("windows")) return "linux";
+  return systems.includes("linux") ? "windows" : undefined;
 }
 
 /** What one required term of node affinity says. */
 function osOfTerm(term: unknown): PodOs | undefined {
   for (const expression of listAt(term, "matchExpressions")) {
-    const key = textAt(expression, "key") ?? "";
-    if (WINDOWS_LABELS.some((label) => label === key)) return "windows";
-    if (!OS_LABELS.some((label) => label === key)) continue;
-    const values = listAt(expression, "values").map((value) => String(value).toLowerCase());
-    const operator = textAt(expression, "operator");
-    if (operator === "In" && values.length === 1) return osOfText(values[0]);
-    if (operator === "NotIn" && values.includes("windows")) return "linux";
-    if (operator === "NotIn" && values.includes("linux")) return "windows";
+    const os = osOfExpression(expression);
+    if (os !== undefined) return os;
   }
   return undefined;
 }

@@ -37,3 +37,27 @@ describe("manifests without nodes", () => {
     ).toEqual(expected);
   });
 });
+
+/** A pod for the pool of AKS with these images of Windows. */
+function skuPod(sku: string, image: string): string {
+  return podOf(`for-${sku.toLowerCase()}`, image).replace(
+    "kubernetes.io/os: windows",
+    `kubernetes.azure.com/os-sku: ${sku}`,
+  );
+}
+
+// https://learn.microsoft.com/azure/aks/upgrade-windows-os: pods are kept on their build by the label os-sku.
+describe("pods for one pool of AKS", () => {
+  const BOTH =
+    skuPod("Windows2019", `${SERVERCORE}:ltsc2019`) + skuPod("Windows2022", `${SERVERCORE}:ltsc2022`);
+
+  it("are not for the nodes of the other build", () => {
+    expect(lintExample(oneFile("pod.yaml", BOTH, {})).findings).toEqual([]);
+  });
+
+  it("are found when their image is of the other build", () => {
+    const text = skuPod("Windows2019", `${SERVERCORE}:ltsc2022`);
+    const { findings } = lintExample(oneFile("pod.yaml", text, {}));
+    expect(findings.map(({ code }) => code)).toEqual(["image-of-another-build"]);
+  });
+});

@@ -1,5 +1,6 @@
 /** Rules over images of containers: the operating system and the build that they are made for, against the nodes. */
 import { faultOfImageName, imagePlatform, isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import { BUILD_LABEL, platformOfLabel } from "#contracts/kubernetes/node-labels.ts";
 import { type WindowsBuild, parseProfile, runsContainersOf } from "#core/catalogue/profiles.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -76,7 +77,6 @@ const KNOWN_LABELS: readonly string[] = [
   "kubernetes.io/arch",
   "beta.kubernetes.io/arch",
 ];
-const BUILD_LABEL = "node.kubernetes.io/windows-build";
 
 function hostsOfInput(
   context: LintContext,
@@ -109,8 +109,10 @@ function hostsFor(pod: PodView, context: LintContext): readonly Host[] {
     if (wanted !== undefined && name !== undefined && wanted !== name) return false;
     return selector.every(([label, value]) => {
       const own = labels[label] ?? (label === BUILD_LABEL ? `10.0.${build.profile.build}` : undefined);
-      // The labels of a build that a flag names are not known.
-      return name === undefined && label !== BUILD_LABEL ? true : own === value;
+      if (name !== undefined || label === BUILD_LABEL) return own === value;
+      // The labels of a build that a flag names are not known, unless they name a build themselves.
+      const told = platformOfLabel(label, String(value))?.build;
+      return told === undefined || told === build.profile.build;
     });
   });
 }
