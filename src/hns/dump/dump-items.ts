@@ -24,8 +24,7 @@ function valueAt(value: JsonValue | undefined, steps: readonly string[]): JsonVa
   return at;
 }
 
-function without(value: JsonValue, [step, ...below]: readonly string[]): JsonValue {
-  if (step === undefined) return value;
+function without(value: JsonValue, [step = "", ...below]: readonly string[]): JsonValue {
   if (Array.isArray(value)) {
     const items = value as readonly JsonValue[];
     if (below.length === 0) return items.filter((_, index) => index !== Number(step));
@@ -34,8 +33,7 @@ function without(value: JsonValue, [step, ...below]: readonly string[]): JsonVal
   if (!isJsonObject(value)) return value;
   if (below.length === 0)
     return Object.fromEntries(Object.entries(value).filter(([field]) => field !== step));
-  const inner = value[step];
-  return inner === undefined ? value : { ...value, [step]: without(inner, below) };
+  return { ...value, [step]: without(value[step] ?? null, below) };
 }
 
 /** The document without the texts that stand in the place of values; they are kept in a field of their own. */

@@ -72,7 +72,7 @@ function valueOfField(name: string, text: string): Restored {
   const open = /^\{([\s\S]*)$/.exec(text)?.[1];
   if (open !== undefined) return shortenedList(splitOutside(open, ","), name);
   const isCut = name !== "ID" && (ELLIPSIS.test(text) || !isClosed(text));
-  return isCut ? { value: text, cut: [""] } : valueOfText(name, text, true);
+  return isCut ? { value: text, cut: [""] } : valueOfText(name, text);
 }
 
 function close(open: OpenObject): ListedObject {
@@ -134,7 +134,7 @@ export function readFormatList(lines: readonly TextLine[]): {
     }
   }
   finish();
-  return { objects, withoutId, rest: rest.toSorted((a, b) => a.line - b.line) };
+  return { objects, withoutId, rest };
 }
 
 const DASHES = /^ *-+(?: +-+)* *$/;

@@ -145,11 +145,7 @@ class DiagReader {
   read(line: TextLine): void {
     const { text } = line;
     if (this.readBlockField(text)) return;
-    if (sectionOf(text) !== undefined) {
-      this.kind = undefined;
-      return;
-    }
-    const titled = kindOfTitles(text);
+    const titled = sectionOf(text) ?? kindOfTitles(text);
     if (titled !== undefined) {
       this.kind = titled;
       return;

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { HttpHnsDumps } from "#contracts/hcn/http/dump-protocol.ts";
+import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import { createNetwork } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "../http/http-server.node.ts";
 import { createHns } from "../local-hns.ts";
@@ -26,6 +27,9 @@ describe("dumps over HTTP", () => {
     client = new HttpHcnClient({ address: { socketPath } });
     dumps = new HttpHnsDumps(client);
   });
+  beforeEach(async () => {
+    await inner.dumps.restore({ objects: [], isReplacing: true });
+  });
   afterAll(async () => {
     await client.close();
     await server.close();
@@ -45,11 +49,25 @@ describe("dumps over HTTP", () => {
   });
 
   it("refuses a service that holds objects, and leaves it alone", async () => {
+    await inner.dumps.restore({ objects: [ITEM], isReplacing: true });
     await expect(dumps.restore({ objects: [], isReplacing: false })).rejects.toMatchObject({
       code: "ERROR_ALREADY_EXISTS",
+      detail: "The service has an object already, which a restore would remove",
       explanation: "hns-restore-refused",
     });
     expect(await client.enumerate("Network")).toEqual([ITEM.id]);
+  });
+
+  it("says how many objects it would remove, and does not count the host's own namespace", async () => {
+    const guest = {
+      kind: "Namespace",
+      id: "4ea04396-a6e5-478f-915e-909b8c80b202",
+      document: { Type: "Guest" },
+    };
+    await inner.dumps.restore({ objects: [ITEM, guest as DumpItem], isReplacing: true });
+    await expect(dumps.restore({ objects: [], isReplacing: false })).rejects.toMatchObject({
+      detail: "The service has 2 objects already, which a restore would remove",
+    });
   });
 
   it("replaces when it may", async () => {

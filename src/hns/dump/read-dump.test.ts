@@ -145,6 +145,14 @@ Type                   : L2Bridge`;
     expect(notes).toMatchObject([{ code: "hns-dump-value-cut", message: ENDS, where: { line: 6 } }]);
   });
 
+  it("is told once for each, in their order", () => {
+    const { problems } = read(`${FIRST}\n\n${LAST}`);
+    expect(problems.map(({ message, where }) => [message, where.line])).toEqual([
+      [ENDS, 1],
+      [BEGINS, 8],
+    ]);
+  });
+
   it("is not what other cmdlets print", () => {
     const address =
       "IPAddress      : 10.0.0.4\nInterfaceIndex : 4\nPrefixLength   : 24\nAddressState   : Preferred";
@@ -169,6 +177,7 @@ describe("what ConvertTo-Json makes of a list", () => {
     ["several commands, one after the other", both.map((each) => JSON.stringify(each)).join("\r\n"), both],
     ["without anything between", both.map((each) => JSON.stringify(each)).join(""), both],
     ["lists by name", JSON.stringify({ Networks: [NETWORK], Endpoints: [ENDPOINT] }), both],
+    ["lists in lists, indented", `  [[[[[${JSON.stringify(NETWORK)}]]]]]`, [NETWORK]],
     ["nothing in the list", JSON.stringify([null, NETWORK]), [NETWORK]],
     [
       "Id, as Select-Object spells it",
@@ -204,6 +213,31 @@ describe("what ConvertTo-Json makes of a list", () => {
   });
 });
 
+it.each([
+  [
+    "a type alone",
+    { Type: "L2Driver" },
+    /^what begins here is an HNS policy \(L2Driver\) without the object/,
+  ],
+  ["fields of a policy", { Type: "VLAN", VLAN: 4 }, /is an HNS policy \(VLAN\) without/],
+  [
+    "fields of something else",
+    { Type: "Car", Wheels: 4 },
+    /is not an object of HNS; it has the fields Type, Wheels$/,
+  ],
+  ["no fields", {}, /is not an object of HNS; it has no fields$/],
+])("a document without an ID is called what it is: %s", (_what, document, message) => {
+  expect(read(`[${JSON.stringify(document)}]`).problems).toMatchObject([
+    { code: "hns-dump-object-unknown", message: expect.stringMatching(message) as unknown },
+  ]);
+});
+
+it("lists in more than five lists are told with their place", () => {
+  const { objects, problems } = read(`[[[[[[${JSON.stringify(NETWORK)}]]]]]]`);
+  expect(objects).toEqual([]);
+  expect(problems).toMatchObject([{ code: "hns-dump-unreadable", where: { line: 1, column: 7 } }]);
+});
+
 describe("values that PowerShell cut off", () => {
   it("takes back what a text still says", () => {
     const [document] = documents(
@@ -226,7 +260,8 @@ describe("values that PowerShell cut off", () => {
   });
 
   it("takes back lists that became one text", () => {
-    const policies = "@{Type=OutBoundNAT; ExceptionList=10.0.0.0/8 10.96.0.0/12} @{Type=L2Driver}";
+    const policies =
+      "@{Type=OutBoundNAT; ExceptionList=10.0.0.0/8 10.96.0.0/12} @{Type=L2Driver} @{Type=PA; PA=10.0.0.4}";
     expect(
       documents(JSON.stringify({ ...ENDPOINT, Policies: policies, SharedContainers: "" })),
     ).toMatchObject([
@@ -234,6 +269,7 @@ describe("values that PowerShell cut off", () => {
         Policies: [
           { Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8", "10.96.0.0/12"] },
           { Type: "L2Driver" },
+          { Type: "PA", PA: "10.0.0.4" },
         ],
         SharedContainers: [],
       },
@@ -316,6 +352,79 @@ Namespace  : @{ID=2C094B9E-AF3A-4DC1-97D8-821B68603D23}
       },
     ]);
   });
+
+  it("breaks words where the line is full, and nowhere else", () => {
+    const full = "Extensions : {@{Name=Microsoft Windows Filtering Platform of a long, long name";
+    const list = `ID         : ${NETWORK_ID}\nMacPools   : {}\nSubnets    : {}\n`;
+    const names = [
+      // The first line is full.
+      [
+        `${full}\n             and more}}`,
+        "Microsoft Windows Filtering Platform of a long, long nameand more",
+      ],
+      // The second one is.
+      [
+        `Extensions : {@{Name=Microsoft\n${"             Windows".padEnd(full.length, "x")}\n             yz}}`,
+        `Microsoft Windows${"x".repeat(full.length - 20)}yz`,
+      ],
+      // Neither is.
+      [`Extensions : {@{Name=Microsoft\n             Windows\n             NAT}}`, "Microsoft Windows NAT"],
+    ] as const;
+    const pad = `Name       : ${"n".repeat(full.length - "Name       : ".length)}\n`;
+    for (const [text, name] of names)
+      expect(documents(list + pad + text)).toMatchObject([{ Extensions: [{ Name: name }] }]);
+  });
+
+  it("reads a list of one that is printed without its braces", () => {
+    const text = `ID       : ${NETWORK_ID}\nMacPools : @{StartMacAddress=00-15-5D-00-00-00}\nSubnets  : {}`;
+    expect(documents(text)).toMatchObject([{ MacPools: [{ StartMacAddress: "00-15-5D-00-00-00" }] }]);
+  });
+
+  it("ends an object at a line that is no field", () => {
+    const first = `ID        : ${NETWORK_ID}\nMacPools  : {}\nType      : nat\n`;
+    const second = `IPAddress : 10.42.9.37\nMTU       : 1500\nVirtualNetworkName : x\n`;
+    const { objects, linesPassedBy } = read(`${first}PS C:\\> Get-HnsEndpoint\n${second}`);
+    expect(objects.map(({ document }) => Object.keys(document))).toEqual([["ID", "MacPools", "Type"]]);
+    expect(linesPassedBy).toBeGreaterThan(0);
+  });
+});
+
+describe("what Format-Table shows on a screen", () => {
+  const TABLE = [
+    "ID                                   Name     IPAddress   Policies",
+    "--                                   ----     ---------   --------",
+    "c9385412-bdef-49f5-88b0-c9d484ef6701 4a625... 10.42.0.11  {@{Type=ACL}, @{...",
+    "c9385412-bdef-49f5-88b0-c9d484ef6702          10.42.0.12  {}",
+  ].join("\n");
+
+  it("reads each row in its order, without cells that are empty, and says what is cut", () => {
+    const { objects, notes } = read(TABLE);
+    expect(objects.map(({ document, cut, where }) => ({ ...document, cut, line: where.line }))).toEqual([
+      {
+        ID: "c9385412-bdef-49f5-88b0-c9d484ef6701",
+        Name: "4a625...",
+        IPAddress: "10.42.0.11",
+        Policies: [{ Type: "ACL" }, "@{..."],
+        cut: ["Name", "Policies[1]"],
+        line: 3,
+      },
+      { ID: "c9385412-bdef-49f5-88b0-c9d484ef6702", IPAddress: "10.42.0.12", Policies: [], cut: [], line: 4 },
+    ]);
+    expect(notes.map(({ code, where }) => [code, where.line])).toEqual([
+      ["hns-dump-names-only", 3],
+      ["hns-dump-value-cut", 3],
+    ]);
+  });
+
+  it("reads tables in the order in which they stand around JSON", () => {
+    const other = TABLE.replaceAll("ef670", "ef680");
+    const { objects } = read(`${TABLE}\n\n${JSON.stringify(NETWORK)}\n\n${other}\n`);
+    expect(objects.map(({ document }) => document["ID"])).toEqual([
+      NETWORK_ID,
+      ...["01", "02"].map((end) => `c9385412-bdef-49f5-88b0-c9d484ef67${end}`),
+      ...["01", "02"].map((end) => `c9385412-bdef-49f5-88b0-c9d484ef68${end}`),
+    ]);
+  });
 });
 
 describe("what hnsdiag prints", () => {
@@ -391,8 +500,28 @@ af826f8b-9f78-41ea-bc9e-6e433f878401 |                  | ${ENDPOINT_ID}
 
   it("the lines as texts of JSON, where the collector sent them through ConvertTo-Json", () => {
     const { objects } = read(JSON.stringify(TABLES.split("\n"), undefined, 2));
-    expect(objects).toHaveLength(7);
-    expect(objects[0]?.where.line).toBe(5);
+    expect(objects.map(({ where }) => where.line)).toEqual([5, 6, 10, 12, 16, 20, 21]);
+  });
+
+  it("rows whose titles were not pasted, below their heading", () => {
+    const { objects, linesPassedBy } = read(
+      `Networks:\nvxlan0 ${NETWORK_ID}\nEndpoints:\nweb ${ENDPOINT_ID} vxlan0`,
+    );
+    expect(objects.map(({ kind, document }) => [kind, document])).toEqual([
+      ["Network", { ID: NETWORK_ID, Name: "vxlan0" }],
+      ["Endpoint", { ID: ENDPOINT_ID, Name: "web", VirtualNetworkName: "vxlan0" }],
+    ]);
+    expect(linesPassedBy).toBe(0);
+  });
+
+  it("a block ends where something else begins", () => {
+    const { objects } = read(
+      `Endpoint : ${ENDPOINT_ID}\n    Name : web\nNetworks:\nvxlan0 ${NETWORK_ID}\n    Type : Overlay\n`,
+    );
+    expect(objects.map(({ document }) => document)).toEqual([
+      { ID: ENDPOINT_ID, Name: "web" },
+      { ID: NETWORK_ID, Name: "vxlan0" },
+    ]);
   });
 
   it("blocks of older builds", () => {

@@ -53,7 +53,7 @@ export function readStoredItem(value: JsonObject): Omit<DumpedObject, "where"> |
 }
 
 /** A line that begins with a bracket begins JSON; behind JSON the next value may follow at once. */
-const JSON_START = /^[ \t\u00a0\ufeff]*([{[])/gm;
+const JSON_START = /^[ \t\u00a0\ufeff]*(?=[{[])/gm;
 const NEXT_START = /[ \t\r\n,]*(?=[{[])/y;
 /** Broken values in one file after which nobody can tell what is what. */
 const BROKEN_MAX = 20;
@@ -130,13 +130,10 @@ class DumpReader {
 
   private nextStart(at: number): number | undefined {
     const { text } = this.source;
-    if (at > 0) {
-      NEXT_START.lastIndex = at;
-      if (NEXT_START.exec(text) !== null) return NEXT_START.lastIndex;
-    }
+    NEXT_START.lastIndex = at;
+    if (NEXT_START.exec(text) !== null) return NEXT_START.lastIndex;
     JSON_START.lastIndex = at;
-    const match = JSON_START.exec(text);
-    return match === null ? undefined : match.index + match[0].length - 1;
+    return JSON_START.exec(text) === null ? undefined : JSON_START.lastIndex;
   }
 
   /** Reads one value and returns the offset behind it; behind its first line when it is broken. */

@@ -149,6 +149,8 @@ const POD: JsonObject = {
 };
 
 const REMOTE: JsonObject = {
+  // Without Resources, whose ID it is elsewhere, nothing else tells it.
+  ActivityId: "0B1C7A51-6F0A-4D0B-8C5D-0E4C1A6F7701",
   ID: "2f366b7b-2ed6-449b-9476-ed4675fd7701",
   IPAddress: "10.42.9.37",
   IsRemoteEndpoint: true,
@@ -346,6 +348,23 @@ Ethernet         2f366b7b-2ed6-449b-9476-ed4675fd7701 flannel.4096
       HostComputeNetwork: "3c6fab4d-6191-4171-a627-dd46f8c2e301",
     });
   });
+
+  // hnsdiag's table of namespaces alone says which endpoints are in one (dataplane.md §7.13).
+  it("find the namespace of hnsdiag's endpoints in its other table", () => {
+    const other = "9cb720c0-ac4c-4266-92e1-dc277b2a9b09";
+    const text = `ID                                   | Endpoint IDs
+${idOf(NAMESPACE)} | 2F366B7B-2ed6-449b-9476-ed4675fd7701 5e6298c2-4638-494e-be6b-ff6fef942c01
+`;
+    const items = dumpItems(
+      read(text, JSON.stringify([REMOTE, { ...POD, Namespace: { ID: other } }, { ...POD, ID: other }])),
+    );
+    expect(items.map(({ id, document }) => [id, document["HostComputeNamespace"]])).toEqual([
+      [idOf(NAMESPACE).toLowerCase(), undefined],
+      [idOf(REMOTE), idOf(NAMESPACE).toLowerCase()],
+      [idOf(POD), other],
+      [other, "7cb720c0-ac4c-4266-92e1-dc277b2a9b01"],
+    ]);
+  });
 });
 
 describe("what PowerShell cut off", () => {
@@ -356,5 +375,59 @@ describe("what PowerShell cut off", () => {
     const shown = service.query("Endpoint", idOf(POD), V1);
     expect(shown["CutOff"]).toEqual({ Policies: "System.Object[]" });
     expect(shown["Policies"]).toBeInstanceOf(Array);
+  });
+
+  it("is taken out at its place, and what stands beside it stays", () => {
+    const text = "System.Object[]";
+    const given = {
+      ID: idOf(NETWORK),
+      Type: "Overlay",
+      Subnets: [
+        { AddressPrefix: "10.42.6.0/24", Policies: text },
+        { AddressPrefix: "10.42.7.0/24", Policies: [{ Type: "VSID", VSID: 7 }, text, text] },
+        text,
+      ],
+    };
+    const [item] = dumpItems(read(JSON.stringify(given)));
+    expect(item?.v1).toEqual({
+      ...given,
+      Subnets: [
+        { AddressPrefix: "10.42.6.0/24" },
+        { AddressPrefix: "10.42.7.0/24", Policies: [{ Type: "VSID", VSID: 7 }] },
+      ],
+      CutOff: Object.fromEntries(
+        ["[0].Policies", "[1].Policies[1]", "[1].Policies[2]", "[2]"].map((path) => [`Subnets${path}`, text]),
+      ),
+    });
+  });
+});
+
+// hcn.md §2.12, field map: what a v1 document does not say, the v2 document does not say either.
+describe("a v1 document that says little, in v2 form", () => {
+  const ID = "5e6298c2-4638-494e-be6b-ff6fef942c01";
+  it.each<[what: string, given: JsonObject, expected: JsonObject]>([
+    ["a network", { Type: "Overlay", Subnets: [], Policies: [], Health: {} }, { Type: "Overlay" }],
+    ["a type that is no text", { Type: 5, Subnets: [], MacPools: [] }, {}],
+    ["an endpoint", { VirtualNetwork: "", IPAddress: "", Resources: {}, Health: null }, {}],
+    ["a namespace", { IsDefault: false, CompartmentId: 4 }, { NamespaceId: 4, Type: "Host" }],
+    [
+      "a namespace that names a container twice",
+      {
+        IsDefault: false,
+        ResourceList: [{ Type: "Container", Data: { Id: "c1" } }, { Type: "Container" }],
+        Containers: ["c1", "c2", "c2"],
+      },
+      {
+        Type: "Host",
+        Resources: [
+          { Type: "Container", Data: { Id: "c1" } },
+          { Type: "Container" },
+          { Type: "Container", Data: { Id: "c2" } },
+        ],
+      },
+    ],
+  ])("%s", (_what, given, expected) => {
+    const [item] = dumpItems(read(JSON.stringify({ ID, ...given })));
+    expect(item?.document).toEqual({ ID, ...V2, ...expected });
   });
 });

@@ -1,6 +1,6 @@
 // Dumps that are looked at, as a user does it: text in, printed objects out, and nothing of them is another.
 import { describe, expect, it } from "vitest";
-import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { lostFields } from "#test/support/lost-fields.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
@@ -106,7 +106,17 @@ describe("a dump that is looked at", () => {
       { PA: "10.156.233.218", Type: "PA" },
       { Action: "Allow", Priority: 900, Type: "ACL" },
     ]);
-    expect(isJsonObject(shown["CutOff"]) && Object.keys(shown["CutOff"])).toEqual(["Policies[2]"]);
+    expect(shown["CutOff"]).toEqual({ "Policies[2]": "..." });
+  });
+
+  it("names what it adds inside of an object that the dump has, and takes that off again", async () => {
+    const [shown = {}] = await show(JSON.stringify({ ...NETWORK, Health: { LastErrorCode: 5 } }));
+    expect(shown["Added"]).toContain("Health.LastUpdateTime");
+    expect(shown["Health"]).toHaveProperty("LastUpdateTime");
+    const [again = {}] = await show(JSON.stringify({ items: [shown] }), "--v1");
+    expect(again).toEqual(shown);
+    const [other = {}] = await show(JSON.stringify({ items: [shown] }), "");
+    expect(other["Health"]).toMatchObject({ Data: { LastErrorCode: 5 } });
   });
 
   it.each([
