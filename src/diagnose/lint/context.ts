@@ -65,7 +65,6 @@ export interface KnownKubernetes {
 export interface KnownKubeProxy {
   readonly enableDSR: boolean | undefined;
   readonly networkName: string | undefined;
-  readonly featureGates: Readonly<Record<string, boolean>>;
 }
 
 /** What the flags of `mullion lint` say. */
@@ -378,15 +377,6 @@ export class LintContext {
     const configurations = this.ofKind("kube-proxy").filter(({ value }) => isForWindows(value));
     const calls = this.ofKind("kube-proxy-flags").map(({ value }) => fieldsAt(value, "flags"));
     const windowsCalls = calls.filter((flags) => WINDOWS_FLAGS.some((name) => Object.hasOwn(flags, name)));
-    const gates: Record<string, boolean> = {};
-    for (const { value } of configurations)
-      for (const [name, state] of Object.entries(fieldsAt(value, "featureGates")))
-        gates[name] = state === true;
-    for (const flags of windowsCalls)
-      for (const [, name = "", state] of (textAt(flags, "feature-gates") ?? "").matchAll(
-        /(?<!\w)(\w+)=(\w+)/g,
-      ))
-        gates[name] = state === "true";
     const isDSR =
       configurations.some(({ value }) => isTrueAt(value, "winkernel", "enableDSR")) ||
       windowsCalls.some((flags) => /^(?:|true|1|t)$/i.test(textAt(flags, "enable-dsr") ?? "no"));
@@ -397,7 +387,6 @@ export class LintContext {
       networkName:
         configurations.map(({ value }) => textAt(value, "winkernel", "networkName")).find(Boolean) ??
         windowsCalls.map((flags) => textAt(flags, "network-name")).find(Boolean),
-      featureGates: gates,
     };
   }
 }

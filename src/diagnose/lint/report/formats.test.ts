@@ -60,6 +60,24 @@ more about a code: mullion explain host-network-unsupported
 `);
   });
 
+  it("tells files that were passed by for one reason together, and of many reasons the first ten", () => {
+    const because = (reason: string, ...files: readonly (readonly [string, number])[]) =>
+      files.map(([file, line]) => ({ file, line, reason }));
+    const skipped = (passedBy: LintReport["passedBy"]): readonly string[] =>
+      formatText({ ...REPORT, passedBy }, plain, true)
+        .split("\n")
+        .filter((line) => line.startsWith("skipped: "));
+    const several = [...because("odd", ["a", 1], ["b", 7]), ...because("old", ["c", 2])];
+    expect(skipped([...several, ...because("odd", ["d", 1])])).toEqual([
+      "skipped: a and 2 others: odd",
+      "skipped: c:2: old",
+    ]);
+    expect(skipped(several)[0]).toBe("skipped: a and 1 other: odd");
+    const many = Array.from({ length: 12 }, (_, index) => because(`r${index}`, ["f", 1])).flat();
+    expect(skipped(many.slice(0, 10))).toHaveLength(10);
+    expect(skipped(many).slice(9)).toEqual(["skipped: f: r9", "skipped: 2 more reasons"]);
+  });
+
   it("cuts a long line around the caret", () => {
     const long = lintExample({
       files: [
@@ -91,8 +109,13 @@ describe("JSON", () => {
 
   it("follows its schema, for every bad example", () => {
     for (const examples of Object.values(LINT_EXAMPLES)) {
-      validate(JSON.parse(JSON.stringify(lintDocument(lintExample(examples.bad)))));
+      const report = lintExample(examples.bad);
+      validate(JSON.parse(JSON.stringify(lintDocument(report))));
       expect(validate.errors).toBeNull();
+      for (const weight of ["error", "warning", "info"] as const)
+        expect(report.counts[weight]).toBe(
+          report.findings.filter(({ severity }) => severity === weight).length,
+        );
     }
   });
 });

@@ -1,5 +1,6 @@
 // Forms of a fault that the examples of rules do not have, and what lint says of each, whole.
 import { describe, expect, it } from "vitest";
+import { lintExample } from "#test/support/lint/example-input.ts";
 import { lint } from "../lint.ts";
 import { SourceText } from "#core/base/source-text.ts";
 
@@ -140,6 +141,43 @@ spec:
     const text =
       'flannel.alpha.coreos.com/backend-type: vxlan\nflannel.alpha.coreos.com/public-ip: 169.254.1.1\nflannel.alpha.coreos.com/backend-data: {"VNI":1,"VtepMAC":"ba:c1:6f:91:17:c7"}\n';
     expect(report(["node.yaml", text]).counts.documents).toBe(1);
+  });
+
+  it("a cluster whose Linux nodes are newer: the version is that of nodes with Windows", () => {
+    const node = (os: string, version: string): string =>
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Node",
+        metadata: { name: os, labels: { "kubernetes.io/os": os } },
+        status: { nodeInfo: { operatingSystem: os, kubeletVersion: version } },
+      });
+    const nodes = [node("linux", "v1.33.1"), node("windows", "v1.31.4")];
+    for (const all of [nodes, nodes.toReversed()])
+      expect(report(["nodes.yaml", all.join("\n---\n")]).assumptions.kubernetes).toMatch(/^1\.31/);
+  });
+
+  // A slice without endpoints leads nowhere, whatever its port.
+  it.each([
+    ["[{ addresses: [10.9.0.5] }]", 1],
+    ["[]", 0],
+  ])("two slices of a Service with two ports, of which one has the endpoints %s", (endpoints, count) => {
+    const slice = (name: string, port: number, all: string): string => `---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: database-${name}, labels: { kubernetes.io/service-name: database } }
+addressType: IPv4
+ports: [{ port: ${port} }]
+endpoints: ${all}
+`;
+    const text = `apiVersion: v1
+kind: Service
+metadata: { name: database }
+spec: { ports: [{ port: 5432, targetPort: 5432 }] }
+${slice("a", 5432, "[{ addresses: [10.9.0.4] }]")}${slice("b", 15432, endpoints)}`;
+    const files = [{ name: "s.yaml", text }];
+    const { findings } = lintExample({ files, profile: "ws2022", kubernetes: "1.33" });
+    const messages = findings.map(({ message }) => message).filter((each) => each.includes("database-a"));
+    expect(messages).toHaveLength(count);
   });
 
   it("a text that is no object and no YAML: it is passed by", () => {
