@@ -5,6 +5,24 @@ import { SourceText } from "#core/base/source-text.ts";
 import { filesOf, healthyNode } from "#test/support/doctor/healthy-node.ts";
 import { FileReading } from "./read-evidence.ts";
 
+/** What a reading tells, without the places, which a quoted text has elsewhere. */
+function told({ holds, objects, host }: FileReading): string {
+  const plain = (key: string, value: unknown): unknown =>
+    key === "place" ? undefined : typeof value === "bigint" ? String(value) : value;
+  return JSON.stringify([holds, objects, host], plain);
+}
+
+// As people paste files into threads: quoted (`> `), or moved to the right as code.
+it.each(["> ", "    "])("reads the files of a node where each line begins with %j as without it", (mark) => {
+  for (const [name, text] of Object.entries(filesOf(healthyNode()))) {
+    // A line alone may begin as it likes.
+    if (text.trim().split("\n").length < 2) continue;
+    const marked = text.replaceAll(/^|(?<=\n)/gu, mark);
+    const [plain, quoted] = [text, marked].map((each) => told(new FileReading(new SourceText(name, each))));
+    expect([name, quoted]).toEqual([name, plain]);
+  }
+});
+
 const FOLDER = "examples/broken-node/collected";
 const COLLECTED = readdirSync(FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isFile())

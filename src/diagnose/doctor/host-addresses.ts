@@ -153,7 +153,6 @@ function readNetAddresses(lines: readonly Line[]): readonly Interface[] {
     if (name === "InterfaceAlias") alias = value;
     if (name !== "AddressState" || address === undefined) continue;
     found.push(addressOnly(alias, address, value, place));
-    address = undefined;
   }
   return found;
 }

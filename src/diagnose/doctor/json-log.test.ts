@@ -1,6 +1,7 @@
 // Logs in JSON are read as their text form is: the fields of each line are those of the programs' own documentation.
 import { describe, expect, it } from "vitest";
 import { SourceText } from "#core/base/source-text.ts";
+import { plainLine } from "./json-log.ts";
 import { FileReading } from "./read-evidence.ts";
 
 const TS = Date.UTC(2026, 0, 2, 15, 4, 5);
@@ -72,6 +73,42 @@ describe("a log of which each line is JSON", () => {
       [5985, 5],
       [47_001, 6],
     ]);
+  });
+
+  // https://kubernetes.io/docs/concepts/cluster-administration/system-logs/: `ts` counts seconds, and milliseconds in
+  // releases before; an error has no `v`. klog's head is LMMDD HH:MM:SS.uuuuuu THREAD FILE:LINE].
+  it.each([
+    [
+      "milliseconds",
+      { ts: TS + 250, msg: "Synced", v: 2 },
+      "I0102 15:04:05.250000 1 app/server.go:1] Synced",
+    ],
+    [
+      "seconds",
+      { ts: TS / 1000 + 0.007, msg: "Synced", v: 0 },
+      "I0102 15:04:05.007000 1 app/server.go:1] Synced",
+    ],
+    [
+      "an error",
+      { msg: "Failed to\r\nsync", err: "no such host", pod: { name: "a" } },
+      'E0102 15:04:05.000000 1 app/server.go:1] Failed to sync err="no such host" pod={"name":"a"}',
+    ],
+    ["no caller", { caller: 7, msg: "Synced", v: 1 }, "I0102 15:04:05.000000 1 ?] Synced"],
+  ])("a line of klog in its text form: %s", (_, fields, text) => {
+    expect(plainLine(klog(fields))).toBe(text);
+  });
+
+  it.each([
+    [
+      "containerd",
+      logrus({ level: "warning", msg: "retry", id: 4 }),
+      'time="2026-01-02T15:04:05.000000000Z" level=warning msg="retry" id=4',
+    ],
+    ["no level", JSON.stringify({ time: "x", msg: "retry" }), 'time="x" level=info msg="retry"'],
+    ["no time", JSON.stringify({ level: "error", msg: "retry" }), 'msg="retry"'],
+    ["Docker", docker("one\ntwo"), "one two"],
+  ])("a line of logrus in its text form: %s", (_, line, text) => {
+    expect(plainLine(line)).toBe(text);
   });
 
   it.each(['{"ts":1,"msg":', '{"level":"error"}', '{"msg":[1]}', "{}"])("%s is no such line", (line) => {

@@ -39,6 +39,11 @@ function addRules(documents: NodeDocuments, ...frontEnds: readonly string[]): vo
   documents.rules = rulesText([...DSR_RULES, ...rules, NAT_RULE]);
 }
 
+/** The same id, which HNS writes in capitals in one place and in small letters in another. */
+function withLetters(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replaceAll("11111111-0000", "1a1b1c1d-00ef"));
+}
+
 const SOUND: readonly (readonly [title: string, change: (documents: NodeDocuments) => void])[] = [
   [
     "addresses that a user, a cloud or an administrator gave to a Service",
@@ -104,6 +109,22 @@ const SOUND: readonly (readonly [title: string, change: (documents: NodeDocument
     ({ loadBalancers }) => {
       const [policy] = loadBalancers[2]!["Policies"] as Json[];
       policy!["SourceVIP"] = "0.0.0.0";
+    },
+  ],
+  [
+    "ids in capitals where one object names another",
+    ({ endpoints, loadBalancers, namespaces }) => {
+      for (const list of [endpoints, loadBalancers, namespaces]) {
+        const written = withLetters(list) as Json[];
+        list.splice(0, list.length, ...written);
+      }
+      for (const each of loadBalancers)
+        each["References"] = (each["References"] as string[]).map(
+          (path) => `/endpoints/${path.slice("/endpoints/".length).toUpperCase()}`,
+        );
+      for (const each of namespaces)
+        for (const { Data } of each["ResourceList"] as { Data: { Id: string } }[])
+          Data.Id = Data.Id.toUpperCase();
     },
   ],
   [

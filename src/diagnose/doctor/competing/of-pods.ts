@@ -132,9 +132,7 @@ const NO_ROUTE: CompetingCause<Ip> = {
   excludes({ node }) {
     const own = node.node === undefined ? [] : addressesOfNode(node.node);
     return showsIf(
-      node.host.routes.find(
-        (route) => isDefault(route) && route.adapter !== undefined && own.includes(route.adapter),
-      ),
+      node.host.routes.find((route) => isDefault(route) && own.some((each) => each === route.adapter)),
       ({ nextHop }) =>
         `the node has a default route${nextHop === undefined ? "" : ` by ${formatIp(nextHop)}`}`,
     );
