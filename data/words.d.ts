@@ -418,6 +418,7 @@ export interface ClusterLife {
   readonly adviceLiveLinux: string;
   readonly adviceLiveKoffi: string;
   readonly adviceLiveDevice: string;
+  readonly adviceLiveIpv6: string;
   readonly adviceLivePermission: string;
   readonly adviceOpenFiles: string;
   readonly adviceProcesses: string;

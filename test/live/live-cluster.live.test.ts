@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { BIN, runPluginProcess } from "../support/cni/plugin-process.ts";
 import { kernelState, removeLeftovers } from "./leftovers.ts";
 
 const run = promisify(execFile);
@@ -306,6 +307,81 @@ describe("real programs beside simulated Windows nodes", () => {
     ]);
     return Object.fromEntries(entries);
   }
+});
+
+/** What a runtime gives a plugin that joins a namespace of this machine to two families of a Windows node. */
+function dualStackList(data: string): object {
+  const ranges = [
+    [{ subnet: "10.244.1.0/24", rangeStart: "10.244.1.100", gateway: "10.244.1.2" }],
+    [{ subnet: "fd00:10:244:1::/64", rangeStart: "fd00:10:244:1::100", gateway: "fd00:10:244:1::2" }],
+  ];
+  const ipam = { type: "host-local", ranges, dataDir: join(data, "leases") };
+  const delegate = { type: "sdnbridge", optionalFlags: { enableDualStack: true }, ipam };
+  return {
+    cniVersion: "1.0.0",
+    name: "l2bridge",
+    type: "mullion-netns",
+    dataDir: join(data, "attachments"),
+    delegate,
+  };
+}
+
+describe("two families", () => {
+  const DUAL = clusterFile(
+    "{ plugin: hns, driver: L2Bridge, name: l2bridge }",
+    ["10.244.1.0/24", "10.244.2.0/24"],
+    `ipv6: { enabled: true }\n${PODS}`,
+  ).replace("nodes:", "nodes:\n  - { name: linux-1, os: linux, address: 10.0.0.21, podCIDR: 10.244.3.0/24 }");
+  const API = "fd00:10:244:2::3";
+
+  it("a container runtime's namespace has both addresses, and a machine beside the nodes that of the router", async () => {
+    const socket = join(folder, "win-1.sock");
+    up(DUAL, "--live", "--live-hns", `win-1=${socket}`);
+    const name = `mullion-${PREFIX}runtime`;
+    execFileSync("ip", ["netns", "add", name]);
+    const environmentOf = (command: string): Record<string, string> => ({
+      CNI_COMMAND: command,
+      CNI_CONTAINERID: "c1",
+      CNI_NETNS: `/var/run/netns/${name}`,
+      CNI_IFNAME: "eth0",
+      CNI_PATH: BIN,
+      MULLION_HNS: `unix:${socket}`,
+    });
+    try {
+      const added = await runPluginProcess("mullion-netns", environmentOf("ADD"), dualStackList(folder));
+      expect(added.status, added.stdout + added.stderr).toBe(0);
+      const shown = await inNamespace(name, ["ip", "-o", "address", "show", "dev", "eth0"]);
+      expect(shown).toContain("inet 10.244.1.100/24");
+      expect(shown).toContain("inet6 fd00:10:244:1::100/64");
+      expect(shown).not.toContain("tentative");
+      expect(await inNamespace(name, ["curl", "-g", "-sS", "-m", "4", `http://[${API}]:8080`])).toMatch(
+        /^api saw \[fd00:10:244:1::100\]:\d+$/u,
+      );
+      expect(await curl(`http://[fd00:10::b]:8080`)).toMatch(/^web saw \[fd00:10:/u);
+      const removed = await runPluginProcess("mullion-netns", environmentOf("DEL"), dualStackList(folder));
+      expect(removed.status, removed.stdout).toBe(0);
+    } finally {
+      execFileSync("ip", ["netns", "delete", name]);
+    }
+  });
+
+  it("a real pod, and a Linux node whose place is taken, have both; root of a user namespace gets them, too", async () => {
+    up(DUAL, "--live-as", "linux-1", "--live-pod", "api");
+    const shown = await inNamespace(`${NAMESPACE}_api`, ["ip", "-o", "-6", "address", "show", "dev", "eth0"]);
+    expect(shown).toContain(`inet6 ${API}/64`);
+    const node = await beside("ip", "-o", "-6", "address", "show", "dev", "eth0");
+    expect(node).toContain("inet6 fd00:10::15/64");
+    expect(await ping(API)).toBe("2");
+    mullion("down");
+
+    const words = ["bin/mullion.js up -f", join(folder, "cluster.yaml"), "--live --live-pod api"];
+    const script = `${process.execPath} ${words.join(" ")}; PID=$(cat ${join(folder, "mullion", `${NAME}.pid`)}); nsenter -t $PID -n ping -c 1 ${API}; ${process.execPath} bin/mullion.js down`;
+    const inside = spawnSync("unshare", ["-Ur", "sh", "-c", script], {
+      encoding: "utf8",
+      env: environment(),
+    });
+    expect(inside.stdout, inside.stderr).toContain("1 received");
+  });
 });
 
 describe("the life of a cluster with a real segment", () => {

@@ -39,6 +39,7 @@ function refusal(error: unknown): unknown {
   const reason = tapFailure(error);
   if (reason === undefined) return error;
   const said = messageOf(error);
+  if (reason === "no-ipv6") return refuse("live-not-possible", said, WORDS.adviceLiveIpv6);
   if (reason === "no-device") return refuse("live-not-possible", said, WORDS.adviceLiveDevice);
   if (reason === "not-permitted") return refuse("live-not-possible", said, WORDS.adviceLivePermission);
   return refuse("live-name-taken", said, WORDS.adviceLiveNameTaken);
@@ -74,11 +75,13 @@ export interface LiveParts extends LiveOptions {
 }
 
 function placeOf(machine: LiveMachine, pod?: ClusterPod): LivePlace {
-  const { address, name, path } = machine;
+  const { addresses, name, path } = machine;
+  const [address = "", address6] = addresses.map(formatIp);
   const dns = pod?.compartment.dns;
   return {
-    address: formatIp(address),
+    address,
     path,
+    ...(address6 === undefined ? {} : { address6 }),
     ...(pod === undefined ? {} : { pod: nameOfPod(pod) }),
     ...(name === undefined ? {} : { name }),
     ...(dns === undefined ? {} : { resolver: resolverText(dns) }),

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createFile } from "#core/base/owner-only.node.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type InterfaceAddress, type Ipv4, formatIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, formatIp } from "#core/net/ip.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
 import { MemoryDevice } from "#dataplane/device/memory-pair.ts";
@@ -83,11 +83,12 @@ export function joinTap(cluster: Cluster, device: Device, tap: TapDevice, behind
 
 /** What the interface of a machine has. */
 export interface LiveInterface {
-  readonly address: InterfaceAddress & { readonly ip: Ipv4 };
+  /** Of each family one at most; that of IPv4 first. */
+  readonly addresses: readonly InterfaceAddress[];
   readonly mac: Mac;
   readonly mtuBytes: number;
-  /** Absent: it knows its own network alone. */
-  readonly gateway?: Ipv4 | undefined;
+  /** Of each family one at most. None: it knows its own networks alone. */
+  readonly gateways: readonly Ip[];
 }
 
 export interface LiveMachineOptions extends Behind, LiveInterface {
@@ -100,26 +101,27 @@ export interface LiveMachineOptions extends Behind, LiveInterface {
 
 export class LiveMachine {
   readonly tap: TapDevice;
-  readonly address: Ipv4;
+  readonly addresses: readonly Ip[];
   private readonly namespace: NetworkNamespace;
   /** What `ip netns exec` puts over files of /etc, once it is there. */
   private settings: string | undefined;
 
-  private constructor(tap: TapDevice, address: Ipv4, namespace: NetworkNamespace) {
+  private constructor(tap: TapDevice, addresses: readonly Ip[], namespace: NetworkNamespace) {
     this.tap = tap;
-    this.address = address;
+    this.addresses = addresses;
     this.namespace = namespace;
   }
 
   /** @throws ApiError `live-name-taken`; SystemCallError with what this machine does not allow. */
   static open(cluster: Cluster, calls: SystemCalls, options: LiveMachineOptions): LiveMachine {
-    const { name, address, device } = options;
+    const { name, addresses, device } = options;
     if (!removeLeftMachine(calls, name)) {
       const message = WORDS.liveNameTaken({ name });
       throw new ApiError(REFUSED, "live-name-taken", message, WORDS.adviceLiveNameTaken);
     }
     const { namespace, built: tap } = NetworkNamespace.make(calls, () => openInterface(calls, options));
-    const machine = new LiveMachine(tap, address.ip, namespace);
+    const own = addresses.map(({ ip }) => ip);
+    const machine = new LiveMachine(tap, own, namespace);
     try {
       if (tryName(namespace, name) && options.dns !== undefined) {
         machine.settings = join(SETTINGS, name);
@@ -167,14 +169,14 @@ export function openInterface(calls: SystemCalls, options: LiveInterface): TapDe
   }
 }
 
-function configure(calls: SystemCalls, { address, mac, gateway }: LiveInterface): void {
+function configure(calls: SystemCalls, { addresses, mac, gateways }: LiveInterface): void {
   const settings = new InterfaceSettings(calls);
   try {
     settings.setMac(LIVE_INTERFACE, mac);
-    settings.setAddress(LIVE_INTERFACE, address.ip, address.length);
+    for (const { ip, length } of addresses) settings.setAddress(LIVE_INTERFACE, ip, length);
     settings.setUp("lo");
     settings.setUp(LIVE_INTERFACE);
-    if (gateway !== undefined) settings.addDefaultRoute(gateway);
+    for (const gateway of gateways) settings.addDefaultRoute(LIVE_INTERFACE, gateway);
   } finally {
     settings.close();
   }

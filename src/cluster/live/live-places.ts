@@ -9,6 +9,7 @@ export const LIVE_PLACE = {
     path: { is: "text", text: "Of the namespace, for `nsenter --net`." },
   },
   optional: {
+    address6: { is: "text", text: "Of IPv6; absent: it has none that was given to it." },
     pod: { is: "text", text: "As `web`, `shop/web`; absent: a machine beside the nodes." },
     name: { is: "text", text: "As `ip netns` calls it; absent: it has no name." },
     resolver: { is: "text", text: "What a pod's `/etc/resolv.conf` says." },

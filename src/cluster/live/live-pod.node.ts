@@ -4,7 +4,6 @@
  */
 import { defined } from "#core/base/assert.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
 import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
@@ -52,22 +51,18 @@ export function openLivePod(
   name: string,
   pod: ClusterPod,
 ): LiveMachine {
-  const { compartment, address } = pod;
+  const { compartment, address, address6 } = pod;
   const simulated = defined(compartment.interfaceOf(address), "a pod has its address");
-  const own = defined(
-    simulated.addresses.find(({ ip }) => ip === address),
-    "a pod has its address",
-  );
-  const way = compartment
+  const gateways = compartment
     .listRoutes()
-    .find(({ prefix, nextHop }) => prefix.length === 0 && typeof nextHop === "number");
+    .flatMap(({ prefix, nextHop }) => (prefix.length === 0 ? (nextHop ?? []) : []));
   const port = portBefore(pod.node, simulated.device);
   return LiveMachine.open(cluster, calls, {
     name: namespaceOfPod(name, nameOfPod(pod)),
-    address: { ip: address, length: own.length },
+    addresses: simulated.addresses.filter(({ ip }) => ip === address || ip === address6),
     mac: simulated.mac,
     mtuBytes: simulated.mtuBytes,
-    gateway: way?.nextHop as Ipv4 | undefined,
+    gateways,
     dns: compartment.dns,
     device: simulated.device,
     simulated,

@@ -9,10 +9,12 @@ import { InterfaceSettings } from "#dataplane/device/linux/interface-settings.no
 import { SystemCallError, type SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
 import { TapDevice } from "#dataplane/device/linux/tap.node.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
-import { type Ipv4, addToIp, lastIp, prefixContains } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, type Ipv4, addToIp, lastIp, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { ApiError } from "../api/error-details.ts";
 import type { Cluster } from "../cluster.ts";
+import type { ClusterFile } from "../file/cluster-file.ts";
+import { samePlaceIn } from "../file/complete-ipv6.ts";
 import { LiveMachine, joinTap, namespaceOf } from "./live-machine.node.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -79,8 +81,21 @@ function refusedBridge(bridge: string, error: unknown): unknown {
   return new ApiError(REFUSED, "live-not-possible", message, WORDS.adviceLiveBridge({ bridge }));
 }
 
-/** The last address of the nodes' network that nobody has and no server gives out. */
-function freeAddress({ file, nodes, outside, apiServers, underlay }: Cluster): Ipv4 {
+/** Addresses in the nodes' networks, with the lengths of these. */
+function addressesOn(
+  { underlay, ipv6 }: ClusterFile,
+  ip: Ip,
+  second: Ip | undefined,
+): readonly InterfaceAddress[] {
+  const first = { ip, length: underlay.subnet.length };
+  return ipv6 === undefined || second === undefined
+    ? [first]
+    : [first, { ip: second, length: ipv6.subnet.length }];
+}
+
+/** The last address of the nodes' network that nobody has and no server gives out; in IPv6 the same place. */
+function freeAddresses({ file, nodes, outside, apiServers, underlay }: Cluster): readonly InterfaceAddress[] {
+  const { ipv6 } = file;
   const { subnet, dhcp, dhcpServers } = file.underlay;
   const hosts = [...nodes, ...outside, ...apiServers].map(({ host }) => host);
   const compartments = [underlay.router.compartment, ...hosts.flatMap((host) => host.listCompartments())];
@@ -91,27 +106,41 @@ function freeAddress({ file, nodes, outside, apiServers, underlay }: Cluster): I
     ...[dhcp, ...dhcpServers].flatMap((each) => each?.range ?? []),
     ...file.nodes.map(({ podCIDR }) => podCIDR),
   ];
-  const isFree = (ip: Ipv4): boolean => !taken.has(ip) && !given.some((range) => prefixContains(range, ip));
-  for (let ip = addToIp(lastIp(subnet), -1); ip !== undefined && ip !== subnet.address; ip = addToIp(ip, -1))
-    if (isFree(ip as Ipv4)) return ip as Ipv4;
+  const isFree = (ip: Ip): boolean => !taken.has(ip) && !given.some((range) => prefixContains(range, ip));
+  for (
+    let ip = addToIp(lastIp(subnet), -1);
+    ip !== undefined && ip !== subnet.address;
+    ip = addToIp(ip, -1)
+  ) {
+    const second = ipv6 && samePlaceIn(ipv6.subnet, subnet, ip as Ipv4);
+    if (isFree(ip) && (second === undefined || isFree(second))) return addressesOn(file, ip, second);
+  }
   throw new ApiError(REFUSED, "live-not-possible", WORDS.liveNoAddress, WORDS.adviceLiveNoAddress);
 }
 
 /** Where a machine stands on the segment. */
 interface Place {
-  readonly ip: Ipv4;
+  readonly addresses: readonly InterfaceAddress[];
+  readonly gateways: readonly Ip[];
   readonly mac: Mac;
   readonly device: Device;
   readonly simulated?: Receiver;
 }
 
+/** The router leads out of each family. */
+function gatewaysOf({ underlay, ipv6 }: ClusterFile): readonly Ip[] {
+  return [underlay.router, ...(ipv6 === undefined ? [] : [ipv6.router])];
+}
+
 function besideNodes(cluster: Cluster): Place {
-  const ip = freeAddress(cluster);
-  return { ip, ...cluster.underlay.connectMachine({ name: PORT, ip }) };
+  const addresses = freeAddresses(cluster);
+  const own = addresses.map(({ ip }) => ip);
+  const gateways = gatewaysOf(cluster.file);
+  return { addresses, gateways, ...cluster.underlay.connectMachine(PORT, own) };
 }
 
 /** The place of a Linux node, whose simulated self hears nothing any more. */
-function placeOfNode({ nodes }: Cluster, name: string): Place {
+function placeOfNode({ file, nodes }: Cluster, name: string): Place {
   const node = nodes.find(({ spec }) => spec.name === name);
   if (node?.spec.os !== "linux") {
     const linux = nodes.filter(({ spec }) => spec.os === "linux").map(({ spec }) => spec.name);
@@ -121,7 +150,13 @@ function placeOfNode({ nodes }: Cluster, name: string): Place {
   }
   const { address } = node.spec;
   const simulated = defined(node.host.root.interfaceOf(address), "a node has its address");
-  return { ip: address, mac: simulated.mac, device: simulated.device, simulated };
+  return {
+    addresses: addressesOn(file, address, file.ipv6?.nodes[name]?.address),
+    gateways: gatewaysOf(file),
+    mac: simulated.mac,
+    device: simulated.device,
+    simulated,
+  };
 }
 
 /** The machine on the segment: a further one, or in the place of a Linux node. */
@@ -131,13 +166,7 @@ export function openLiveHost(
   name: string,
   node: string | undefined,
 ): LiveMachine {
-  const { subnet, router } = cluster.file.underlay;
-  const { ip, ...place } = node === undefined ? besideNodes(cluster) : placeOfNode(cluster, node);
-  return LiveMachine.open(cluster, calls, {
-    ...place,
-    name: namespaceOf(name),
-    address: { ip, length: subnet.length },
-    mtuBytes: place.device.mtuBytes,
-    gateway: router,
-  });
+  const place = node === undefined ? besideNodes(cluster) : placeOfNode(cluster, node);
+  const { mtuBytes } = place.device;
+  return LiveMachine.open(cluster, calls, { ...place, name: namespaceOf(name), mtuBytes });
 }

@@ -16,7 +16,7 @@ import {
   namespaceOf,
 } from "#contracts/hcn/operations.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { type InterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { inNamespace } from "#dataplane/device/linux/network-namespace.node.ts";
 import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
@@ -29,8 +29,9 @@ import { joinTap, openInterface } from "./live-machine.node.ts";
 
 /** Where runtimes put the names of namespaces; the path that a plugin gets is one of both. */
 const FOLDERS: readonly string[] = ["/var/run/netns", "/run/netns"];
-const LENGTH_DEFAULT = 24;
-const ANY = "0.0.0.0/0";
+/** Of an address that says none, by its family. */
+const LENGTH_DEFAULT = { number: 24, bigint: 64 } as const;
+const ANY: readonly string[] = ["0.0.0.0/0", "::/0"];
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
@@ -42,6 +43,18 @@ function pathOf(namespace: Guid, folders: readonly string[]): string | undefined
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
   return paths.find((path) => equalGuids(guidOfPath(path, digest), namespace));
+}
+
+/** In the order of HNS, in which that of IPv4 is the first. */
+function addressesOf({ IpConfigurations = [] }: StoredEndpoint): readonly InterfaceAddress[] {
+  return IpConfigurations.flatMap(({ IpAddress = "", PrefixLength }) => {
+    const ip = parseIp(IpAddress);
+    if (ip === undefined) return [];
+    return {
+      ip,
+      length: PrefixLength ?? (typeof ip === "number" ? LENGTH_DEFAULT.number : LENGTH_DEFAULT.bigint),
+    };
+  });
 }
 
 /** The TAP that an endpoint is, and where. */
@@ -154,15 +167,15 @@ export class RuntimeNamespaces extends ForwardingHcnClient {
     const compartment = node.host.getCompartment(namespace.NamespaceId ?? 0);
     const mac = parseMac(endpoint.MacAddress ?? "");
     const simulated = compartment?.listInterfaces().find((each) => each.mac === mac);
-    const [own] = endpoint.IpConfigurations ?? [];
-    const ip = parseIpv4(own?.IpAddress ?? "");
-    // Not complete yet, or of another family: the node's own stack stays in its place.
-    if (mac === undefined || simulated === undefined || ip === undefined) return;
+    const addresses = addressesOf(endpoint);
+    // Not complete yet: the node's own stack stays in its place.
+    if (mac === undefined || simulated === undefined || addresses.length === 0) return;
     const { device, mtuBytes } = simulated;
-    const way = endpoint.Routes?.find(({ DestinationPrefix }) => DestinationPrefix === ANY);
-    const gateway: Ipv4 | undefined = parseIpv4(way?.NextHop ?? "");
-    const address = { ip, length: own?.PrefixLength ?? LENGTH_DEFAULT };
-    const tap = inNamespace(calls, path, () => openInterface(calls, { address, mac, mtuBytes, gateway }));
+    const gateways = (endpoint.Routes ?? [])
+      .filter(({ DestinationPrefix = "" }) => ANY.includes(DestinationPrefix))
+      .flatMap(({ NextHop = "" }) => parseIp(NextHop) ?? []);
+    const settings = { addresses, mac, mtuBytes, gateways };
+    const tap = inNamespace(calls, path, () => openInterface(calls, settings));
     const port = portBefore(node, device);
     const lost = (): void => port?.countDrop("in", "switch", "interface-down");
     const leave = joinTap(this.cluster, device, tap, { simulated, lost });

@@ -141,16 +141,17 @@ export class Underlay {
   }
 
   /** Gives a machine of the nodes' own network that is none of them its cable and its MAC. */
-  connectMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): MachineCable {
-    assert(prefixContains(this.subnet, ip), "the machine's address is in the nodes' network");
+  connectMachine(name: string, addresses: readonly Ip[]): MachineCable {
+    const isNear = addresses.some((ip) => prefixContains(this.subnet, ip));
+    assert(isNear, "the machine's address is in the nodes' network");
     const mac = (MACHINE_MAC + this.machineCount) as Mac;
     this.machineCount++;
-    return { mac, device: this.physicalHost?.connect({ name, mac, addresses: [ip] }) ?? this.connect(name) };
+    return { mac, device: this.physicalHost?.connect({ name, mac, addresses }) ?? this.connect(name) };
   }
 
   /** Adds a machine to the nodes' own network, which the router leads to all others. It has IPv4 alone. */
   addMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): OutsideHost {
-    const { device, mac } = this.connectMachine({ name, ip });
+    const { device, mac } = this.connectMachine(name, [ip]);
     const address = { ip, length: this.subnet.length };
     return new OutsideHost(this.env, { name, address, gateway: this.routerIp, mac, device });
   }

@@ -44,8 +44,8 @@ function setOffloads(calls: SystemCalls, name: string, fd: number): readonly num
   }
 }
 
-/** Why there is no TAP. */
-export type TapFailure = "no-device" | "not-permitted" | "name-taken";
+/** Why there is no TAP, or none with the addresses that it was to have. */
+export type TapFailure = "no-device" | "not-permitted" | "name-taken" | "no-ipv6";
 
 const FAILURES: Readonly<Record<string, TapFailure>> = {
   ENOENT: "no-device",
@@ -55,6 +55,7 @@ const FAILURES: Readonly<Record<string, TapFailure>> = {
   EPERM: "not-permitted",
   EBUSY: "name-taken",
   EEXIST: "name-taken",
+  EAFNOSUPPORT: "no-ipv6",
 };
 
 /** @returns why no TAP could be made; undefined: for a reason that is nothing usual. */
