@@ -203,7 +203,7 @@ function homesOf(cells: readonly Cell[], model: VerifyModel, tried: readonly num
   const homes = new Map<string, Home>();
   for (const position of tried) {
     const cell = cellAt(cells, position);
-    const machines = [...reach.of([cell])];
+    const machines = [...new Set(reach.ownOf(cell))];
     const sender = cell.source === undefined ? undefined : nodeOf(cell.source)?.name;
     // Who is asked: one pod of a class asks all, and comes up wherever somebody is asked by it.
     const name = machines.find((each) => each !== sender) ?? sender ?? "";

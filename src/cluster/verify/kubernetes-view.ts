@@ -240,6 +240,20 @@ export interface KubernetesView {
   readonly hostNetworkPods: readonly VerifyHostNetworkPod[];
   /** The zone of the cluster's names; undefined without a name service that answers. */
   readonly dnsZone: string | undefined;
+  /** Names of the nodes whose pods answer for it. */
+  readonly dnsNodes: readonly string[];
+}
+
+/** Names of the nodes on which back ends of a Service's DNS ports run, each once. */
+function dnsNodesOf(
+  service: Service | undefined,
+  slices: readonly EndpointSlice[],
+  pods: PodIndex,
+  family: IpFamily,
+): readonly string[] {
+  const ports = (service?.spec?.ports ?? []).filter(({ port }) => port === DNS_PORT);
+  const backEnds = ports.flatMap(({ name = "" }) => backEndsOf(slices, name, pods, family));
+  return [...new Set(backEnds.flatMap(({ pod }) => pod?.node.name ?? []))];
 }
 
 /**
@@ -258,7 +272,8 @@ export function readKubernetes(
   const { zone, dnsService, family } = names;
   const slices = slicesByService(objects.EndpointSlice);
   const dnsKey = dnsService === undefined ? undefined : keyOf(dnsService.metadata);
-  const dnsEndpoints = (slices.get(dnsKey ?? "") ?? []).flatMap(({ endpoints = [] }) => endpoints);
+  const dnsSlices = slices.get(dnsKey ?? "") ?? [];
+  const dnsEndpoints = dnsSlices.flatMap(({ endpoints = [] }) => endpoints);
   const hasDns = dnsEndpoints.some(({ conditions }) => conditions?.ready !== false);
   const allocator = new PodIndex(machines.pods);
   const reading = { dnsKey, family };
@@ -286,5 +301,6 @@ export function readKubernetes(
       new Map(machines.nodes.map((node) => [node.name, node])),
     ),
     dnsZone: hasDns ? zone : undefined,
+    dnsNodes: dnsNodesOf(dnsService, dnsSlices, full, family),
   };
 }

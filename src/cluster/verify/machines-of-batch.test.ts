@@ -32,6 +32,36 @@ it("a batch raises its own machines, and no other", async () => {
   expect(programmed.map(({ spec }) => spec.name)).toEqual(["win-1", "win-2"]);
 });
 
+it("a batch of names begins once: the machines of the cluster's DNS are there when it is asked", async () => {
+  const { session, plan } = await openPlanned(inputOf({}), "when asked");
+  const positions = [...plan.cells.keys()].filter((position) => {
+    const { source, target } = plan.cells[position] ?? {};
+    return (
+      source?.kind === "pod" &&
+      source.node.name === "win-2" &&
+      target?.reference === "service/default/web" &&
+      target.name !== undefined
+    );
+  });
+  const questions = [...plan.cells.keys()].filter(
+    (position) => plan.cells[position]?.target.question !== undefined,
+  );
+  for (const asked of [positions, questions]) {
+    expect(asked).not.toEqual([]);
+    const own = { ...plan, batches: [{ positions: asked, work: 1 }] };
+    let begun = 0;
+    const steps = session.askInSteps(
+      (cluster) => {
+        begun++;
+        return runBatch({ ...own, cluster }, 0);
+      },
+      machinesOf(own, 0),
+    );
+    while ((await steps.next()).done !== true);
+    expect(begun).toBe(1);
+  }
+});
+
 it("what is tried alone is tried in a copy of the machines that it needs", async () => {
   const { session, plan } = await openPlanned(inputOf({}), "when asked");
   const isPing = ({ protocol, expected }: (typeof plan.cells)[number]): boolean =>

@@ -373,7 +373,7 @@ export function readModel(
     isDsr: file.kubeProxy.enableDSR,
     asDocumented: file.asDocumented ?? "no",
     dnsZone: isNamed ? view.dnsZone : undefined,
-    dns: isNamed && view.dnsZone !== undefined ? readDns(dnsService) : undefined,
+    dns: isNamed && view.dnsZone !== undefined ? readDns(dnsService, view.dnsNodes) : undefined,
   };
 }
 
@@ -388,7 +388,7 @@ function objectsToAsk({ objects, isApiServiceAdded }: Cluster): ClusterObjects {
   return { ...objects, Service: objects.Service.filter((service) => !isApiService(service)) };
 }
 
-function readDns(service: Service | undefined): VerifyModel["dns"] {
+function readDns(service: Service | undefined, nodes: readonly string[]): VerifyModel["dns"] {
   if (service === undefined) return undefined;
   const { namespace, name } = service.metadata;
   const protocols = (["udp", "tcp"] as const).filter((transport) =>
@@ -396,7 +396,7 @@ function readDns(service: Service | undefined): VerifyModel["dns"] {
       ({ port, protocol = "TCP" }) => port === DNS_PORT && protocol === transport.toUpperCase(),
     ),
   );
-  return { reference: `service/${namespace}/${name}`, protocols };
+  return { reference: `service/${namespace}/${name}`, protocols, nodes };
 }
 
 /** Pod ranges that the router knows. */

@@ -167,6 +167,14 @@ export interface VerifyOutside {
   readonly names: readonly string[];
 }
 
+/** The Service of the cluster's DNS. Its ports are in no list of ports: questions prove them. */
+export interface VerifyDns {
+  readonly reference: string;
+  readonly protocols: readonly TransportProtocol[];
+  /** Names of the nodes on which its ready pods run, each once. */
+  readonly nodes: readonly string[];
+}
+
 /** Somebody who can send. */
 export type VerifySender = VerifyPod | VerifyNode | VerifyOutside;
 
@@ -196,6 +204,6 @@ export interface VerifyModel {
   readonly asDocumented: Edition | "no";
   /** The zone of the cluster's names; undefined without a name service. */
   readonly dnsZone: string | undefined;
-  /** The Service of the cluster's DNS, and the transports that it has; undefined as the zone is. */
-  readonly dns: { readonly reference: string; readonly protocols: readonly TransportProtocol[] } | undefined;
+  /** The Service of the cluster's DNS; undefined as the zone is. */
+  readonly dns: VerifyDns | undefined;
 }

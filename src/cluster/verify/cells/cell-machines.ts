@@ -1,4 +1,7 @@
-/** The machines that cells need, as far as they say so: those who send, those who are asked, and the back ends of Services. */
+/**
+ * The machines that cells need, as far as they say so: those who send, those who are asked, the back ends of Services, and, where a
+ * name is asked for, those of the cluster's DNS.
+ */
 import { nodeOf } from "../facts.ts";
 import type { VerifyModel, VerifyService } from "../model.ts";
 import type { Cell } from "./cell.ts";
@@ -20,18 +23,22 @@ export class CellMachines {
 
   /** Nodes by name. */
   of(cells: readonly Cell[]): ReadonlySet<string> {
-    return new Set(cells.flatMap((cell) => this.ofOne(cell)));
+    return new Set(cells.flatMap((cell) => [...this.ownOf(cell), ...this.resolversOf(cell)]));
   }
 
-  private ofOne({ source, target }: Cell): readonly string[] {
+  /** The same without those of the DNS: what so many cells need says of none which others it goes with. */
+  ownOf({ source, target }: Cell): readonly string[] {
     const from = source === undefined ? undefined : nodeOf(source)?.name;
     const to = this.byReference.get(target.reference);
-    const resolver = target.name === undefined ? [] : this.behind(this.model.dns?.reference);
-    return [from, to].flatMap((name) => name ?? []).concat(this.behind(target.reference), resolver);
+    return [from, to].flatMap((name) => name ?? []).concat(this.behind(target.reference));
+  }
+
+  private resolversOf({ target: { name, question } }: Cell): readonly string[] {
+    return name === undefined && question === undefined ? [] : (this.model.dns?.nodes ?? []);
   }
 
   /** The nodes of a Service's back ends. */
-  private behind(reference: string = ""): readonly string[] {
+  private behind(reference: string): readonly string[] {
     const known = this.known.get(reference);
     if (known !== undefined) return known;
     const ports = this.services.get(reference)?.ports ?? [];
