@@ -314,6 +314,17 @@ describe("kinds", () => {
     ]);
   });
 
+  it("of a removed version that could change a flow are not said to have no effect", () => {
+    const { notes } = load("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n");
+    expect(notes.map(({ code, message }) => [code, message])).toEqual([
+      ["manifest-old-version", "extensions/v1beta1 of Ingress was removed in Kubernetes 1.22"],
+      [
+        "manifest-kind-not-carried-out",
+        "objects of kind Ingress (extensions/v1beta1) could change a flow, and are left out",
+      ],
+    ]);
+  });
+
   it("of somebody else's group are not those of Kubernetes", () => {
     const result = load("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {}\n");
     expect([names(result), codes(result)]).toEqual([[], ["manifest-kind-not-carried-out"]]);

@@ -381,15 +381,18 @@ class Loader {
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
+    const isUnused = (effect ?? "nothing") === "nothing";
     if (removed !== undefined)
       this.noteOldVersion(candidate, name, version, {
-        message: WORDS.apiVersionRemoved({ version, name, removed: removed.removed }),
+        message: isUnused
+          ? WORDS.apiVersionRemoved({ version, name, removed: removed.removed })
+          : `${version} of ${name} was removed in Kubernetes ${removed.removed}`,
         advice:
           removed.present === undefined
             ? "Remove it: the kind is gone."
             : `Write apiVersion: ${removed.present}.`,
       });
-    if (removed !== undefined && (effect ?? "nothing") === "nothing") return;
+    if (removed !== undefined && isUnused) return;
     const place = (): FilePlace & { readonly file: string } => {
       return { file: candidate.file, ...placeOfField(candidate, below(undefined, "kind")) };
     };
