@@ -122,6 +122,13 @@ describe("a spec without its object", () => {
     expect(code).toBe(2);
     expect(out).toContain("not a document that lint reads");
   });
+
+  it("what a chart and a kustomization are rendered from says how", async () => {
+    const chart = await run("Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
+    expect(chart.out).toMatch(/a part of a Helm chart: helm template \S+ \| mullion lint -/);
+    const overlay = await run("kustomization.yaml", "resources: [../base]\n");
+    expect(overlay.out).toMatch(/a kustomization: kubectl kustomize \S+ \| mullion lint -/);
+  });
 });
 
 const LISTED = `

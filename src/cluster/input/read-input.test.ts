@@ -252,4 +252,20 @@ describe("a text that holds no object is called what it is", () => {
     expect(objects).toEqual(["Pod/web"]);
     expect(reported).toContain("pod.txt:1 input-without-documents");
   });
+
+  it.each([
+    ["shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n", "helm template shop"],
+    ["shop/values.yaml", "replicas: 2\nimage: { tag: x }\n", "helm template shop"],
+    ["shop/prod/kustomization.yaml", "resources: [../base]\n", "kubectl kustomize shop/prod"],
+    [
+      "kustomization.yaml",
+      "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [base]\n",
+      "kubectl kustomize .",
+    ],
+  ])("%s says what renders it", (name, text, command) => {
+    const result = readInput([{ name, text }]);
+    const problems = "problems" in result ? result.problems : [];
+    expect(problems.map(({ code }) => code)).toEqual(["input-without-documents"]);
+    expect(problems[0]?.advice).toContain(`${command} | mullion verify -f -`);
+  });
 });

@@ -8,7 +8,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { withoutPrompts } from "#core/base/source-text.ts";
 import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
-import { isKustomization } from "#control-plane/load/further-kinds.ts";
+import { isKustomization, rendererOf } from "#control-plane/load/further-kinds.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import {
   type LoadedObject,
@@ -130,9 +130,21 @@ const OTHER_TEXTS: readonly {
   },
 ];
 
+/** What is said of a file from which others are rendered. */
+function renderedElsewhere(name: string): FileProblem | undefined {
+  const renderer = rendererOf(name);
+  if (renderer === undefined) return undefined;
+  const place = { file: name, line: 1, column: 1 };
+  const advice = `Render it: ${renderer.command} | mullion verify -f -`;
+  return problemAt(place, "input-without-documents", `this is ${renderer.what}, and no object`, advice);
+}
+
 /** What a text is that names no kind of object; undefined for one that does. */
 function otherText({ name, text }: InputText): FileProblem | undefined {
   if (isKustomization(name)) return undefined;
+  if (/^kind[ \t]*:/m.test(text)) return undefined;
+  const rendered = renderedElsewhere(name);
+  if (rendered !== undefined) return rendered;
   if (/^[ \t{[-]*["']?(?:apiVersion|kind|items)["']?[ \t]*:/m.test(text) || /\{\{|<%/.test(text))
     return undefined;
   const found = OTHER_TEXTS.find(({ fits }) => fits(text));
@@ -150,6 +162,8 @@ function otherText({ name, text }: InputText): FileProblem | undefined {
 function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
   const code = "input-without-documents";
   return texts.map(({ name, text }) => {
+    const rendered = renderedElsewhere(name);
+    if (rendered !== undefined) return rendered;
     const kinds = new Set(
       Array.from(text.matchAll(/^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/gm), ([, kind]) => kind),
     );

@@ -75,6 +75,14 @@ export function isKustomization(file: string): boolean {
   return /(?:^|[/\\])kustomization(?:\.ya?ml)?$/iu.test(file);
 }
 
+/** What renders a file that holds no object by itself: charts of Helm and kustomizations, by the file's name. */
+export function rendererOf(file: string): { readonly what: string; readonly command: string } | undefined {
+  const folder = /^(.*)[/\\]/u.exec(file)?.[1] ?? ".";
+  if (isKustomization(file)) return { what: "a kustomization", command: `kubectl kustomize ${folder}` };
+  if (!/(?:^|[/\\])(?:Chart|values[\w.-]*)\.ya?ml$/u.test(file)) return undefined;
+  return { what: "a part of a Helm chart", command: `helm template ${folder}` };
+}
+
 /** A kustomization need not say what it is, but for its file's name. */
 export function withKustomizeKind(file: string, value: Fields): Fields {
   if (!isKustomization(file) || value["kind"] !== undefined) return value;

@@ -3,6 +3,7 @@ import { fileNameOf } from "#core/base/text-edges.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { rendererOf } from "#control-plane/load/further-kinds.ts";
 import { findTemplate, isOfHelm } from "#control-plane/load/helm.ts";
 import { withoutContainerLogs } from "#contracts/kubernetes/text/container-logs.ts";
 import { BARE_LIST, bareItems, isBareList } from "#contracts/kubernetes/text/bare-list.ts";
@@ -98,6 +99,13 @@ function fieldOfType(value: Fields): "apiVersion" | "kind" | undefined {
   if (textAt(value, "metadata", "name") === undefined) return undefined;
   if (textAt(value, "kind") !== undefined) return "apiVersion";
   return textAt(value, "apiVersion") === undefined ? undefined : "kind";
+}
+
+/** Why a mapping that nothing here reads is passed by, by the file that it is in. */
+function reasonOfOther({ file }: SourceText): string {
+  const renderer = rendererOf(file);
+  if (renderer === undefined) return "not a document that lint reads";
+  return `${renderer.what}: ${renderer.command} | mullion lint -`;
 }
 
 function titleOfObject(value: Fields): string {
@@ -270,7 +278,7 @@ class FileReader {
     if (kind === undefined || piece.format !== "json") {
       const field = fieldOfType(value);
       if (field === undefined || findTemplate(piece.text) !== undefined)
-        this.passBy(base, "not a document that lint reads");
+        this.passBy(base, reasonOfOther(this.source));
       else
         this.found.faults.push({
           source: this.source,
