@@ -1,24 +1,22 @@
 /**
  * What do objects of HNS cost: endpoints made and deleted, in memory and on disk, listed with and without a filter, and
  * load balancers programmed and replaced? Cost per object while their count grows tenfold, against a bare `Map` of
- * parsed JSON, and on disk against the store's own put.
+ * parsed JSON, and on disk against the store's own put, and what
+ * that cost before it had checksums.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type LocalHns, createHns } from "#hns/local-hns.ts";
-import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { openStateFolder } from "#hns/store/state-folder.node.ts";
-import type { StoredObject } from "#hns/store/stored-object.ts";
 import { formatIp, type Ipv4 } from "#core/net/ip.ts";
-import { type Mac, formatMac } from "#core/net/mac.ts";
+import { NETWORK, V2, endpointDocument } from "./hns-documents.ts";
+import { measureOnDisk } from "./hns-on-disk.ts";
 import { type Measured, printTable } from "./measure.ts";
 
 const FEW = 1_000;
 const MANY = 10_000;
 const BACK_ENDS = 10;
-const DURABLE = 300;
-const CALLS_AT_ONCE = 64;
 const ROUNDS = 5;
 const LOOK_UPS = 100;
 const NS_PER_US = 1_000;
@@ -26,42 +24,7 @@ const NS_PER_US = 1_000;
 const REPEATS = 100;
 const REPLACEMENTS = 20;
 
-const V2 = { Major: 2, Minor: 0 };
-const FIRST_IP = 0x0a0a_0105;
 const FIRST_VIP = 0x0a60_0001;
-const FIRST_MAC = 0x0211_0000_0001;
-
-const NETWORK = {
-  Name: "cbr0",
-  Type: "L2Bridge",
-  Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
-  Ipams: [
-    {
-      Type: "Static",
-      Subnets: [
-        {
-          IpAddressPrefix: "10.10.0.0/16",
-          Routes: [{ NextHop: "10.10.0.1", DestinationPrefix: "0.0.0.0/0" }],
-        },
-      ],
-    },
-  ],
-  SchemaVersion: V2,
-};
-
-/** What a CNI plugin asks for. */
-function endpointDocument(index: number): JsonObject {
-  return {
-    Name: `pod-${index}`,
-    IpConfigurations: [{ IpAddress: formatIp((FIRST_IP + index) as Ipv4), PrefixLength: 16 }],
-    MacAddress: formatMac((FIRST_MAC + index) as Mac),
-    Policies: [
-      { Type: "OutBoundNAT", Settings: { Exceptions: ["10.0.0.0/8", "10.96.0.0/12"] } },
-      { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } },
-    ],
-    SchemaVersion: V2,
-  };
-}
 
 function loadBalancerDocument(index: number, backEnds: readonly string[]): JsonObject {
   return {
@@ -253,60 +216,11 @@ function measureLoadBalancers(): void {
   printTable(`Load balancers of ${BACK_ENDS} back ends, each`, rows, `program, ${FEW}`);
 }
 
-/** Runs `work` for each index, so many at a time. @returns nanoseconds per call. */
-async function timeCalls(
-  count: number,
-  atOnce: number,
-  work: (index: number) => Promise<unknown>,
-): Promise<number> {
-  let next = 0;
-  const started = process.hrtime.bigint();
-  const worker = async (): Promise<void> => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return Number(process.hrtime.bigint() - started) / count;
-}
-
-async function measureFloor(folder: string, object: StoredObject, rows: Measured[]): Promise<void> {
-  const store = openStateFolder(folder, { node: "bench", version: { Major: 15, Minor: 3 } });
-  for (const atOnce of [1, CALLS_AT_ONCE]) {
-    const put = async (index: number): Promise<void> =>
-      store.write([{ kind: "Endpoint", id: `${index}`, object: { ...object, id: `${index}` } }]);
-    rows.push(row(`the store's put, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, put)));
-  }
-  await store.close();
-}
-
-async function measureService(hns: DurableHns, network: string, rows: Measured[]): Promise<void> {
-  const { client } = hns;
-  for (const atOnce of [1, CALLS_AT_ONCE]) {
-    const ids: string[] = [];
-    const create = async (index: number): Promise<void> => {
-      ids.push(await client.create("Endpoint", endpointDocument(index), { network }));
-    };
-    rows.push(row(`create an endpoint, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, create)));
-    const remove = async (index: number): Promise<void> => client.delete("Endpoint", ids[index] ?? "");
-    rows.push(row(`delete an endpoint, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, remove)));
-  }
-}
-
 async function measureDurable(): Promise<void> {
   // Beside the sources: a folder of the system may lie in memory.
   const root = mkdtempSync(resolve(".bench-"));
   try {
-    const rows: Measured[] = [];
-    const hns = await openHns(join(root, "service"), { profile: "ws2025" });
-    const network = await hns.client.create("Network", NETWORK);
-    await hns.client.create("Endpoint", endpointDocument(0), { network });
-    const object = hns.service.export().find(({ kind }) => kind === "Endpoint");
-    if (object !== undefined) {
-      hns.service.delete("Endpoint", object.id);
-      await measureFloor(join(root, "store"), object, rows);
-    }
-    await measureService(hns, network, rows);
-    await hns.close();
-    printTable(`Durable, each of ${DURABLE}`, rows, "the store's put, 1 at once");
+    await measureOnDisk(root);
     await measureOpening(join(root, "many"));
   } finally {
     rmSync(root, { recursive: true });

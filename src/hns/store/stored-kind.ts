@@ -65,17 +65,20 @@ function ignoreProblem(): void {
 
 /** The fields of a record, whatever they are called. */
 function fieldsIn(record: object): Fields {
-  return { ...record };
+  assert(isFields(record), "records are objects");
+  return record;
 }
 
 function internalOf(context: ServiceContext, record: Fields, read: Fields): JsonObject {
   const internal: Record<string, JsonValue> = {};
-  for (const field of new Set([...Object.keys(record), ...Object.keys(read)])) {
+  const note = (field: string): void => {
     const value = record[field];
-    if (field === "id" || equalValues(value, read[field])) continue;
+    if (field === "id" || equalValues(value, read[field])) return;
     const isMoment = MOMENTS.includes(field) && typeof value === "number";
     internal[field] = isMoment ? context.epochTime(value) : encodeValue(value);
-  }
+  };
+  for (const field of Object.keys(record)) note(field);
+  for (const field of Object.keys(read)) if (record[field] === undefined) note(field);
   return internal;
 }
 
@@ -229,6 +232,8 @@ export function equalValues(a: unknown, b: unknown): boolean {
     return a.every((item, index) => equalValues(item, b[index]));
   }
   if (!isFields(a) || !isFields(b)) return false;
-  const fields = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...fields].every((field) => equalValues(a[field], b[field]));
+  return (
+    Object.keys(a).every((field) => equalValues(a[field], b[field])) &&
+    Object.keys(b).every((field) => a[field] !== undefined || b[field] === undefined)
+  );
 }
