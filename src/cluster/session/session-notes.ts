@@ -186,14 +186,7 @@ function makerOf(pod: Pod, kube: MemoryKube): string | undefined {
 }
 
 function grouped<T>(items: readonly T[], keyOfItem: (item: T) => string): readonly (readonly [T, ...T[]])[] {
-  const groups = new Map<string, [T, ...T[]]>();
-  for (const item of items) {
-    const key = keyOfItem(item);
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [item]);
-    else known.push(item);
-  }
-  return [...groups.values()];
+  return [...Map.groupBy(items, keyOfItem).values()] as [T, ...T[]][];
 }
 
 function subjectOf(pods: readonly [Pod, ...Pod[]], kube: MemoryKube): string {

@@ -3,7 +3,6 @@
  * once. Nothing is taken away: a finding names the one that stands for its cause.
  */
 import { ALL_SERVICE_FLOWS, NAME_FLOWS } from "#core/catalogue/expectation-table.ts";
-import { groupBy } from "./classes.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { CellOutcome, VerifyCell, VerifyFinding } from "./report.ts";
 
@@ -64,8 +63,8 @@ function programBehind(own: Sighting, programs: readonly Sighting[]): Sighting |
 
 /** Findings that end alike share what they have in common: the sender's node, or who is asked. */
 function partsOf(alike: readonly Sighting[]): readonly (readonly Sighting[])[] {
-  const bySender = [...groupBy(alike, ({ sender }) => sender).values()];
-  const byTarget = [...groupBy(alike, ({ cell }) => cell.to).values()];
+  const bySender = [...Map.groupBy(alike, ({ sender }) => sender).values()];
+  const byTarget = [...Map.groupBy(alike, ({ cell }) => cell.to).values()];
   return bySender.length <= byTarget.length ? bySender : byTarget;
 }
 
@@ -78,7 +77,7 @@ function alikeOfInput(findings: readonly VerifyFinding[]): ReadonlyMap<string, r
   const positions = [...findings.keys()].filter(
     (position) => findings[position]?.cell === undefined && findings[position]?.limit === undefined,
   );
-  return groupBy(positions, (position) => {
+  return Map.groupBy(positions, (position) => {
     const { code = "", observed = "" } = findings[position] ?? {};
     return `${code} ${observed}`;
   });
@@ -98,7 +97,7 @@ export function withCauses(
     if (program !== undefined) causes.set(own.position, program.position);
     else if (own.code !== undefined && !isBringUp(own)) others.push(own);
   }
-  for (const alike of groupBy(others, endOf).values())
+  for (const alike of Map.groupBy(others, endOf).values())
     for (const [first, ...rest] of partsOf(alike))
       for (const own of rest) if (first !== undefined) causes.set(own.position, first.position);
   for (const [first, ...rest] of alikeOfInput(findings).values())

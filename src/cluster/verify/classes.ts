@@ -2,22 +2,8 @@
  * Which pairs stand for which. Pods of one class on nodes of one class are alike to every part of the network, so one
  * pair of each kind proves all pairs of that kind (README.md says what this leaves open).
  */
-import { addToList } from "#core/base/keyed-lists.ts";
 import { defined } from "#core/base/assert.ts";
 import type { VerifyNode, VerifyPod } from "./model.ts";
-
-/** Members by class, in order of their first appearance. */
-export function groupBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    addToList(groups, key, item);
-  }
-  return groups;
-}
 
 /** A pair that stands for all pairs of its kind. */
 export interface RepresentativePair<Source, Target> {
@@ -38,11 +24,7 @@ class PodClass<T extends OnNode> {
 
   constructor(members: readonly T[]) {
     this.members = members;
-    const byNode = new Map<number, T[]>();
-    for (const member of members) {
-      addToList(byNode, member.node.index, member);
-    }
-    this.byNode = byNode;
+    this.byNode = Map.groupBy(members, ({ node }) => node.index);
   }
 }
 

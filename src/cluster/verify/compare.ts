@@ -2,7 +2,6 @@
  * Compares verifications: which flows came out otherwise, for whom. The sides are runs of one input on several builds of
  * Windows, or an earlier run and the present one. What is compared is what was observed, not what was expected.
  */
-import { groupBy } from "./classes.ts";
 import { isFields } from "#core/base/json.ts";
 import {
   DOCUMENT_VERSION,
@@ -162,7 +161,7 @@ class Side {
       outcomeOf(cell, found.get(index)),
     ]);
     this.byQuestion = new Map(outcomes.map(([cell, outcome]) => [questionOf(cell), outcome]));
-    const kinds = groupBy(outcomes, ([cell]) => kindOf(cell));
+    const kinds = Map.groupBy(outcomes, ([cell]) => kindOf(cell));
     this.byKind = new Map([...kinds].map(([kind, each]) => [kind, each.map(([, outcome]) => outcome)]));
   }
 
@@ -240,13 +239,15 @@ function changedInput(sides: readonly Side[]): readonly ChangedInput[] {
     ),
   );
   // Line numbers change when a file does: what is said counts, not where.
-  return [...groupBy(said, ({ observed, code = "" }) => `${code} ${observed}`).values()].flatMap((each) => {
-    const labels = [...new Set(each.map(({ label }) => label))];
-    const [first] = each;
-    if (first === undefined || labels.length === sides.length) return [];
-    const { about, observed, code } = first;
-    return [{ about, observed, ...(code === undefined ? {} : { code }), sides: labels }];
-  });
+  return [...Map.groupBy(said, ({ observed, code = "" }) => `${code} ${observed}`).values()].flatMap(
+    (each) => {
+      const labels = [...new Set(each.map(({ label }) => label))];
+      const [first] = each;
+      if (first === undefined || labels.length === sides.length) return [];
+      const { about, observed, code } = first;
+      return [{ about, observed, ...(code === undefined ? {} : { code }), sides: labels }];
+    },
+  );
 }
 
 /** Compares at least two sides; the flows stand in the order of the last one, then of those before it. */

@@ -26,7 +26,6 @@ import { podReference } from "../machines/kubelet.ts";
 import { type LimitKinds, withAzureKinds } from "./azure-kinds.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
-import { groupBy } from "./classes.ts";
 import { isServed } from "./service-port.ts";
 import type {
   VerifyModel,
@@ -334,7 +333,7 @@ export function readModel(
     }),
   );
   const networkOf = (name: string): VerifyNetwork => defined(networks.get(name), `network ${name} is there`);
-  const owners = groupBy(cluster.pods, ({ address }) => formatIp(address));
+  const owners = Map.groupBy(cluster.pods, ({ address }) => formatIp(address));
   // A pod without a process has an address, and nothing that asks or answers.
   const idle = new Set(cluster.objects.Pod.filter(isWithoutProcess).map(keyOfPod));
   const pods = cluster.pods.flatMap((pod, index) => {

@@ -2,7 +2,6 @@
 import { wrap } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
-import { groupBy } from "#cluster/verify/classes.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
 import {
@@ -42,9 +41,9 @@ function titleOf({ flow, family }: VerifyCell): string {
 /** Protocols that come out alike share an entry. */
 function differencesOf(cells: readonly VerifyCell[], names: SystemNames): readonly Difference[] {
   const labels = new RowLabels(cells, names);
-  const rows = [...groupBy(cells, (cell) => `${labels.labelOf(cell)}\n${cell.protocol}`).values()];
+  const rows = [...Map.groupBy(cells, (cell) => `${labels.labelOf(cell)}\n${cell.protocol}`).values()];
   const differing = rows.filter((row) => !["works", "n/a"].includes(valueOf(row)));
-  const alike = groupBy(differing, (row) => {
+  const alike = Map.groupBy(differing, (row) => {
     const [first] = row;
     return JSON.stringify([first && labels.labelOf(first), valueOf(row), ...codesOf(row)]);
   });
@@ -100,7 +99,7 @@ function joinTitles(titles: readonly string[]): string {
       ? [title, title, "", ""]
       : [title, title.slice(0, open), title.slice(open + 2, close), title.slice(close + 1)];
   });
-  const alike = groupBy(parts, ([, flow = "", , family = ""]) => flow + family);
+  const alike = Map.groupBy(parts, ([, flow = "", , family = ""]) => flow + family);
   return [...alike]
     .map(([key, each]) => {
       const mark = key.endsWith(PAGE_MARK) ? PAGE_MARK : "";
@@ -132,7 +131,7 @@ function inputLines({ findings }: VerifyReport, style: TraceStyle): readonly str
 /** As wide as the style says. Flows whose every row works share one entry; `does not apply` is left to the whole report. */
 export function foldVerification(report: VerifyReport, style: TraceStyle = PLAIN_STYLE): string {
   const names = new SystemNames(report);
-  const flows = [...groupBy(report.cells, titleOf)];
+  const flows = [...Map.groupBy(report.cells, titleOf)];
   const differences = flows
     .flatMap(([, cells]) => differencesOf(cells, names))
     .toSorted((a, b) => Number(b.isBad) - Number(a.isBad));

@@ -4,7 +4,6 @@
  */
 import { wrap, plural } from "#core/base/text-layout.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
-import { groupBy } from "#cluster/verify/classes.ts";
 import type { ChangedFlow, SideOutcome, VerifyComparison } from "#cluster/verify/compare.ts";
 import { FLOW_TITLES } from "./format-verify.ts";
 import { logAndErrors } from "#data/words.js";
@@ -51,7 +50,7 @@ function reasonLines(changes: readonly ChangedFlow[], style: TraceStyle): readon
       return reason === undefined ? [] : [{ side, reason }];
     }),
   );
-  return [...groupBy(said, ({ reason }) => reason)].flatMap(([reason, each]) => {
+  return [...Map.groupBy(said, ({ reason }) => reason)].flatMap(([reason, each]) => {
     const sides = [...new Set(each.map(({ side }) => side))].join(", ");
     return wrap(`${sides}: ${reason}`, style.columns - 6).map((line) => style.faint(`      ${line}`));
   });
@@ -60,7 +59,7 @@ function reasonLines(changes: readonly ChangedFlow[], style: TraceStyle): readon
 /** Rows that differ in the protocol alone stand in one. */
 function rowsOf(changes: readonly ChangedFlow[]): readonly (readonly ChangedFlow[])[] {
   const outcomes = (change: ChangedFlow): string => change.outcomes.map(({ outcome }) => outcome).join(" ");
-  return [...groupBy(changes, (change) => `${partiesOf(change)} ${outcomes(change)}`).values()];
+  return [...Map.groupBy(changes, (change) => `${partiesOf(change)} ${outcomes(change)}`).values()];
 }
 
 function flowLines(
@@ -114,7 +113,7 @@ function keptLines({ sides, nothingKept }: VerifyComparison, style: TraceStyle):
 export function formatComparison(comparison: VerifyComparison, style: TraceStyle = PLAIN_STYLE): string {
   const { cluster, sides, counts, changes } = comparison;
   const labels = sides.map(({ label }) => label);
-  const flows = groupBy(changes, ({ flow, family }) => `${flow} ${family ?? ""}`);
+  const flows = Map.groupBy(changes, ({ flow, family }) => `${flow} ${family ?? ""}`);
   const isChanged = changes.length + comparison.input.length > 0;
   const summary = `${plural(counts.flows, "flow")} compared, ${counts.changed} changed, ${counts.unchanged} unchanged.`;
   const findings = sides

@@ -9,7 +9,6 @@ import type { FlowProtocol } from "#core/catalogue/expectations.ts";
 import { wrap, plural } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle, formatPageDifference } from "#cluster/trace/format-trace.ts";
-import { groupBy } from "#cluster/verify/classes.ts";
 import { type ClusterFact, type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import { reports } from "#data/words.js";
@@ -223,7 +222,7 @@ function flowLines(
   style: TraceStyle,
 ): readonly string[] {
   const labels = new RowLabels(cells, names);
-  const rows = groupBy(cells, (cell) => labels.labelOf(cell));
+  const rows = Map.groupBy(cells, (cell) => labels.labelOf(cell));
   const family = cells[0]?.family === "ipv6" ? ", IPv6" : "";
   const title = style.heading(`${FLOW_TITLES[flow]}${family}`.padEnd(labelWidth(style)));
   const heads = PROTOCOLS.map((protocol) => protocol.toUpperCase().padEnd(VALUE_WIDTH)).join("");
@@ -250,7 +249,7 @@ function deniedLines(report: VerifyReport, style: TraceStyle): readonly string[]
 
 function notApplicableLines(report: VerifyReport, style: TraceStyle): readonly string[] {
   const skipped = report.cells.filter(({ expected }) => expected === "not-applicable");
-  const reasons = groupBy(skipped, ({ why = "" }) => why);
+  const reasons = Map.groupBy(skipped, ({ why = "" }) => why);
   if (reasons.size === 0) return [];
   const lines = [...reasons].map(([why, cells]) =>
     style.faint(`  ${String(cells.length).padStart(4)}  ${why}`),
@@ -280,7 +279,7 @@ function remarkLines(
   { columns }: TraceStyle,
 ): readonly string[] {
   const lines: string[] = [];
-  for (const alike of groupBy(remarks, ({ code }) => code).values()) {
+  for (const alike of Map.groupBy(remarks, ({ code }) => code).values()) {
     for (const remark of alike.slice(0, REMARKS_MAX)) {
       const wrapped = wrap(`${formatFault(remark)} [${remark.code}]`, columns - LABEL_OF_REMARKS - 2);
       lines.push(
@@ -347,7 +346,7 @@ function sameCauseLines(
 ): readonly string[] {
   if (others.length === 0) return [];
   // One of each code first: what ends otherwise is named.
-  const byCode = [...groupBy(others, (other) => other.code ?? "").values()];
+  const byCode = [...Map.groupBy(others, (other) => other.code ?? "").values()];
   const ordered = [...byCode.flatMap(([first]) => first ?? []), ...byCode.flatMap(([, ...rest]) => rest)];
   const shown = ordered.slice(0, SAME_CAUSE_MAX).map((other) => {
     const reason = other.code === undefined || other.code === code ? "" : ` (${other.code})`;
@@ -453,9 +452,9 @@ export function formatVerification(
   style: TraceStyle = PLAIN_STYLE,
 ): string {
   const names = new SystemNames(report);
-  const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
+  const flows = Map.groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
   const { findings, cells: all } = report;
-  const followers = groupBy(findings, ({ cause }) => String(cause));
+  const followers = Map.groupBy(findings, ({ cause }) => String(cause));
   const causes = findings.flatMap((finding, position) =>
     finding.cause === undefined ? [{ finding, others: followers.get(String(position)) ?? [] }] : [],
   );

@@ -1,5 +1,4 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
-import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { formatReason } from "#cluster/session/flow-limit.ts";
 import {
@@ -118,7 +117,7 @@ export function formatJunit(report: VerifyReport, command = "mullion trace"): st
   const positions = new Map(report.cells.map((cell, position) => [cell, position]));
   const findingOf = (cell: VerifyCell): VerifyFinding | undefined => findings.get(positions.get(cell) ?? -1);
   const isAllowed = (cell: VerifyCell): boolean => findingOf(cell)?.allowed === true;
-  const suites = [...groupBy(report.cells, (cell) => cell.flow)].map(([flow, cells]) => {
+  const suites = [...Map.groupBy(report.cells, (cell) => cell.flow)].map(([flow, cells]) => {
     const cases = cells.map((cell) => {
       const outcome = [...outcomeOf(cell, findingOf(cell), command), ...pageOutput(cell)];
       return xmlElement("testcase", { classname: flow, name: nameOf(cell) }, outcome);

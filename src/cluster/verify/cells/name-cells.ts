@@ -1,7 +1,6 @@
 /** Cells that ask a Service by name. */
 import type { FlowName } from "#core/catalogue/expectations.ts";
 import { type Cell, makeCell } from "./cell.ts";
-import { groupBy } from "../classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "../facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "../model.ts";
 import {
@@ -99,7 +98,7 @@ class NameClients {
 
   constructor(all: readonly VerifyPod[]) {
     this.all = all;
-    const places = groupBy([...all.keys()], (place) => all[place]?.namespace ?? "");
+    const places = Map.groupBy([...all.keys()], (place) => all[place]?.namespace ?? "");
     this.byNamespace = new Map(
       [...places].map(([namespace, own]) => {
         const pods = own.flatMap((place) => all[place] ?? []);
@@ -201,7 +200,7 @@ export function nameCells(model: VerifyModel): readonly Cell[] {
     return port === undefined ? [] : [{ service, port }];
   });
   const resolving = model.pods.filter((pod) => isOrdinary(pod) && pod.usesClusterDns);
-  const classes = [...groupBy(resolving, classOfClient).values()];
+  const classes = [...Map.groupBy(resolving, classOfClient).values()];
   const sorted = classes.map((clients) => new NameClients(clients));
   const partial = asked.find(
     ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,

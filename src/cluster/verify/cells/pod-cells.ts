@@ -1,7 +1,7 @@
 /** Cells between pods, nodes and the outside. */
 import type { FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
-import { type RepresentativePair, groupBy, representativePairs, ringPairs } from "../classes.ts";
+import { type RepresentativePair, representativePairs, ringPairs } from "../classes.ts";
 import { isOrdinary, pairFacts, relationOf } from "../facts.ts";
 import type {
   VerifyModel,
@@ -119,8 +119,8 @@ function classPairs(
 
 function podToPod(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
-  const classes = groupBy(pods, (pod) => pod.podClass);
-  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
+  const classes = Map.groupBy(pods, (pod) => pod.podClass);
+  const resolving = Map.groupBy(pods.filter(asksNames), (pod) => pod.podClass);
   const byAddress = classPairs(classes, classes).flatMap(({ count, ...pair }) =>
     PROTOCOLS.map((protocol) => pairCell(model, "pod-to-pod-ip", protocol, pair, { standsFor: count })),
   );
@@ -142,9 +142,9 @@ function cover(model: VerifyModel): readonly Cell[] {
 
 function withNodes(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
-  const podClasses = groupBy(pods, (pod) => pod.podClass);
+  const podClasses = Map.groupBy(pods, (pod) => pod.podClass);
   const nodes = model.nodes.map((node) => ({ node, traceEnd: node }));
-  const nodeClasses = groupBy(nodes, ({ node }) => node.nodeClass);
+  const nodeClasses = Map.groupBy(nodes, ({ node }) => node.nodeClass);
   const toPods = representativePairs(nodeClasses, podClasses).flatMap(({ source, target, count }) =>
     PROTOCOLS.map((protocol) =>
       pairCell(model, "node-to-pod", protocol, { source: source.traceEnd, target }, { standsFor: count }),
@@ -181,8 +181,8 @@ function serves(outside: VerifyOutside, protocol: FlowProtocol): boolean {
 /** Each host outside from one pod of each class, in turn. */
 function toOutside(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
-  const classes = groupBy(pods, (pod) => pod.podClass);
-  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
+  const classes = Map.groupBy(pods, (pod) => pod.podClass);
+  const resolving = Map.groupBy(pods.filter(asksNames), (pod) => pod.podClass);
   return model.outside.flatMap((target, index) => [
     ...[...classes.values()].flatMap((members) =>
       toHost(model, target, members[index % members.length], members.length),

@@ -2,7 +2,6 @@
 import type { FlowName } from "#core/catalogue/expectations.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
-import { groupBy } from "../classes.ts";
 import {
   type AskedPort,
   answerersOf,
@@ -38,7 +37,7 @@ function addressTarget(asked: AskedPort, answerers: readonly string[] | undefine
 
 /** Pods that may stand for others, by the class of their node and by their network. */
 function clientsByClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
-  return groupBy(model.pods.filter(isOrdinary), classOfClient);
+  return Map.groupBy(model.pods.filter(isOrdinary), classOfClient);
 }
 
 /** As the article of 2017 has it a Windows node stays with one back end for all clients. */
@@ -97,7 +96,7 @@ function inOrderOfNodes(ports: readonly AskedPort[], nodes: readonly string[]): 
 }
 
 function fromEachNode(model: VerifyModel, ports: readonly AskedPort[]): readonly Cell[] {
-  const byNode = groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
+  const byNode = Map.groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
   const isSmall = byNode.size * ports.length <= NODE_TIMES_PORT_MAX;
   const sorted = isSmall ? ports : inOrderOfNodes(ports, [...byNode.keys()]);
   return [...byNode.values()].flatMap((clients, node) => {
@@ -146,7 +145,7 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
     const own = port.backEnds.flatMap(({ pod }) =>
       pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
     );
-    return [...groupBy(own, (pod) => `${pod.node.nodeClass} ${pod.limitKind}`).values()].flatMap(
+    return [...Map.groupBy(own, (pod) => `${pod.node.nodeClass} ${pod.limitKind}`).values()].flatMap(
       (members) => {
         const [source] = members;
         if (source === undefined) return [];
@@ -167,8 +166,8 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
 /** From the nodes' own stacks: one Service port for each class of nodes and kind of Service. */
 function fromNodes(model: VerifyModel): readonly Cell[] {
   const reachable = listPorts(model.services).filter(({ service }) => service.kind === "cluster-ip");
-  const kinds = groupBy(reachable, kindOf);
-  return [...groupBy(model.nodes, (node) => node.nodeClass).values()].flatMap((nodes) =>
+  const kinds = Map.groupBy(reachable, kindOf);
+  return [...Map.groupBy(model.nodes, (node) => node.nodeClass).values()].flatMap((nodes) =>
     [...kinds.values()].flatMap((ports) => {
       const [asked] = ports;
       const [source] = nodes;
@@ -261,7 +260,7 @@ function nodePortTarget(node: VerifyNode, asked: AskedPort, nodePort: number, is
 
 /** Nodes that differ to who asks a NodePort from outside: by class, with and without back ends of their own. */
 function nodesToAsk(model: VerifyModel, port: VerifyServicePort): readonly (readonly VerifyNode[])[] {
-  return [...groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
+  return [...Map.groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
 }
 
 /** NodePorts from outside, from the node itself and from another node. */

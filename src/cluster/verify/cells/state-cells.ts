@@ -4,7 +4,6 @@
  */
 import type { ClusterTrouble } from "../../session/session.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
-import { groupBy } from "../classes.ts";
 import { bringUpFacts, hostNetworkFacts, serviceStateFacts } from "../facts.ts";
 import type { VerifyModel, VerifyNode, VerifyService } from "../model.ts";
 import type { CellAttempt, Observation } from "../observation.ts";
@@ -46,7 +45,7 @@ function hostNetworkCells(model: VerifyModel): readonly StateCell[] {
 /** One for each program or pod that did not come up; what came up needs no cell, for its flows show it. */
 function bringUpCells(model: VerifyModel, troubles: readonly ClusterTrouble[]): readonly StateCell[] {
   const nodes = new Map(model.nodes.map((node) => [node.name, node]));
-  const byReference = [...groupBy(troubles, ({ reference }) => reference)];
+  const byReference = [...Map.groupBy(troubles, ({ reference }) => reference)];
   return byReference.flatMap(([sourceReference, [first, ...others]]) => {
     const source = nodes.get(first?.node ?? "");
     if (first === undefined || source === undefined) return [];
