@@ -2,6 +2,7 @@
  * The machines of manifests that bring no Node: of the builds that their pods ask for, under the names and with the labels
  * that their selectors ask for. Whoever writes `nodeSelector: { agentpool: win }` has such a node.
  */
+import { listed } from "#core/base/text-layout.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type WindowsProfile, getProfile, parseNodeBuild } from "#core/catalogue/profiles.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
@@ -155,11 +156,6 @@ class AssumedNodes {
   }
 }
 
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, KEYS_MAX).join(", ");
-  return names.length > KEYS_MAX ? `${shown} and ${names.length - KEYS_MAX} more` : shown;
-}
-
 function formatCount(count: number, what: string): string {
   if (count === 1) return `a ${what}`;
   return `${count === 2 ? "two" : count} ${what}s`;
@@ -178,8 +174,8 @@ function describe(nodes: AssumedNodes, profiles: readonly WindowsProfile[], isAs
   const reason = isAsked ? ", which pods ask for by image or selector," : "";
   const { keys, names } = nodes.asked();
   const told = [
-    ...(names.length > 0 ? [`the names that pods ask for (${listed(names)})`] : []),
-    ...(keys.length > 0 ? [`the labels that selectors ask for (${listed(keys)})`] : []),
+    ...(names.length > 0 ? [`the names that pods ask for (${listed(names, KEYS_MAX)})`] : []),
+    ...(keys.length > 0 ? [`the labels that selectors ask for (${listed(keys, KEYS_MAX)})`] : []),
   ];
   const having = told.length === 0 ? "" : `, with ${told.join(" and ")}`;
   return `${windows}${reason} and ${formatCount(countOf("linux"), "Linux node")}${having}`;

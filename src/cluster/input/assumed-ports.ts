@@ -2,6 +2,7 @@
  * What programs are taken to do, though no manifest says so. Where a Service leads to, a server is taken to be (`servedPorts`),
  * and probes are taken to succeed: an answer says that it rests on it.
  */
+import { andMore } from "#core/base/text-layout.ts";
 import type { KubeObject, PodSpec, Service } from "#contracts/kubernetes/objects.ts";
 import { DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
 import { faultOfImageName } from "#contracts/kubernetes/container-image.ts";
@@ -231,6 +232,6 @@ export function describeProbes(objects: readonly LoadedObject[]): string | undef
   const [first] = probed;
   if (first === undefined) return undefined;
   const { kind, metadata } = first.object;
-  const more = probed.length > 1 ? ` and ${probed.length - 1} more` : "";
-  return WORDS.probesAssumed({ whose: `${kind} ${metadata.namespace}/${metadata.name}${more}` });
+  const whose = `${kind} ${metadata.namespace}/${metadata.name}${andMore(probed.length - 1)}`;
+  return WORDS.probesAssumed({ whose });
 }

@@ -3,11 +3,12 @@
  * about. Where it is not read whom they select, one of a namespace may be about every pod in it, one without a namespace
  * about every flow.
  */
+import { listed } from "#core/base/text-layout.ts";
 import type { PassedPolicy } from "#control-plane/load/manifests.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
-import { type PolicyApi, PolicyLimit, type SelectingPolicy, listTitles } from "./policy-limit.ts";
+import { type PolicyApi, PolicyLimit, type SelectingPolicy } from "./policy-limit.ts";
 import { subjectsOfFurtherPolicy } from "./policy-subjects.ts";
 import { clusterLife } from "#data/words.js";
 
@@ -43,7 +44,7 @@ class UnreadPolicyLimit implements FlowLimit {
 
   constructor(policies: readonly PassedPolicy[]) {
     this.policies = policies;
-    this.message = `${listTitles(policies.map(titleOf))} ${policies.length === 1 ? "is" : "are"} ${STANDING}`;
+    this.message = `${listed(policies.map(titleOf))} ${policies.length === 1 ? "is" : "are"} ${STANDING}`;
     const { where } = placeOf(policies[0]);
     if (where !== undefined) this.where = where;
   }
@@ -54,7 +55,7 @@ class UnreadPolicyLimit implements FlowLimit {
 
   reasonFor(flow: LimitedFlow): LimitReason {
     const own = this.policies.filter((policy) => isAbout(policy, flow));
-    const titles = listTitles(own.map(titleOf));
+    const titles = listed(own.map(titleOf));
     const message = WORDS.policiesNotEnforced({ titles, isOrAre: own.length === 1 ? "is" : "are" });
     return { code: CODE, message, ...placeOf(own[0]) };
   }

@@ -1,5 +1,5 @@
 /** NetworkPolicies of a cluster, which nothing enforces: whose flows they are about, and what their specification says. */
-import { plural } from "#core/base/text-layout.ts";
+import { listed, plural } from "#core/base/text-layout.ts";
 import {
   type PolicyEnd,
   type PolicyVerdict,
@@ -16,13 +16,7 @@ import { addToList } from "#core/base/keyed-lists.ts";
 import type { Cluster } from "../cluster.ts";
 import { ENGINE_TITLES, type Enforcement, isDecidedOn, lacksNetwork } from "../policies/enforcement.ts";
 import type { FlowEnd, LimitedFlow } from "../session/flow-limit.ts";
-import {
-  type PolicyApi,
-  PolicyLimit,
-  type SelectedPod,
-  type SelectingPolicy,
-  listTitles,
-} from "./policy-limit.ts";
+import { type PolicyApi, PolicyLimit, type SelectedPod, type SelectingPolicy } from "./policy-limit.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -77,10 +71,10 @@ function describeVerdict(verdict: PolicyVerdict): string {
       const rules = verdict.rules.map(
         ({ policy, direction, index }) => `spec.${direction}[${index}] of ${titleOf(policy)}`,
       );
-      return rules.length === 0 ? "allows it" : `allows it, by ${listTitles(rules)}`;
+      return rules.length === 0 ? "allows it" : `allows it, by ${listed(rules)}`;
     }
     case "denied":
-      return `denies it: no ${verdict.direction} rule of ${listTitles(verdict.isolatedBy.map(titleOf))} is about it`;
+      return `denies it: no ${verdict.direction} rule of ${listed(verdict.isolatedBy.map(titleOf))} is about it`;
     case "undefined":
       return UNDEFINED_WHY[verdict.why];
   }
@@ -278,7 +272,7 @@ function engineNotes({ nodes }: Enforcement): readonly FileProblem[] {
     line: 0,
     column: 0,
     path: "",
-    message: `${message} (${listTitles(names)})`,
+    message: `${message} (${listed(names)})`,
     advice: "More: mullion explain policy-engine-refused.",
   }));
 }

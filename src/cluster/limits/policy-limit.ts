@@ -1,4 +1,5 @@
 /** Policies that are stored and not enforced, as a limit: flows of the pods that they select are not judged. */
+import { listed } from "#core/base/text-layout.ts";
 import type { PolicyDirection } from "#contracts/kubernetes/network-policy.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
@@ -35,14 +36,6 @@ export interface PolicyApi {
   kindOf?(flowEnd: FlowEnd): string;
 }
 
-/** Titles that a message lists; the rest is counted. */
-const TITLES_MAX = 3;
-
-export function listTitles(titles: readonly string[]): string {
-  const shown = titles.slice(0, TITLES_MAX).join(", ");
-  return titles.length > TITLES_MAX ? `${shown} and ${titles.length - TITLES_MAX} more` : shown;
-}
-
 /** A pod that policies select, and which. */
 interface Selection {
   readonly direction: PolicyDirection;
@@ -64,7 +57,7 @@ export class PolicyLimit implements FlowLimit {
     this.policies = policies;
     this.code = api.code;
     const count = policies.length;
-    const titles = listTitles(policies.map(({ title }) => title));
+    const titles = listed(policies.map(({ title }) => title));
     this.message =
       count === 1 ? `${titles} is ${api.standing}` : `${count} ${api.plural} are ${api.standing}: ${titles}`;
     const where = policies.find((policy) => policy.where !== undefined)?.where;
@@ -81,7 +74,7 @@ export class PolicyLimit implements FlowLimit {
   reasonFor(flow: LimitedFlow): LimitReason {
     const selections = this.selectionsIn(flow);
     const parts = selections.map(({ direction, pod, policies }) => {
-      const titles = listTitles(policies.map(({ title }) => title));
+      const titles = listed(policies.map(({ title }) => title));
       return `${titles} select${policies.length === 1 ? "s" : ""} ${pod.reference} for ${direction}`;
     });
     parts.push(`${this.api.plural} are ${this.api.standing}`);

@@ -1,9 +1,9 @@
 /** Policies that HNS of a node stores and does not act on, as a limit: flows of the pods whose endpoints have them. */
+import { listed } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { Cluster } from "../cluster.ts";
 import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
-import { listTitles } from "./policy-limit.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -20,7 +20,7 @@ class StoredPolicyLimit implements FlowLimit {
 
   constructor(stored: Stored) {
     this.stored = stored;
-    const whose = listTitles([...stored.keys()]);
+    const whose = listed([...stored.keys()]);
     this.message = WORDS.endpointPoliciesStored({ whose });
   }
 

@@ -5,10 +5,10 @@
  * (https://learn.microsoft.com/en-us/azure/aks/azure-cni-overlay); that VFP translates IPv6 was not seen anywhere
  * (dataplane.md §2.11). Machines of the cluster answer either way, for the fabric leads back to the pods.
  */
+import { listed } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Cluster } from "../cluster.ts";
 import type { FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
-import { listTitles } from "./policy-limit.ts";
 import { clusterLife } from "#data/words.js";
 
 const WORDS = clusterLife();
@@ -24,7 +24,7 @@ class UntranslatedFamilyLimit implements FlowLimit {
 
   constructor(pods: ReadonlySet<string>) {
     this.pods = pods;
-    this.message = `${WHY}: ${listTitles([...pods])}`;
+    this.message = `${WHY}: ${listed([...pods])}`;
   }
 
   covers({ source, target, answerers, address }: LimitedFlow): boolean {

@@ -1,8 +1,8 @@
 /** Which NetworkPolicy, and which rule of it, stands behind an ACL that decided about a packet. */
+import { listed } from "#core/base/text-layout.ts";
 import type { RuleReference } from "#core/base/recorder.ts";
 import type { WrittenAcl } from "#programs/policy/policy-engine.ts";
 import type { TraceLeg, TraceStep } from "../trace/trace-report.ts";
-import { listTitles } from "../limits/policy-limit.ts";
 import type { Enforcement } from "./enforcement.ts";
 
 function policyTitle(key: string): string {
@@ -14,7 +14,7 @@ function describeOrigins(origins: readonly WrittenAcl["origin"][]): string | und
   const [first] = origins;
   if (first === undefined) return undefined;
   const { why, direction, policies, index } = first;
-  const titles = listTitles([...new Set(origins.flatMap((each) => each.policies))].map(policyTitle));
+  const titles = listed([...new Set(origins.flatMap((each) => each.policies))].map(policyTitle));
   switch (why) {
     case "rule": {
       // NPM's ACLs of a policy share their id and priority.

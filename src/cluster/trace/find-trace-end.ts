@@ -1,4 +1,5 @@
 /** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
+import { listed } from "#core/base/text-layout.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
@@ -228,8 +229,7 @@ function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly Nam
     ...traceEnds.map(({ traceEnd }) => traceEnd.description.reference),
     ...services.map(serviceReference),
   ];
-  const hidden = references.length - KNOWN_MAX;
-  const known = references.slice(0, KNOWN_MAX).join(", ") + (hidden > 0 ? ` and ${hidden} more` : "");
+  const known = listed(references, KNOWN_MAX);
   const advice = near === undefined ? "" : `Did you mean ${JSON.stringify(near)}? `;
   return new RequestError(
     "unknown-object",

@@ -1,4 +1,5 @@
 /** Compares what was expected of a cell with what came of it. */
+import { listed } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Expectation } from "#core/catalogue/expectations.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";
@@ -12,12 +13,6 @@ import { compartmentOf } from "./stage.ts";
 
 function isAnswered(attempt: CellAttempt): boolean {
   return attempt.outcome === "answered";
-}
-
-function listNames(names: readonly string[]): string {
-  return names.length <= 3
-    ? names.join(", ")
-    : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
 
 /** What kube-proxy on the node has as `--source-vip`. */
@@ -56,9 +51,9 @@ function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string
   const seen = new Set(attempts.map(({ answeredBy }) => answeredBy));
   const missing = (answerers ?? []).filter((name) => !seen.has(name));
   if (missing.length > 0 && (cell.probe === "sweep" || cell.probe === "own"))
-    return `never answered in ${attempts.length} connections: ${listNames(missing)}`;
+    return `never answered in ${attempts.length} connections: ${listed(missing)}`;
   if (cell.probe === "same" && seen.size > 1)
-    return `${seen.size} back ends answer one client: ${listNames([...seen].map((name) => name ?? "unknown"))}`;
+    return `${seen.size} back ends answer one client: ${listed([...seen].map((name) => name ?? "unknown"))}`;
   const addresses = seenAddresses(cell, cluster);
   const own =
     cell.probe === "own"

@@ -2,6 +2,7 @@
  * Texts of Kubernetes manifests to objects. Pure: reads no files, and never throws for what they hold. A document that
  * is broken is a problem with file, line and field; the others are read as if it were not there.
  */
+import { andMore, listed } from "#core/base/text-layout.ts";
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
@@ -418,8 +419,7 @@ class Loader {
     const [first] = this.unknownKinds.values();
     if (first === undefined) return;
     const all = [...this.unknownKinds.keys()];
-    const more = all.length - UNKNOWN_KINDS_SHOWN;
-    const kinds = `${all.slice(0, UNKNOWN_KINDS_SHOWN).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    const kinds = listed(all, UNKNOWN_KINDS_SHOWN);
     this.report.count("unknown kinds", () => ({
       code: "manifest-kind-unknown",
       ...first,
@@ -693,8 +693,10 @@ class Loader {
 /** The first of `count` objects, as a note says it. */
 function firstOfSome({ object: { kind, metadata }, origin }: LoadedObject, count: number) {
   const { file = "", line = 0, column = 0 } = origin ?? {};
-  const more = count > 1 ? ` and ${count - 1} more` : "";
-  return { place: { file, line, column }, whose: `${kind} ${metadata.namespace}/${metadata.name}${more}` };
+  return {
+    place: { file, line, column },
+    whose: `${kind} ${metadata.namespace}/${metadata.name}${andMore(count - 1)}`,
+  };
 }
 
 /** From one call of `reads` to the next. */

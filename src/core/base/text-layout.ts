@@ -8,10 +8,14 @@ export function plural(count: number, word: string): string {
 /** Names that a message lists; the rest is counted. */
 const NAMES_MAX = 3;
 
-/** `a, b, c and 4 more`. */
-export function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).join(", ");
-  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
+/** `a, b, c and 4 more`; `most` of them are named. */
+export function listed(names: readonly string[], most: number = NAMES_MAX): string {
+  return names.slice(0, most).join(", ") + andMore(names.length - most);
+}
+
+/** What ends a list of which some are not shown: ` and 4 more`; nothing where all are. */
+export function andMore(hidden: number): string {
+  return hidden > 0 ? ` and ${hidden} more` : "";
 }
 
 /** Breaks a paragraph into lines of at most `width` characters; a longer word gets a line of its own. */

@@ -1,5 +1,5 @@
 /** A report for people: each finding with its evidence and what packets say, then what was checked and what was not. */
-import { plural, wrap } from "#core/base/text-layout.ts";
+import { andMore, listed, plural, wrap } from "#core/base/text-layout.ts";
 import { blocksOf } from "../catalogue/prose.ts";
 import type { NodeFinding } from "./check.ts";
 import { COLLECT, type DoctorReport, isChecked } from "./doctor.ts";
@@ -36,22 +36,17 @@ function ruledOutLines({ ruledOut = [] }: NodeFinding, style: TextStyle): readon
     const [first] = evidence;
     return first === undefined ? code : `${code} (${first.file}:${first.line})`;
   });
-  const hidden = ruledOut.length - shown.length;
-  return labelled("ruled out", `${shown.join(", ")}${hidden > 0 ? ` and ${hidden} more` : ""}`, style);
+  return labelled("ruled out", shown.join(", ") + andMore(ruledOut.length - shown.length), style);
 }
 
 /** @param number among those of a report; undefined for one alone. */
 export function formatFinding(finding: NodeFinding, number: number | undefined, style: TextStyle): string {
   const { code, node, message, evidence, breaks, proof, others = [], next, remedy } = finding;
-  const shown = others.slice(0, OTHERS_SHOWN).join(", ");
-  const hidden = others.length - OTHERS_SHOWN;
   const lines = [
     `${style.bold(number === undefined ? `${INDENT}${node}` : `${number}. ${node}`)}: ${certaintyWord(finding, style)}: ${code}`,
     ...wrap(`${message}.`, style.columns - INDENT.length).map((line) => INDENT + line),
     ...evidence.flatMap(({ file, line, says }) => labelled("evidence", `${file}:${line}: ${says}`, style)),
-    ...(others.length === 0
-      ? []
-      : labelled("also", `${shown}${hidden > 0 ? ` and ${hidden} more` : ""}`, style)),
+    ...(others.length === 0 ? [] : labelled("also", listed(others, OTHERS_SHOWN), style)),
     ...labelled("breaks", breaks, style),
     ...labelled(proof.isProved ? "proved" : "no proof", proof.says, style),
     ...ruledOutLines(finding, style),

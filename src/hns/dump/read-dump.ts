@@ -3,6 +3,7 @@
  * what PowerShell shows on a screen, `hnsdiag list …` with and without `-d`, and several of them in one file. What does
  * not read is told with its place, and the rest is read.
  */
+import { listed } from "#core/base/text-layout.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { SourceText, withoutPrompts } from "#core/base/source-text.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
@@ -59,7 +60,6 @@ const NEXT_START = /[ \t\r\n,]*(?=[{[])/y;
 const BROKEN_MAX = 20;
 const WRAPPERS_MAX = 4;
 const FIELDS_SHOWN = 5;
-const PATHS_SHOWN = 3;
 const HALVES_SHOWN = 20;
 
 const READABLE = WORDS.adviceDumpSources;
@@ -337,9 +337,7 @@ class DumpReader {
     const name = document["Name"] ?? document["ID"];
     const top = /^[^.[]*/.exec(first)?.[0];
     const at = members.find((member) => member.key === top)?.keyStart ?? start;
-    const more = cut.length - PATHS_SHOWN;
-    const paths = cut.slice(0, PATHS_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
-    const message = `cut off: ${paths} of ${kind} ${JSON.stringify(name)}`;
+    const message = `cut off: ${listed(cut)} of ${kind} ${JSON.stringify(name)}`;
     if (this.notes.length < LIMITS.hnsDumpProblemsMax)
       this.note("hns-dump-value-cut", at, first, message, DEEPER);
   }
@@ -366,10 +364,10 @@ class DumpReader {
   private readTextLines(lines: readonly TextLine[]): void {
     const tables = readFormatTable(lines);
     this.tableRows.push(...tables.objects);
-    const listed = readFormatList(tables.rest);
-    for (const each of listed.objects) this.addListed(each);
-    this.halves.push(...listed.withoutId);
-    const { objects, rest } = readHnsdiagText(listed.rest);
+    const lists = readFormatList(tables.rest);
+    for (const each of lists.objects) this.addListed(each);
+    this.halves.push(...lists.withoutId);
+    const { objects, rest } = readHnsdiagText(lists.rest);
     for (const { kind, document, line, column } of objects) {
       this.reportNamesOnly(line, HNSDIAG);
       this.add({ kind, dialect: "v1", document, cut: [], where: { file: this.source.file, line, column } });

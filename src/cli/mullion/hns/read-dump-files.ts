@@ -1,4 +1,5 @@
 /** The dumps that a command line names, as objects; what is wrong with them goes to where people look. */
+import { listed } from "#core/base/text-layout.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import type { DumpProblem } from "#hns/dump/dumped-object.ts";
@@ -87,9 +88,8 @@ const PASSED_BY_SHOWN = 5;
 
 function reportSkipped(files: readonly string[], terminal: Terminal): void {
   if (files.length === 0) return;
-  const shown = files.slice(0, PASSED_BY_SHOWN).join(", ");
-  const more = files.length > PASSED_BY_SHOWN ? ` and ${files.length - PASSED_BY_SHOWN} more` : "";
-  terminal.stderr(`note: passed by, because they hold no objects of HNS: ${shown}${more}\n`);
+  const shown = listed(files, PASSED_BY_SHOWN);
+  terminal.stderr(`note: passed by, because they hold no objects of HNS: ${shown}\n`);
 }
 
 function reportNotes(notes: readonly DumpProblem[], terminal: Terminal): void {

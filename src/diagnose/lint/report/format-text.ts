@@ -5,7 +5,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { LINT_SEVERITIES, type LintSeverity } from "../../catalogue/entry.ts";
 import { blocksOf } from "../../catalogue/prose.ts";
 import { formatPageDifference } from "#cluster/trace/format-trace.ts";
-import { wrap, plural } from "#core/base/text-layout.ts";
+import { andMore, plural, wrap } from "#core/base/text-layout.ts";
 import { type CauseGroup, type LintFinding, type LintReport, causeGroups } from "./report.ts";
 
 /** How words are emphasised; without colours each function gives its text back. */
@@ -78,9 +78,8 @@ function placeFrom(cause: LintFinding, other: LintFinding): string {
 export function alsoOf({ finding, others }: CauseGroup): readonly string[] {
   return [...Map.groupBy(others, ({ code }) => code)].map(([code, found]) => {
     const shown = found.slice(0, PLACES_MAX).map((each) => placeFrom(finding, each));
-    const hidden = found.length - shown.length;
     const count = code === finding.code ? "" : `${code}${found.length > 1 ? ` ×${found.length}` : ""}: `;
-    return `also: ${count}${shown.join(", ")}${hidden > 0 ? ` and ${hidden} more` : ""}`;
+    return `also: ${count}${shown.join(", ")}${andMore(found.length - shown.length)}`;
   });
 }
 

@@ -2,6 +2,7 @@
  * What keeps a Service from being reached by whom it is for: no back ends, none on a node, no address, a node that cannot
  * ask. Only said where the input decides it: a file of a few manifests does not show what else the cluster has.
  */
+import { andMore } from "#core/base/text-layout.ts";
 import { portsOfImages } from "#contracts/kubernetes/image-ports.ts";
 import type { Fields } from "#core/base/json.ts";
 import { editDistance } from "#core/base/nearest-name.ts";
@@ -281,7 +282,7 @@ const LOCAL_EMPTY = anyServices(
     const empty = windowsNodesOf(context).filter((name) => !serving.has(name));
     const [first] = empty;
     if (first === undefined) return;
-    const others = empty.length === 1 ? "" : ` and ${empty.length - 1} more`;
+    const others = andMore(empty.length - 1);
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
       message: WORDS.localBackEndsMissing({ first, others }),
