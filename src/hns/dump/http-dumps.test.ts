@@ -15,6 +15,32 @@ const ITEM = {
   document: { Name: "restored", Type: "Private" },
 } as const;
 
+const GUEST = {
+  kind: "Namespace",
+  id: "4ea04396-a6e5-478f-915e-909b8c80b202",
+  document: { Type: "Guest" },
+} as const;
+
+describe("dumps in the same process", () => {
+  // The host's own namespace, which every service has, does not count.
+  it.each<[objects: readonly DumpItem[], says: string]>([
+    [[ITEM], "an object"],
+    [[GUEST], "an object"],
+    [[ITEM, GUEST], "2 objects"],
+  ])("a service that holds %j is restored where that may replace it alone", async (objects, says) => {
+    const { dumps } = createHns().client;
+    expect(await dumps.restore({ objects, isReplacing: false })).toEqual([]);
+    await expect(dumps.restore({ objects: [], isReplacing: false })).rejects.toMatchObject({
+      code: "ERROR_ALREADY_EXISTS",
+      detail: `The service has ${says} already, which a restore would remove`,
+    });
+    const { objects: held } = await dumps.dump();
+    expect(held.map(({ id }) => id)).toEqual(expect.arrayContaining(objects.map(({ id }) => id)));
+    await dumps.restore({ objects: [], isReplacing: true });
+    expect((await dumps.dump()).objects.map(({ document }) => document["Type"])).toEqual(["HostDefault"]);
+  });
+});
+
 describe("dumps over HTTP", () => {
   const folder = mkdtempSync(join(tmpdir(), "mullion-dumps-"));
   const { client: inner } = createHns();
@@ -56,18 +82,6 @@ describe("dumps over HTTP", () => {
       explanation: "hns-restore-refused",
     });
     expect(await client.enumerate("Network")).toEqual([ITEM.id]);
-  });
-
-  it("says how many objects it would remove, and does not count the host's own namespace", async () => {
-    const guest = {
-      kind: "Namespace",
-      id: "4ea04396-a6e5-478f-915e-909b8c80b202",
-      document: { Type: "Guest" },
-    };
-    await inner.dumps.restore({ objects: [ITEM, guest as DumpItem], isReplacing: true });
-    await expect(dumps.restore({ objects: [], isReplacing: false })).rejects.toMatchObject({
-      detail: "The service has 2 objects already, which a restore would remove",
-    });
   });
 
   it("replaces when it may", async () => {
