@@ -698,6 +698,10 @@ export interface ControlPlane {
   readonly variableNameInvalid: string;
   readonly adviceVolumeName: string;
   readonly percentInvalid: string;
+  readonly httpHeaderInvalid: string;
+  readonly propagationForbidden: string;
+  readonly windowsUserInvalid: string;
+  readonly finalizerInvalid: string;
   readonly cronMonths: string;
   readonly cronDays: string;
   readonly adviceCronSchedule: string;

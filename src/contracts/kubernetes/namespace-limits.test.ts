@@ -113,3 +113,67 @@ describe("a quota counts what a Namespace has", () => {
     expect(exceededQuotas([], [service], [quota({ "services.nodeports": "0" })])).toEqual([]);
   });
 });
+
+describe("a quota with scopes counts the pods that all of them mean", () => {
+  // kubernetes.io, concepts/policy/resource-quotas, "Quota scopes"; the API server 1.34 refuses and takes the same pods.
+  const exists = (scopeName: string) => ({
+    scopeSelector: { matchExpressions: [{ scopeName, operator: "Exists" }] },
+  });
+  const ofPriority = (operator: string, ...values: readonly string[]) => ({
+    scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator, values }] },
+  });
+  const term = { topologyKey: "k", labelSelector: {} };
+  const affine = (field: string, more: Fields) => ({
+    affinity: {
+      [field]: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: { ...term, ...more } }],
+      },
+    },
+  });
+
+  it.each<readonly [what: string, scopes: Fields, isCounted: boolean, spec: Fields]>([
+    ["one that ends", { scopes: ["Terminating"] }, true, { activeDeadlineSeconds: 5 }],
+    ["one that runs on", { scopes: ["Terminating"] }, false, {}],
+    ["one that runs on, by a selector", exists("NotTerminating"), true, {}],
+    ["one that asks for nothing", { scopes: ["BestEffort"] }, true, {}],
+    [
+      "one that asks for something",
+      { scopes: ["BestEffort"] },
+      false,
+      { resources: { requests: { cpu: "1m" } } },
+    ],
+    [
+      "one that asks for zero",
+      { scopes: ["NotBestEffort"] },
+      false,
+      { resources: { requests: { cpu: "0" } } },
+    ],
+    ["both of two", { scopes: ["BestEffort", "Terminating"] }, false, {}],
+    ["one of a class", ofPriority("In", "high", "low"), true, { priorityClassName: "low" }],
+    ["one of another class", ofPriority("In", "high"), false, { priorityClassName: "low" }],
+    ["one of no class, not of one", ofPriority("NotIn", "high"), true, {}],
+    ["one of any class", exists("PriorityClass"), true, { priorityClassName: "low" }],
+    ["one of no class", ofPriority("DoesNotExist"), true, {}],
+    [
+      "one beside pods elsewhere",
+      exists("CrossNamespacePodAffinity"),
+      true,
+      affine("podAffinity", { namespaces: ["a"] }),
+    ],
+    [
+      "one away from pods elsewhere",
+      exists("CrossNamespacePodAffinity"),
+      true,
+      affine("podAntiAffinity", { namespaceSelector: {} }),
+    ],
+    ["one beside pods of its own", exists("CrossNamespacePodAffinity"), false, affine("podAffinity", {})],
+  ])("%s", (_, scopes, isCounted, { resources = {}, ...spec }) => {
+    const pod = { spec: { ...podOf(resources as Fields).spec, ...spec }, count: 1 };
+    const exceeded = exceededQuotas([pod], [], [quota({ pods: "0" }, scopes)]);
+    expect(exceeded.length > 0).toBe(isCounted);
+  });
+
+  it("and no Services", () => {
+    expect(exceededQuotas([], [{}], [quota({ services: "0" }, { scopes: ["NotTerminating"] })])).toEqual([]);
+  });
+});

@@ -1,7 +1,7 @@
 /**
  * What a Namespace allows its pods and Services: LimitRanges, which also give containers what they leave out, and ResourceQuotas
- * (k8s.io/kubernetes, `plugin/pkg/admission/limitranger`, `pkg/quota/v1/evaluator/core`, `SetDefaults_LimitRangeItem`). Quotas
- * with scopes, resources of whole pods, and kinds that are not read are not judged.
+ * (k8s.io/kubernetes, `plugin/pkg/admission/limitranger`, `pkg/quota/v1/evaluator/core`, `SetDefaults_LimitRangeItem`). Resources
+ * of whole pods, kinds that are not read, and the PriorityClass that pods get which name none are not judged.
  */
 import { type Fields, isFields, mappingOf, mappingsIn } from "#core/base/json.ts";
 import { parseQuantity } from "./quantity.ts";
@@ -112,17 +112,6 @@ function usageOf({ requests, limits }: Resources): ReadonlyMap<string, number> {
 
 const NEEDED = COMPUTE.slice(0, 2).flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
 
-function quotasOf(
-  limits: readonly NamespaceLimit[],
-): readonly (readonly [string, ReadonlyMap<string, number>])[] {
-  return limits
-    .filter(({ kind, spec }) => {
-      const hasScopes = Array.isArray(spec["scopes"]) || isFields(spec["scopeSelector"]);
-      return kind === "ResourceQuota" && !hasScopes;
-    })
-    .map(({ name, spec }) => [name, amounts(spec["hard"])] as const);
-}
-
 interface PodResources {
   readonly first: readonly (readonly [name: string, resources: Resources])[];
   readonly containers: readonly (readonly [name: string, resources: Resources])[];
@@ -141,9 +130,61 @@ function podResourcesOf(spec: Fields, limits: readonly NamespaceLimit[]): PodRes
   return { first, containers, whole };
 }
 
+/** What a scope of a quota looks at in a pod (`podMatchesScopeFunc`). */
+const SCOPES: Readonly<Record<string, (spec: Fields, resources: PodResources) => boolean>> = {
+  Terminating: ({ activeDeadlineSeconds: seconds }) => typeof seconds === "number" && seconds >= 0,
+  BestEffort: (_, { first, containers }) =>
+    [...first, ...containers].every(([, { requests, limits }]) =>
+      [requests, limits].every((part) => [part.get("cpu"), part.get("memory")].every((amount) => !amount)),
+    ),
+  PriorityClass: ({ priorityClassName: name }) => typeof name === "string" && name !== "",
+  CrossNamespacePodAffinity: ({ affinity }) =>
+    ["podAffinity", "podAntiAffinity"].some((field) => {
+      const { requiredDuringSchedulingIgnoredDuringExecution: all, ...rest } = mappingOf(
+        mappingOf(affinity)[field],
+      );
+      const weighted = mappingsIn(rest["preferredDuringSchedulingIgnoredDuringExecution"]);
+      const terms = [...mappingsIn(all), ...weighted.map((each) => mappingOf(each["podAffinityTerm"]))];
+      return terms.some(
+        ({ namespaces, namespaceSelector }) =>
+          (Array.isArray(namespaces) && namespaces.length > 0) || isFields(namespaceSelector),
+      );
+    }),
+};
+
+interface Quota {
+  readonly name: string;
+  readonly hard: ReadonlyMap<string, number>;
+  /** Of a quota that is for some pods alone: all must hold. */
+  readonly scopes: readonly Fields[];
+}
+
+function quotasOf(limits: readonly NamespaceLimit[]): readonly Quota[] {
+  return limits.flatMap(({ kind, name, spec }) => {
+    if (kind !== "ResourceQuota") return [];
+    const given: readonly unknown[] = Array.isArray(spec["scopes"]) ? spec["scopes"] : [];
+    const named = given.map((scopeName) => ({ scopeName, operator: "Exists" }));
+    const selected = mappingsIn(mappingOf(spec["scopeSelector"])["matchExpressions"]);
+    return [{ name, hard: amounts(spec["hard"]), scopes: [...named, ...selected] }];
+  });
+}
+
+function counts({ scopes }: Quota, spec: Fields, resources: PodResources): boolean {
+  return scopes.every(({ scopeName, operator, values }) => {
+    const scope = String(scopeName);
+    const holds = SCOPES[scope.replace(/^Not/, "")]?.(spec, resources) ?? false;
+    if (scope.startsWith("Not")) return !holds;
+    if (operator === "DoesNotExist") return !holds;
+    const isAmong = Array.isArray(values) && values.includes(spec["priorityClassName"]);
+    if (operator === "NotIn") return !isAmong;
+    return holds && (operator !== "In" || isAmong);
+  });
+}
+
 /** Why a Namespace refuses each of these pods, whatever else is there; empty: it does not. */
 export function refusalsOfPods({ spec }: AskedPods, limits: readonly NamespaceLimit[]): readonly string[] {
-  const { first, containers, whole } = podResourcesOf(spec, limits);
+  const pod = podResourcesOf(spec, limits);
+  const { first, containers, whole } = pod;
   const all = [...containers, ...first];
   const ofRanges = [
     ...itemsOf(limits, "Container").flatMap((item) =>
@@ -151,7 +192,9 @@ export function refusalsOfPods({ spec }: AskedPods, limits: readonly NamespaceLi
     ),
     ...itemsOf(limits, "Pod").flatMap((item) => [...beyond(item, whole)]),
   ];
-  const ofQuotas = quotasOf(limits).flatMap(([name, hard]) => {
+  const ofQuotas = quotasOf(limits).flatMap((quota) => {
+    const { name, hard } = quota;
+    if (!counts(quota, spec, pod)) return [];
     const missing = [...hard.keys()]
       .filter((resource) => NEEDED.includes(resource))
       .flatMap((resource) => {
@@ -193,20 +236,24 @@ export function exceededQuotas(
   services: readonly Fields[],
   limits: readonly NamespaceLimit[],
 ): readonly ExceededQuota[] {
-  const used = new Map(countedServices(services));
-  const count = pods.reduce((sum, each) => sum + each.count, 0);
-  for (const name of ["pods", "count/pods"]) used.set(name, count);
-  for (const each of pods)
-    for (const [name, amount] of usageOf(podResourcesOf(each.spec, limits).whole))
-      used.set(name, (used.get(name) ?? 0) + amount * each.count);
-  return quotasOf(limits).flatMap(([name, hard]) =>
-    [...hard].flatMap(([resource, allowed]) => {
+  const all = pods.map((each) => ({ ...each, resources: podResourcesOf(each.spec, limits) }));
+  return quotasOf(limits).flatMap((quota) => {
+    const counted = all.filter(({ spec, resources }) => counts(quota, spec, resources));
+    // What has no scope is counted by quotas without scopes alone.
+    const used = new Map(countedServices(quota.scopes.length === 0 ? services : []));
+    const count = counted.reduce((sum, each) => sum + each.count, 0);
+    for (const name of ["pods", "count/pods"]) used.set(name, count);
+    for (const each of counted)
+      for (const [name, amount] of usageOf(each.resources.whole))
+        used.set(name, (used.get(name) ?? 0) + amount * each.count);
+    return [...quota.hard].flatMap(([resource, allowed]) => {
       const asked = used.get(resource) ?? 0;
       // Sums of quantities such as 100m are binary fractions.
       if (asked <= allowed * (1 + 1e-9)) return [];
-      return [{ name, message: `${resource}: ${shown(asked)} asked for, ${shown(allowed)} allowed` }];
-    }),
-  );
+      const message = `${resource}: ${shown(asked)} asked for, ${shown(allowed)} allowed`;
+      return [{ name: quota.name, message }];
+    });
+  });
 }
 
 function shown(amount: number): string {

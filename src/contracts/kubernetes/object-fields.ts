@@ -28,10 +28,23 @@ export interface WrongType {
   readonly wanted: string;
 }
 
+/** An item of a list that is null, which an API server reads as the empty value of its type. */
+interface NullItem {
+  readonly list: unknown[];
+  readonly index: number;
+  readonly meant: unknown;
+}
+
 /** What is wrong with the fields of one object. */
 export interface FieldFindings {
   readonly unknown: readonly UnknownField[];
   readonly wrong: readonly WrongType[];
+  readonly nulls: readonly NullItem[];
+}
+
+/** Puts into the object's own lists what their null items stand for. */
+export function fillNulls({ nulls }: FieldFindings): void {
+  for (const { list, index, meant } of nulls) list[index] = meant;
 }
 
 /** Of one object; what is wrong with more fields than that is of another kind. */
@@ -40,15 +53,24 @@ const FOUND_MAX = 32;
 /** What a value in JSON is that has no fields of its own. */
 interface Scalar {
   readonly wanted: string;
+  /** What null stands for in a list. */
+  readonly empty?: unknown;
   takes(value: unknown): boolean;
 }
 
-const TEXT: Scalar = { wanted: "text", takes: (value) => typeof value === "string" };
+const TEXT: Scalar = { wanted: "text", empty: "", takes: (value) => typeof value === "string" };
+
+const TIME: Scalar = {
+  wanted: "a time, such as 2026-01-31T12:00:00Z",
+  takes: (value) =>
+    typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(value),
+};
 
 function integer(bits: 32 | 64): Scalar {
   const max = 2 ** (bits - 1);
-  const takes = (value: unknown): boolean => Number.isInteger(value) && Math.abs(Number(value)) <= max;
-  return { wanted: "a whole number", takes };
+  const takes = (value: unknown): boolean =>
+    Number.isInteger(value) && Number(value) >= -max && Number(value) < max;
+  return { wanted: "a whole number", empty: 0, takes };
 }
 
 /** Scalars, and messages that are one value in JSON, or hold what nobody describes. */
@@ -58,8 +80,8 @@ const SCALARS: Readonly<Record<string, Scalar>> = Object.freeze({
   bool: { wanted: "true or false", takes: (value) => typeof value === "boolean" },
   int32: integer(32),
   int64: integer(64),
-  "meta/v1.Time": TEXT,
-  "meta/v1.MicroTime": TEXT,
+  "meta/v1.Time": TIME,
+  "meta/v1.MicroTime": TIME,
   "meta/v1.FieldsV1": { wanted: "a mapping", takes: isFields },
   "intstr.IntOrString": {
     wanted: "a whole number or text",
@@ -67,7 +89,7 @@ const SCALARS: Readonly<Record<string, Scalar>> = Object.freeze({
   },
   "resource.Quantity": {
     wanted: "a quantity, such as 500m or 1Gi",
-    takes: (value) => value === "" || parseQuantity(value) !== undefined,
+    takes: (value) => parseQuantity(value) !== undefined,
   },
   "runtime.RawExtension": { wanted: "a mapping", takes: () => true },
 });
@@ -78,6 +100,7 @@ const OF_EVERY_OBJECT: readonly string[] = ["apiVersion", "kind"];
 interface Found {
   readonly unknown: UnknownField[];
   readonly wrong: WrongType[];
+  readonly nulls: NullItem[];
 }
 
 /** A mapping of the object, and what its fields may be. */
@@ -95,7 +118,7 @@ export class ObjectFields {
   find(object: Fields): FieldFindings {
     const { apiVersion, kind } = object;
     const message = `${String(apiVersion)}.${String(kind)}`;
-    const found: Found = { unknown: [], wrong: [] };
+    const found: Found = { unknown: [], wrong: [], nulls: [] };
     if (this.messages.has(message))
       this.walk(object, { path: undefined, fields: this.fieldsOf(message), outer: undefined }, found);
     return found;
@@ -129,7 +152,14 @@ export class ObjectFields {
     else if (form === "list") {
       if (!Array.isArray(value)) found.wrong.push({ path, value, wanted: "a list" });
       else
-        for (const [index, item] of value.entries()) this.look(item, type, below(path, index), outer, found);
+        for (const [index, item] of value.entries())
+          if (item !== null) this.look(item, type, below(path, index), outer, found);
+          else if (SCALARS[type] !== undefined || this.messages.has(type))
+            found.nulls.push({
+              list: value,
+              index,
+              meant: SCALARS[type] === undefined ? {} : SCALARS[type].empty,
+            });
     } else if (!isFields(value)) found.wrong.push({ path, value, wanted: "a mapping" });
     else
       for (const [key, item] of Object.entries(value)) this.look(item, type, below(path, key), outer, found);

@@ -6,7 +6,7 @@ import type { Fields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubePatch } from "#contracts/kubernetes/source.ts";
 import { formatPath, stepsOf } from "#contracts/kubernetes/text/field-path.ts";
-import { ObjectFields, type UnknownField } from "#contracts/kubernetes/object-fields.ts";
+import { ObjectFields, type UnknownField, fillNulls } from "#contracts/kubernetes/object-fields.ts";
 import { badRequest } from "./requests.ts";
 import { type ServedResource, apiVersionOf } from "./served-resources.ts";
 
@@ -53,7 +53,9 @@ export class FieldValidation {
 
   /** Of an object that is created or replaced. @throws KubeError `kubernetes-request-invalid` (400). */
   ofObject(object: Fields, directive: string): Validated<Fields> {
-    const { unknown: found } = this.fields.find(object);
+    const findings = this.fields.find(object);
+    fillNulls(findings);
+    const found = findings.unknown;
     const answer = this.answer(object, found, directiveOf(directive));
     if (answer !== undefined) return answer;
     const { apiVersion, kind } = object;

@@ -527,6 +527,24 @@ describe("what is stored", () => {
     });
   });
 
+  // Go decodes null into the empty value of an item; a real API server takes these.
+  it.each([
+    [
+      "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {}, ingress: [null]}}",
+      { podSelector: {}, ingress: [{}] },
+    ],
+    [
+      "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: i, args: [null, b]}]}}",
+      { containers: [{ name: "c", image: "i", args: ["", "b"] }] },
+    ],
+  ])("has empty items where a list has null: %s", (text, spec) => {
+    const { objects, problems } = load(text);
+    expect([objects.map(({ object }) => object), problems]).toEqual([
+      [expect.objectContaining({ spec })],
+      [],
+    ]);
+  });
+
   it("keeps uid, version and status of a dump, without managedFields and the copy of the last apply", () => {
     const [loaded] = load(
       `apiVersion: v1

@@ -45,7 +45,14 @@ import { type TextFault, offsetsOf, readJson, readYamlPiece } from "#contracts/k
 import { BARE_LIST, bareItems, isBareList } from "#contracts/kubernetes/text/bare-list.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
-import { ObjectFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/object-fields.ts";
+import {
+  type FieldFindings,
+  ObjectFields,
+  type UnknownField,
+  adviceUnknownField,
+  fillNulls,
+  isOfServer,
+} from "#contracts/kubernetes/object-fields.ts";
 import { piecesOfPlainList } from "#contracts/kubernetes/text/plain-list.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
@@ -316,10 +323,12 @@ class Loader {
     if (this.isFull) return;
     const kind = this.kindOf(candidate);
     if (kind === undefined) return;
+    const found = this.findFields(candidate);
     const value = this.convert(kind, candidate);
     const faults = new FieldFaults();
     checkObject(kind, value, faults);
-    const unknown = this.compareFields(candidate, faults);
+    faults.wrongTypes(found?.wrong ?? []);
+    const unknown = (found?.unknown ?? []).map(unknownFault);
     if (faults.list.length + unknown.length > 0) this.addFieldFaults(candidate, [...faults.list, ...unknown]);
     if (faults.list.length > 0) return;
     this.keep(candidate, normalize(kind, value, this.namespace, { isOwn: true }));
@@ -511,22 +520,13 @@ class Loader {
     this.report.skip(faults.length - reported.length);
   }
 
-  /**
-   * Adds values of another type than their field has. Answers with fields that are left out of an object, which stays. What
-   * an API server has shown, it knows.
-   */
-  private compareFields({ value }: Candidate, faults: FieldFaults): readonly FieldFault[] {
-    if (isOfServer(value)) return [];
+  /** Fields that are wrong, or none; null items of lists are filled. What an API server has shown, it knows. */
+  private findFields({ value }: Candidate): FieldFindings | undefined {
+    if (isOfServer(value)) return undefined;
     this.objectFields ??= new ObjectFields();
-    const { unknown, wrong } = this.objectFields.find(value);
-    faults.wrongTypes(wrong);
-    return unknown.map(({ path, message, meant }) => ({
-      code: "manifest-unknown-field",
-      path,
-      message,
-      advice: adviceUnknownField(meant),
-      text: undefined,
-    }));
+    const found = this.objectFields.find(value);
+    fillNulls(found);
+    return found;
   }
 
   private keep(candidate: Candidate, object: KubeObject): void {
@@ -688,6 +688,12 @@ class Loader {
     const configurations = Object.freeze(this.configurations);
     return Object.freeze({ objects, policies, configurations, notes, problems });
   }
+}
+
+/** A field that is left out of an object, which stays. */
+function unknownFault({ path, message, meant }: UnknownField): FieldFault {
+  const advice = adviceUnknownField(meant);
+  return { code: "manifest-unknown-field", path, message, advice, text: undefined };
 }
 
 /** The first of `count` objects, as a note says it. */

@@ -27,12 +27,14 @@ export class ControlPlane {
   private readonly etcdPort: number;
   private readonly peerPort: number;
   private readonly apiPort: number;
+  private readonly settings: readonly string[];
   private etcd: Program | undefined;
   private apiServer: Program | undefined;
 
-  private constructor(folder: string, ports: readonly number[]) {
+  private constructor(folder: string, ports: readonly number[], settings: readonly string[]) {
     const [etcdPort = 0, peerPort = 0, apiPort = 0] = ports;
     this.folder = folder;
+    this.settings = settings;
     this.etcdPort = etcdPort;
     this.peerPort = peerPort;
     this.apiPort = apiPort;
@@ -50,8 +52,10 @@ export class ControlPlane {
     writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
   }
 
-  static async start(): Promise<ControlPlane> {
-    const plane = new ControlPlane(mkdtempSync(join(tmpdir(), "mullion-live-")), await freePorts(3));
+  /** `settings`: flags of the API server that the test is about. */
+  static async start(...settings: readonly string[]): Promise<ControlPlane> {
+    const folder = mkdtempSync(join(tmpdir(), "mullion-live-"));
+    const plane = new ControlPlane(folder, await freePorts(3), settings);
     await plane.startEtcd();
     await plane.startApiServer();
     return plane;
@@ -116,6 +120,7 @@ export class ControlPlane {
       // Pods of these tests run nowhere: they need no account.
       "--disable-admission-plugins=ServiceAccount",
       "--endpoint-reconciler-type=none",
+      ...this.settings,
     ];
     this.apiServer = new Program(command, join(this.folder, "apiserver.log"));
     await this.apiServer.until(() => this.isReady(), READY_MS);

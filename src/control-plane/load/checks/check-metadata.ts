@@ -1,7 +1,19 @@
 /** What all objects have: metadata and label selectors (k8s.io/apimachinery, `api/validation`). */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
-import { type Check, all, anyText, list, mapOf, object, oneOf, required, text } from "./field-check.ts";
-import { isFields } from "#core/base/json.ts";
+import {
+  type Check,
+  all,
+  anyText,
+  list,
+  mapOf,
+  mappingsOf,
+  object,
+  oneOf,
+  required,
+  text,
+} from "./field-check.ts";
+import { isFields, mappingOf } from "#core/base/json.ts";
+import { controlPlane } from "#data/words.js";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
 import {
   ANNOTATION_KEY,
@@ -14,6 +26,8 @@ import {
   prefixOfName,
 } from "./names.ts";
 
+const WORDS = controlPlane();
+
 export const LABELS: Check = mapOf(QUALIFIED_NAME, text(LABEL_VALUE));
 
 const ANNOTATIONS: Check = mapOf(ANNOTATION_KEY, anyText);
@@ -25,10 +39,35 @@ const CRON_JOB_NAME: TextRule = Object.freeze({
   advice: DNS_SUBDOMAIN.advice,
 });
 
+const FINALIZERS = ["foregroundDeletion", "kubernetes", "orphan"];
+
+/** What has to be done before an object goes: a word of Kubernetes, or a name with a domain. */
+export const FINALIZER: TextRule = Object.freeze({
+  fault(name: string): string | undefined {
+    const isKnown = name.includes("/") || FINALIZERS.includes(name);
+    return QUALIFIED_NAME.fault(name) ?? (isKnown ? undefined : WORDS.finalizerInvalid);
+  },
+  advice: "Write a name such as example.com/finalizer.",
+});
+
+const ANNOTATIONS_MAX = 262_144;
+
+const annotationsFit: Check = (value, path, faults) => {
+  const size = new TextEncoder().encode(Object.entries(mappingOf(value)).flat().join("")).length;
+  if (size <= ANNOTATIONS_MAX) return;
+  faults.invalid(path, size, `Too long: may not be more than ${ANNOTATIONS_MAX} bytes`, "Leave some out.");
+};
+
+const oneController: Check = (value, path, faults) => {
+  if (mappingsOf(value).filter(({ controller }) => controller === true).length < 2) return;
+  const detail = "Only one reference can have Controller set to true";
+  faults.invalid(path, "", detail, "Keep one controller.");
+};
+
 /** The rule for names of a kind. */
 function nameRuleOf(kind: KubeKind): TextRule {
   if (kind === "Service") return SERVICE_NAME;
-  if (kind === "Namespace") return DNS_LABEL;
+  if (kind === "Namespace" || kind === "StatefulSet") return DNS_LABEL;
   return kind === "CronJob" ? CRON_JOB_NAME : DNS_SUBDOMAIN;
 }
 
@@ -46,7 +85,7 @@ const nameIsThere: Check = (value, path, faults) => {
 export const TEMPLATE_METADATA: Check = object({ labels: LABELS, annotations: ANNOTATIONS });
 
 const OWNER: Check = object({
-  apiVersion: anyText,
+  apiVersion: required(anyText, "Write the version of the owner."),
   kind: required(anyText, "Write the kind of the owner."),
   name: required(anyText, "Write the name of the owner."),
   uid: required(anyText, "Write the uid of the owner."),
@@ -60,8 +99,9 @@ export function metadataOf(kind: KubeKind): Check {
     generateName: text(prefixOfName(rule), true),
     namespace: text(DNS_LABEL, true),
     labels: LABELS,
-    annotations: ANNOTATIONS,
-    ownerReferences: list(OWNER),
+    annotations: all(ANNOTATIONS, annotationsFit),
+    finalizers: list(text(FINALIZER)),
+    ownerReferences: all(list(OWNER), oneController),
     uid: anyText,
     resourceVersion: anyText,
     deletionTimestamp: anyText,

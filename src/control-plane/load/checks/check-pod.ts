@@ -21,6 +21,7 @@ import {
 import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import { LABELS, TEMPLATE_METADATA, expressionOf } from "./check-metadata.ts";
 import {
+  CIDR,
   DNS_LABEL,
   DNS_SUBDOMAIN,
   IP_ADDRESS,
@@ -29,6 +30,7 @@ import {
   QUALIFIED_NAME,
   textUpTo,
 } from "./names.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { controlPlane } from "#data/words.js";
 
 const WORDS = controlPlane();
@@ -367,6 +369,29 @@ export const NODE: Check = object({
     conditions: CONDITIONS,
   }),
 });
+
+const nodeFits: Check = (value, path, faults) => {
+  const { podCIDRs, taints } = mappingOf(value);
+  const ranges = (Array.isArray(podCIDRs) ? podCIDRs : []).map((each) => parseInterfaceAddress(String(each)));
+  const families = new Set(ranges.map((range) => typeof range?.ip));
+  if (ranges.length > 1 && families.size < ranges.length) {
+    const detail = "may specify no more than one CIDR for each IP family";
+    faults.invalid(below(path, "podCIDRs"), podCIDRs, detail, "Keep one of each family.");
+  }
+  const pairs = mappingsOf(taints).map(({ key, effect }) => `${String(key)} ${String(effect)}`);
+  for (const [index, pair] of pairs.entries())
+    if (pairs.indexOf(pair) < index)
+      faults.duplicate(below(path, "taints", index), pair, "Name each key once with an effect.");
+};
+
+/** What of its Nodes a server has taken. Where `podCIDR` is another than the first of `podCIDRs`, it stands for them. */
+export const NODE_DETAILS: Check = (value, path, faults) => {
+  const { podCIDR, podCIDRs, ...spec } = mappingOf(mappingOf(value)["spec"]);
+  const isOther = textOr(podCIDR, "") !== "" && Array.isArray(podCIDRs) && podCIDRs[0] !== podCIDR;
+  const ranges = isOther ? [podCIDR] : podCIDRs;
+  const fields = object({ podCIDR: text(CIDR, true), podCIDRs: list(text(CIDR)) });
+  all(fields, nodeFits)({ ...spec, podCIDR, podCIDRs: ranges }, below(path, "spec"), faults);
+};
 
 /** Nothing but the metadata is read. */
 export const NO_FIELDS: Check = (value, path, faults) => {

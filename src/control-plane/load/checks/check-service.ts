@@ -60,6 +60,22 @@ const CLUSTER_IP: TextRule = Object.freeze({
   advice: WORDS.adviceClusterIp,
 });
 
+/** A server trims it. */
+const PADDED_CIDR: TextRule = { fault: (range) => CIDR.fault(range.trim()), advice: CIDR.advice };
+
+/** Without the affinity its settings are dropped. */
+const affinityFits: Check = (value, path, faults) => {
+  const { sessionAffinity, sessionAffinityConfig } = mappingOf(value);
+  if (sessionAffinity === "ClientIP" && !isAbsent(sessionAffinityConfig))
+    AFFINITY_SETTINGS(sessionAffinityConfig, below(path, "sessionAffinityConfig"), faults);
+};
+
+const AFFINITY_SETTINGS: Check = object({
+  clientIP: object({
+    timeoutSeconds: integer(1, 86_400, "must be greater than 0 and less than or equal to 86400"),
+  }),
+});
+
 const SPEC: Check = object({
   type: oneOf("", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
   ports: list(SERVICE_PORT),
@@ -68,14 +84,9 @@ const SPEC: Check = object({
   clusterIPs: list(text(CLUSTER_IP, true)),
   externalIPs: list(text(IP_ADDRESS)),
   loadBalancerIP: anyText,
-  loadBalancerSourceRanges: list(text(CIDR)),
+  loadBalancerSourceRanges: list(text(PADDED_CIDR)),
   externalName: anyText,
   sessionAffinity: oneOf("", "None", "ClientIP"),
-  sessionAffinityConfig: object({
-    clientIP: object({
-      timeoutSeconds: integer(1, 86_400, "must be greater than 0 and less than or equal to 86400"),
-    }),
-  }),
   externalTrafficPolicy: oneOf("", "Cluster", "Local"),
   internalTrafficPolicy: oneOf("Cluster", "Local"),
   trafficDistribution: oneOf("PreferClose", "PreferSameZone", "PreferSameNode"),
@@ -265,6 +276,7 @@ export const SERVICE: Check = object({
   spec: required(
     all(
       SPEC,
+      affinityFits,
       portsAreThere,
       portsFit,
       addressesFit,
@@ -277,3 +289,56 @@ export const SERVICE: Check = object({
   ),
   status: INGRESS,
 });
+
+/** What a server's own Services need not be asked: a change of type leaves some of it behind. */
+const LOAD_BALANCERS_ALONE = [
+  "loadBalancerSourceRanges",
+  "allocateLoadBalancerNodePorts",
+  "loadBalancerClass",
+] as const;
+const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
+const OF_CLUSTER_ADDRESSES = ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] as const;
+
+function isSet(value: unknown): boolean {
+  return !isAbsent(value) && !(Array.isArray(value) && value.length === 0);
+}
+
+const fieldsFitType: Check = (value, path, faults) => {
+  const { spec: given, metadata } = mappingOf(value);
+  const [spec, type] = [mappingOf(given), typeOf(mappingOf(given))];
+  const at = below(path, "spec");
+  const ranges = mappingOf(mappingOf(metadata)["annotations"])[SOURCE_RANGES];
+  if (type !== "LoadBalancer") {
+    const detail = "may only be used when `type` is 'LoadBalancer'";
+    const advice = "Remove it, or write type: LoadBalancer.";
+    for (const field of LOAD_BALANCERS_ALONE)
+      if (isSet(spec[field])) faults.forbidden(below(at, field), detail, advice);
+    if (!isAbsent(ranges))
+      faults.forbidden(below(path, "metadata", "annotations", SOURCE_RANGES), detail, advice);
+  }
+  if (type === "ExternalName")
+    for (const field of OF_CLUSTER_ADDRESSES)
+      if (isSet(spec[field]))
+        faults.forbidden(below(at, field), "may not be set for ExternalName services", "Remove the field.");
+};
+
+const clusterAddressesFit: Check = (value, path, faults) => {
+  const { clusterIPs, ipFamilies } = mappingOf(value);
+  if (!Array.isArray(clusterIPs)) return;
+  const at = below(path, "clusterIPs");
+  if (clusterIPs.length > 2)
+    faults.invalid(at, clusterIPs, "may only hold up to 2 values", "Keep one of each family.");
+  if (clusterIPs.length > 1 && clusterIPs.includes("None"))
+    faults.invalid(at, clusterIPs, "'None' must be the first and only value", "Write None alone.");
+  const families: readonly unknown[] = Array.isArray(ipFamilies) ? ipFamilies : [];
+  for (const [index, address] of clusterIPs.entries()) {
+    const ip = parseIp(String(address));
+    const family = ip === undefined ? undefined : typeof ip === "number" ? "IPv4" : "IPv6";
+    const wanted = families[index];
+    if (family === undefined || wanted === undefined || wanted === family) continue;
+    const detail = `expected an ${String(wanted)} value as indicated by \`ipFamilies[${index}]\``;
+    faults.invalid(below(at, index), address, detail, "Write the families in the order of the addresses.");
+  }
+};
+
+export const SERVICE_DETAILS: Check = all(fieldsFitType, object({ spec: clusterAddressesFit }));

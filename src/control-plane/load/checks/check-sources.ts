@@ -64,7 +64,10 @@ function fieldPathIn(fields: readonly string[]): TextRule {
 }
 
 function fieldRef(fields: readonly string[]): Check {
-  return object({ fieldPath: required(text(fieldPathIn(fields)), "Write the field of the pod.") });
+  return object({
+    apiVersion: oneOf("", "v1"),
+    fieldPath: required(text(fieldPathIn(fields)), "Write the field of the pod."),
+  });
 }
 
 const RESOURCE: TextRule = Object.freeze({
@@ -147,7 +150,7 @@ const noStepBack: TextRule = Object.freeze({
   advice: "Write the path without dots.",
 });
 
-const relative: TextRule = Object.freeze({
+export const RELATIVE_PATH: TextRule = Object.freeze({
   fault: (path: string) => (path.startsWith("/") ? "must be a relative path" : noStepBack.fault(path)),
   advice: "Write a path below the place of the volume.",
 });
@@ -163,7 +166,7 @@ const DRIVER: TextRule = Object.freeze({
   advice: DNS_SUBDOMAIN.advice,
 });
 
-const ITEM_PATH = required(text(relative), "Write the path of the file in the volume.");
+const ITEM_PATH = required(text(RELATIVE_PATH), "Write the path of the file in the volume.");
 const ITEMS: Check = list(
   object({ key: required(anyText, "Write the key."), path: ITEM_PATH, mode: FILE_MODE }),
 );

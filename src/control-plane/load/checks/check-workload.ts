@@ -11,13 +11,14 @@ import {
   anyText,
   flag,
   isAbsent,
+  mapOf,
   object,
   oneOf,
   required,
   text,
 } from "./field-check.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
-import { CONFIG_KEY, DNS_LABEL } from "./names.ts";
+import { CONFIG_KEY, DNS_LABEL, type TextRule } from "./names.ts";
 
 const SELECTOR_ADVICE = "Write spec.selector.matchLabels with the labels of the template.";
 
@@ -133,17 +134,34 @@ export const CRON_JOB: Check = object({
   ),
 });
 
-/** A ConfigMap: keys with texts. */
+const CONFIG_BYTES_MAX = 1_048_576;
+
+/** A ConfigMap: keys with texts, or with bytes. */
 export const CONFIG_MAP: Check = (value, path, faults) => {
-  const data = mappingOf(value)["data"];
-  if (data === undefined || data === null) return;
-  if (!isFields(data)) {
-    faults.wrongType(below(path, "data"), data, "a mapping");
-    return;
-  }
-  for (const [key, entry] of Object.entries(data)) {
-    const fault = CONFIG_KEY.fault(key);
-    if (fault !== undefined) faults.invalid(below(path, "data", key), key, fault, CONFIG_KEY.advice);
-    if (entry !== null) anyText(entry, below(path, "data", key), faults);
-  }
+  const { data, binaryData } = mappingOf(value);
+  const texts = object({
+    data: mapOf(CONFIG_KEY, anyText),
+    binaryData: mapOf(CONFIG_KEY, text(BASE64, true)),
+  });
+  texts(value, path, faults);
+  const [known, bytes] = [mappingOf(data), mappingOf(binaryData)];
+  for (const key of Object.keys(known))
+    if (Object.hasOwn(bytes, key))
+      faults.invalid(below(path, "data", key), key, "duplicate of key present in binaryData", "Keep one.");
+  const encoder = new TextEncoder();
+  const sizes = [
+    ...Object.values(known).map((each) => encoder.encode(String(each)).length),
+    ...Object.values(bytes).map((each) => Math.floor((String(each).replace(/=+$/, "").length * 3) / 4)),
+  ];
+  const size = sizes.reduce((sum, each) => sum + each, 0);
+  if (size > CONFIG_BYTES_MAX)
+    faults.invalid(path, size, `Too long: may not be more than ${CONFIG_BYTES_MAX} bytes`, "Make two of it.");
 };
+
+const BASE64: TextRule = Object.freeze({
+  fault: (bytes: string) =>
+    /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(bytes.replace(/[\r\n]/g, ""))
+      ? undefined
+      : "illegal base64 data",
+  advice: "Write the bytes in base64: base64 -w0 FILE.",
+});

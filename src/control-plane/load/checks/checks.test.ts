@@ -200,7 +200,7 @@ describe("Services", () => {
     ],
     [
       "bad source range",
-      { loadBalancerSourceRanges: ["10.0.0.0"] },
+      { type: "LoadBalancer", loadBalancerSourceRanges: ["10.0.0.0"] },
       'spec.loadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
     ],
     [

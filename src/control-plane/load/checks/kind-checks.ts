@@ -1,6 +1,6 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
-import { SELECTOR, metadataOf } from "./check-metadata.ts";
+import { FINALIZER, SELECTOR, metadataOf } from "./check-metadata.ts";
 import {
   CRON_JOB_DETAILS,
   DAEMON_SET_DETAILS,
@@ -10,8 +10,8 @@ import {
   REPLICA_SET_DETAILS,
   STATEFUL_SET_DETAILS,
 } from "./check-details.ts";
-import { NODE, NODE_LABELS, NO_FIELDS, POD, TOLERATIONS } from "./check-pod.ts";
-import { SERVICE, notSpecial, portOrName } from "./check-service.ts";
+import { NODE, NODE_DETAILS, NODE_LABELS, NO_FIELDS, POD, TOLERATIONS } from "./check-pod.ts";
+import { SERVICE, SERVICE_DETAILS, notSpecial, portOrName } from "./check-service.ts";
 import {
   CONFIG_MAP,
   CRON_JOB,
@@ -39,7 +39,15 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, QUALIFIED_NAME } from "./names.ts";
+import {
+  CIDR,
+  DNS_LABEL,
+  DNS_SUBDOMAIN,
+  IP_ADDRESS,
+  LABEL_VALUE,
+  QUALIFIED_NAME,
+  type TextRule,
+} from "./names.ts";
 import { type Fields, mappingOf } from "#core/base/json.ts";
 import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
 import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
@@ -49,16 +57,30 @@ import { below } from "#contracts/kubernetes/text/field-path.ts";
 
 const TARGET: Check = object({ kind: anyText, name: anyText, namespace: anyText, uid: anyText });
 
+/** A slice of the API may name so many zones, or nodes, for an endpoint. */
+const HINTS_MAX = 8;
+
+function hintsOf(name: Check): Check {
+  return all(list(object({ name })), (value, path, faults) => {
+    const names = mappingsOf(value).map((hint) => hint["name"]);
+    if (names.length > HINTS_MAX)
+      faults.invalid(path, names.length, `must have at most ${HINTS_MAX} items`, "Leave some out.");
+    for (const [index, each] of names.entries())
+      if (names.indexOf(each) < index) faults.duplicate(below(path, index, "name"), each, "Name each once.");
+  });
+}
+
 const SLICE: Check = object({
   addressType: required(oneOf("IPv4", "IPv6", "FQDN"), "Write addressType: IPv4."),
   endpoints: list(
     object({
       addresses: required(list(anyText), "Write the address of the endpoint."),
       conditions: object({ ready: flag, serving: flag, terminating: flag }),
-      hostname: text(DNS_LABEL, true),
-      nodeName: text(DNS_SUBDOMAIN, true),
+      hostname: text(DNS_LABEL),
+      nodeName: text(DNS_SUBDOMAIN),
       targetRef: TARGET,
       zone: anyText,
+      hints: object({ forZones: hintsOf(text(LABEL_VALUE)), forNodes: hintsOf(text(DNS_SUBDOMAIN)) }),
     }),
   ),
   ports: list(
@@ -119,25 +141,45 @@ const ENDPOINT_SLICE: Check = all(SLICE, addressesAreOfType, portNamesAreUnique)
 const ADDRESS: Check = object({
   ip: required(all(text(IP_ADDRESS), notSpecial), "Write the address."),
   hostname: text(DNS_LABEL, true),
-  nodeName: anyText,
+  nodeName: text(DNS_SUBDOMAIN),
   targetRef: TARGET,
 });
 
+const subsetIsWhole: Check = (value, path, faults) => {
+  const { addresses, notReadyAddresses, ports } = mappingOf(value);
+  if (mappingsOf(addresses).length + mappingsOf(notReadyAddresses).length === 0)
+    faults.required(path, "Write the addresses.", "must specify `addresses` or `notReadyAddresses`");
+  const named = mappingsOf(ports);
+  for (const [index, { name }] of named.entries())
+    if (named.length > 1 && textOr(name, "") === "")
+      faults.required(below(path, "ports", index, "name"), "With several ports each needs a name.");
+};
+
 const ENDPOINTS: Check = object({
   subsets: list(
-    object({
-      addresses: list(ADDRESS),
-      notReadyAddresses: list(ADDRESS),
-      ports: list(
-        object({
-          name: text(DNS_LABEL, true),
-          port: required(PORT, "Write the port."),
-          protocol: oneOf("", "TCP", "UDP", "SCTP"),
-        }),
-      ),
-    }),
+    all(
+      subsetIsWhole,
+      object({
+        addresses: list(ADDRESS),
+        notReadyAddresses: list(ADDRESS),
+        ports: list(
+          object({
+            name: text(DNS_LABEL, true),
+            port: required(PORT, "Write the port."),
+            protocol: oneOf("", "TCP", "UDP", "SCTP"),
+            appProtocol: text(QUALIFIED_NAME),
+          }),
+        ),
+      }),
+    ),
   ),
 });
+
+function atMostTwo(detail: string): Check {
+  return (value, path, faults) => {
+    if (Array.isArray(value) && value.length > 2) faults.invalid(path, value, detail, "Keep two at most.");
+  };
+}
 
 // NetworkPolicies (k8s.io/kubernetes, `pkg/apis/networking/validation`).
 
@@ -198,7 +240,10 @@ const PEERS: Check = list(
 const NETWORK_POLICY: Check = object({
   spec: object({
     podSelector: SELECTOR,
-    policyTypes: list(oneOf("Ingress", "Egress")),
+    policyTypes: all(
+      list(oneOf("Ingress", "Egress")),
+      atMostTwo("may not specify more than two policyTypes"),
+    ),
     ingress: list(object({ from: PEERS, ports: list(POLICY_PORT) })),
     egress: list(object({ to: PEERS, ports: list(POLICY_PORT) })),
   }),
@@ -264,7 +309,33 @@ const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   Event: EVENT,
 });
 
+const LEVELS = ["privileged", "baseline", "restricted"];
+const POD_SECURITY = ["enforce", "audit", "warn"].map((mode) => `pod-security.kubernetes.io/${mode}`);
+const SECURITY_VERSION: TextRule = Object.freeze({
+  fault: (version: string) =>
+    /^(?:latest|v1\.(?:0|[1-9]\d*))$/.test(version) ? undefined : 'must be "latest" or "v1.x"',
+  advice: "Write latest, or a version such as v1.34.",
+});
+
+/** k8s.io/pod-security-admission, `api`: labels that admission cannot read are refused. */
+const NAMESPACE_DETAILS: Check = object({
+  metadata: object({
+    labels: object(
+      Object.fromEntries(
+        POD_SECURITY.flatMap((label) => [
+          [label, oneOf(...LEVELS)],
+          [`${label}-version`, text(SECURITY_VERSION)],
+        ]),
+      ),
+    ),
+  }),
+  spec: object({ finalizers: list(text(FINALIZER)) }),
+});
+
 const DETAILS: Readonly<Partial<Record<KubeKind, Check>>> = Object.freeze({
+  Node: NODE_DETAILS,
+  Namespace: NAMESPACE_DETAILS,
+  Service: SERVICE_DETAILS,
   Pod: POD_DETAILS,
   Deployment: DEPLOYMENT_DETAILS,
   ReplicaSet: REPLICA_SET_DETAILS,

@@ -4,7 +4,12 @@ import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
-import { ObjectFields, adviceUnknownField, isOfServer } from "#contracts/kubernetes/object-fields.ts";
+import {
+  ObjectFields,
+  adviceUnknownField,
+  fillNulls,
+  isOfServer,
+} from "#contracts/kubernetes/object-fields.ts";
 import { formatPath, stepsOf } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
@@ -38,19 +43,23 @@ function isWhole(kind: string, value: Fields): boolean {
 }
 
 /** Fields that an object lacks, without which an API server refuses it. */
-const MISSING_FIELD = objectRule("manifest-missing-field", Object.keys(KINDS), function* ({ value }) {
-  const kind = objectTypeOf(value);
-  if (!isKubeKind(kind) || !isWhole(kind, value)) return;
-  const faults = new FieldFaults();
-  checkObject(kind, convertOld(kind, value), faults);
-  for (const { code, path, message, advice } of faults.list)
-    if (code === "manifest-missing-field")
-      yield {
-        at: { path: stepsOf(path?.parent) },
-        message: `${formatPath(path)}: ${message.toLowerCase()}`,
-        fix: advice,
-      };
-});
+const MISSING_FIELD = objectRule(
+  "manifest-missing-field",
+  Object.keys(KINDS),
+  function* ({ value }, context) {
+    const kind = objectTypeOf(value);
+    if (!isKubeKind(kind) || !isWhole(kind, value)) return;
+    const faults = new FieldFaults();
+    checkObject(kind, convertOld(kind, withoutNulls(value, context)), faults);
+    for (const { code, path, message, advice } of faults.list)
+      if (code === "manifest-missing-field")
+        yield {
+          at: { path: stepsOf(path?.parent) },
+          message: `${formatPath(path)}: ${message.toLowerCase()}`,
+          fix: advice,
+        };
+  },
+);
 
 /** Values that an API server refuses. */
 const INVALID_VALUE = objectRule(
@@ -60,7 +69,7 @@ const INVALID_VALUE = objectRule(
     const kind = objectTypeOf(value);
     if (!isKubeKind(kind)) return;
     const faults = new FieldFaults();
-    checkObject(kind, convertOld(kind, value), faults);
+    checkObject(kind, convertOld(kind, withoutNulls(value, context)), faults);
     if (!isOfServer(value)) faults.wrongTypes(context.once(objectFields).find(value).wrong);
     for (const { code, path, message, advice, text } of faults.list)
       if (code === "manifest-invalid-value" && (text === undefined || !PLACEHOLDER.test(text)))
@@ -84,6 +93,15 @@ const UNKNOWN_FIELD = objectRule(
 
 function objectFields(): ObjectFields {
   return new ObjectFields();
+}
+
+/** The object with what null items of its lists stand for; a copy, if it has any. */
+function withoutNulls(value: Fields, context: LintContext): Fields {
+  const fields = context.once(objectFields);
+  if (fields.find(value).nulls.length === 0) return value;
+  const copy = structuredClone(value);
+  fillNulls(fields.find(copy));
+  return copy;
 }
 
 /** Kinds that kubectl finds no match for. */
