@@ -14,6 +14,7 @@ export interface FoundFlag {
 
 /** The name of a flag, and what stands between it and a value. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)(=|\s+(?!-))?/g;
+const ESCAPED_QUOTE = '`"';
 const VALUE_ENDS = /[\s"'`,;)]/;
 
 /** The ends of values, which are asked for from the front to the back. */
@@ -29,6 +30,11 @@ class Values {
   /** The end of the value that begins at `start`, which is `start` where none does. */
   endOf(start: number): number {
     const { text } = this;
+    // Inside a text of PowerShell a backtick stands before a quote (about_Quoting_Rules).
+    if (text.startsWith(ESCAPED_QUOTE, start)) {
+      const end = text.indexOf(ESCAPED_QUOTE, start + ESCAPED_QUOTE.length);
+      return end < 0 ? start : end + ESCAPED_QUOTE.length;
+    }
     const quote = text.charAt(start);
     if (quote === '"' || quote === "'") return text.indexOf(quote, start + 1) + 1 || start;
     let at = start;
@@ -79,7 +85,7 @@ const PROGRAM =
 
 /** Without quotes, and without the bracket of a text around the whole command: `[kube-proxy.exe --v=4]`. */
 function plainValue(text: string): string {
-  const value = text.replace(/^["']|["']$/g, "");
+  const value = text.replace(/^`?["']|`?["']$/g, "");
   return value.includes("[") ? value : stripEnd(value, /\]/);
 }
 

@@ -10,7 +10,7 @@ import type { SourceText } from "#core/base/source-text.ts";
 const PAUSE_IMAGE: readonly RegExp[] = [
   // containerd 1: sandbox_image; containerd 2: pinned_images.sandbox.
   /^[ \t]*(?:sandbox_image|sandbox)[ \t]*=[ \t]*["']([^"'\r\n]+)["']/gm,
-  /--pod-infra-container-image[= ]["']?([^\s"',;)]+)/g,
+  /--pod-infra-container-image[= ]`?["']?([^\s"'`,;)]+)/g,
 ];
 
 const PROXY: readonly RegExp[] = [

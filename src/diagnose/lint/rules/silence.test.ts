@@ -124,6 +124,12 @@ C:\\k\\antrea-agent.exe --config=C:\\k\\agent.conf --logtostderr=false
 C:\\k\\kubelet.exe --config=C:\\k\\kubelet.yaml --feature-gates=IPv6DualStack=true
 `;
 
+/** Inside a text of PowerShell a backtick stands before a quote (about_Quoting_Rules). */
+const QUOTED_IN_TEXT = [
+  'nssm set kubelet AppParameters "--pod-infra-container-image=`"$PauseImage`" --cni-bin-dir=`"c:\\k\\cni`""',
+  'nssm set kube-proxy AppParameters "kube-proxy.exe --v=4 --hostname-override=`"$Node`" --network-name=`"cbr0`""',
+].join("\n");
+
 const AZURE_DSR = `{
   "cniVersion": "0.3.0",
   "name": "azure",
@@ -152,6 +158,7 @@ describe("nothing is said about", () => {
     ["variables in commands of flannel's extension back end", "net-conf.json", EXTENSION],
     ["a template that is not rendered", "antrea-cni.conflist", UNRENDERED],
     ["flags of other programs, and flags in comments", "start.ps1", TWO_PROGRAMS],
+    ["values in quotes within a text of PowerShell", "start.ps1", QUOTED_IN_TEXT],
     ["LoopbackDSR, which azure-vnet makes a policy of", "10-azure.conflist", AZURE_DSR],
   ])("%s", (_, file, text) => {
     expect(findingsIn([file, text])).toEqual([]);

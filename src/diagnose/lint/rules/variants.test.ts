@@ -72,6 +72,14 @@ const VARIANTS: readonly (readonly [title: string, files: readonly File[], expec
     [["start.ps1", "C:\\k\\kube-proxy.exe --v=4 --hostname-override=a\n"]],
     [/^\w+ kube-proxy-without-network-name /],
   ],
+  [
+    "a network in quotes within a text of PowerShell",
+    [
+      ...networksOf("a1"),
+      ["start.ps1", '$call = "kube-proxy.exe --v=4 --hostname-override=a --network-name=`"cbr0`""\n'],
+    ],
+    [/kube-proxy-network-name-mismatch .*cbr0(?!`)/],
+  ],
   ["some flags that a text speaks of", [["notes.ps1", "kube-proxy.exe --enable-dsr=true\n"]], []],
   [
     "a container that is kube-proxy by its name alone",
