@@ -122,7 +122,7 @@ function keepFiles(disk: StoreDisk, path: string, names: readonly string[]): str
 
 /**
  * Goes back to the last good state: all objects and changes that are whole, up to the first change that is not. The files
- * that were there are kept. Until the last step the folder is as it was.
+ * that were there are kept, and are as they were until the last step.
  * @throws StateFolderError as `checkFolder`, and when the disk does not take it.
  */
 export function repairFolder(path: string, disk: StoreDisk = MACHINE_DISK): RepairReport {

@@ -170,7 +170,7 @@ describe("a repair", () => {
     for (const room of [0, 100, 300, 500, 1_000, 60_000]) {
       disk.room = room;
       expect(() => repairFolder(PATH, disk)).toThrow(
-        /^The repair of \/state stopped: ENOSPC.*The folder is as it was; make room/,
+        /^The repair of \/state stopped: ENOSPC.*The files of the store are as they were; make room/,
       );
       expect({ room, ...checkFolder(PATH, disk) }).toEqual({ room, ...found });
     }
