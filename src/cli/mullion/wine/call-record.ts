@@ -160,7 +160,7 @@ function describeEnvelope(result: JsonValue): Outcome {
 
 function describeOutcome({ answer, failure = "There was no answer" }: Exchange, called: string): Outcome {
   const body = answer === undefined ? undefined : parseOrKeep(answer.body);
-  const result = answer?.status === 200 && mappingOf(body)["result"];
+  const result = answer?.status === 200 ? mappingOf(body)["result"] : undefined;
   if (result !== undefined) {
     if (called === "HNSCall") return describeEnvelope(result);
     // Opening answers a handle, and the document only shows that there is something to open.
