@@ -124,7 +124,7 @@ export function formatJunit(report: VerifyReport, command = "mullion trace"): st
     });
     const taken = cells.filter(isAllowed).length;
     const counts = {
-      name: FLOW_TITLES[flow as VerifyCell["flow"]],
+      name: FLOW_TITLES[flow],
       tests: cells.length,
       failures: countOf(cells, "finding") - taken,
       skipped: countSkipped(cells) + taken,

@@ -1,5 +1,5 @@
 /** Pods and pod templates, as far as Mullion reads them (k8s.io/kubernetes, `pkg/apis/core/validation`). */
-import { type Fields, isFields, mappingOf } from "#core/base/json.ts";
+import { type Fields, isFields, listOf, mappingOf } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -372,7 +372,7 @@ export const NODE: Check = object({
 
 const nodeFits: Check = (value, path, faults) => {
   const { podCIDRs, taints } = mappingOf(value);
-  const ranges = (Array.isArray(podCIDRs) ? podCIDRs : []).map((each) => parseInterfaceAddress(String(each)));
+  const ranges = listOf(podCIDRs).map((each) => parseInterfaceAddress(String(each)));
   const families = new Set(ranges.map((range) => typeof range?.ip));
   if (ranges.length > 1 && families.size < ranges.length) {
     const detail = "may specify no more than one CIDR for each IP family";

@@ -1,6 +1,6 @@
 /** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
 import { parseIp } from "#core/net/ip.ts";
-import { type Fields, mappingOf } from "#core/base/json.ts";
+import { type Fields, listOf, mappingOf, textOf } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -181,7 +181,7 @@ const addressesFit: Check = (value, path, faults) => {
       "Remove the field, or write type: ClusterIP.",
     );
   }
-  const [first] = Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : [];
+  const [first] = listOf(clusterIPs);
   if (isAbsent(first)) return;
   if (isAbsent(clusterIP) || clusterIP === "") {
     const detail = "must be empty when `clusterIP` is not specified";
@@ -195,13 +195,11 @@ const addressesFit: Check = (value, path, faults) => {
 /** One of each family at most. */
 const familiesFit: Check = (value, path, faults) => {
   const { ipFamilies, clusterIPs } = mappingOf(value);
-  const families: readonly unknown[] = Array.isArray(ipFamilies) ? ipFamilies : [];
+  const families = listOf(ipFamilies);
   for (const [index, family] of families.entries())
     if (families.indexOf(family) < index)
       faults.duplicate(below(path, "ipFamilies", index), family, "Name each family once.");
-  const addresses = (Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : []).map((each) =>
-    parseIp(String(each)),
-  );
+  const addresses = listOf(clusterIPs).map((each) => parseIp(String(each)));
   const counts = ["number", "bigint"].map((type) => addresses.filter((ip) => typeof ip === type).length);
   if (Math.max(...counts) < 2) return;
   const detail = "may specify no more than one IP for each IP family";
@@ -330,13 +328,13 @@ const clusterAddressesFit: Check = (value, path, faults) => {
     faults.invalid(at, clusterIPs, "may only hold up to 2 values", "Keep one of each family.");
   if (clusterIPs.length > 1 && clusterIPs.includes("None"))
     faults.invalid(at, clusterIPs, "'None' must be the first and only value", "Write None alone.");
-  const families: readonly unknown[] = Array.isArray(ipFamilies) ? ipFamilies : [];
+  const families = listOf(ipFamilies);
   for (const [index, address] of clusterIPs.entries()) {
     const ip = parseIp(String(address));
     const family = ip === undefined ? undefined : typeof ip === "number" ? "IPv4" : "IPv6";
-    const wanted = families[index];
-    if (family === undefined || wanted === undefined || wanted === family) continue;
-    const detail = `expected an ${String(wanted)} value as indicated by \`ipFamilies[${index}]\``;
+    const wanted = textOf(families[index]);
+    if (family === undefined || wanted === "" || wanted === family) continue;
+    const detail = `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``;
     faults.invalid(below(at, index), address, detail, "Write the families in the order of the addresses.");
   }
 };

@@ -2,7 +2,7 @@
 import { matchesSelector } from "#contracts/kubernetes/labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
-import { isFields, mappingOf } from "#core/base/json.ts";
+import { isFields, listOf, mappingOf } from "#core/base/json.ts";
 import {
   type Check,
   COUNT,
@@ -42,10 +42,6 @@ const selectorMatchesTemplate: Check = (value, path, faults) => {
     faults.invalid(at, labels, detail, "Give the template the labels of spec.selector.");
   }
 };
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 /** Pods of these workloads run for ever; those of Jobs end. */
 function restartPolicyIn(words: readonly string[], detail: string): Check {

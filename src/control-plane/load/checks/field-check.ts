@@ -5,7 +5,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { WrongType } from "#contracts/kubernetes/object-fields.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
-import { type Fields, isFields } from "#core/base/json.ts";
+import { type Fields, isFields, listOf, mappingOf } from "#core/base/json.ts";
 import type { TextRule } from "./names.ts";
 
 /** A fault of a field. */
@@ -102,7 +102,7 @@ export function isAbsent(value: unknown): value is undefined | null {
 
 /** The items of a list that are mappings; none for anything else. For checks between fields. */
 export function mappingsOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.map((item: unknown) => (isFields(item) ? item : {})) : [];
+  return listOf(value).map(mappingOf);
 }
 
 /** A text, or what stands for it when it is absent. For checks between fields. */

@@ -48,7 +48,7 @@ import {
   QUALIFIED_NAME,
   type TextRule,
 } from "./names.ts";
-import { type Fields, mappingOf } from "#core/base/json.ts";
+import { type Fields, listOf, mappingOf } from "#core/base/json.ts";
 import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
 import { isOfServer } from "#contracts/kubernetes/object-fields.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
@@ -106,7 +106,7 @@ const addressesAreOfType: Check = (value, path, faults) => {
   }
   for (const [index, { addresses }] of items.entries()) {
     const at = below(path, "endpoints", index, "addresses");
-    const texts: readonly unknown[] = Array.isArray(addresses) ? addresses : [];
+    const texts = listOf(addresses);
     if (texts.length > ADDRESSES_MAX) {
       faults.invalid(at, texts.length, `must have at most ${ADDRESSES_MAX} items`, "Leave some out.");
     }
