@@ -1,4 +1,5 @@
 /** Deployments and their relatives (k8s.io/kubernetes, `pkg/apis/apps/validation` and `pkg/apis/batch/validation`). */
+import { stripEnd } from "#core/base/text-edges.ts";
 import { matchesSelector } from "#contracts/kubernetes/labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
@@ -147,7 +148,7 @@ export const CONFIG_MAP: Check = (value, path, faults) => {
   const encoder = new TextEncoder();
   const sizes = [
     ...Object.values(known).map((each) => encoder.encode(String(each)).length),
-    ...Object.values(bytes).map((each) => Math.floor((String(each).replace(/=+$/, "").length * 3) / 4)),
+    ...Object.values(bytes).map((each) => Math.floor((stripEnd(String(each), /=/).length * 3) / 4)),
   ];
   const size = sizes.reduce((sum, each) => sum + each, 0);
   if (size > CONFIG_BYTES_MAX)
