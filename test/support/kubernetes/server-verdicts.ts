@@ -205,4 +205,10 @@ export const SERVER_VERDICTS: readonly VerdictRow[] = [
       spec: { selector: { matchLabels: { app: "a" } }, template: template({ restartPolicy: "Never" }) },
     },
   }),
+  row(false, "a limit of null below what is asked for", "v1", "Pod", {
+    spec: withContainer({ resources: { requests: { memory: "1Mi" }, limits: { memory: null } } }),
+  }),
+  row(true, "a limit of null, and nothing asked for", "v1", "Pod", {
+    spec: withContainer({ resources: { limits: { memory: null } } }),
+  }),
 ];

@@ -107,7 +107,9 @@ const resourcesFit: Check = (value, path, faults) => {
     }
   for (const [name, quantity] of Object.entries(mappingOf(requests))) {
     const limit = mappingOf(limits)[name];
-    const [asked, allowed] = [parseQuantity(quantity), isAbsent(limit) ? undefined : parseQuantity(limit)];
+    // A limit of null is one of nothing, as Go reads it.
+    const allowed = limit === null ? 0 : parseQuantity(limit);
+    const asked = parseQuantity(quantity);
     if (asked === undefined || allowed === undefined || asked <= allowed) continue;
     const detail = `must be less than or equal to ${name} limit of ${String(limit)}`;
     faults.invalid(below(path, "requests", name), quantity, detail, "Ask for less, or allow more.");
