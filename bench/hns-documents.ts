@@ -8,24 +8,26 @@ export const V2: SchemaVersion = { Major: 2, Minor: 0 };
 const FIRST_IP = 0x0a0a_0105;
 const FIRST_MAC = 0x0211_0000_0001;
 
-/** A network of a node. */
-export const NETWORK: JsonObject = {
-  Name: "cbr0",
-  Type: "L2Bridge",
-  Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
-  Ipams: [
-    {
-      Type: "Static",
-      Subnets: [
-        {
-          IpAddressPrefix: "10.10.0.0/16",
-          Routes: [{ NextHop: "10.10.0.1", DestinationPrefix: "0.0.0.0/0" }],
-        },
-      ],
-    },
-  ],
-  SchemaVersion: V2,
-};
+/** A network of a node, whose router is at `gateway`. */
+export function networkDocument(prefix: string, gateway: string): JsonObject {
+  return {
+    Name: "cbr0",
+    Type: "L2Bridge",
+    Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
+    Ipams: [
+      {
+        Type: "Static",
+        Subnets: [
+          { IpAddressPrefix: prefix, Routes: [{ NextHop: gateway, DestinationPrefix: "0.0.0.0/0" }] },
+        ],
+      },
+    ],
+    SchemaVersion: V2,
+  };
+}
+
+/** One with room for many pods. */
+export const NETWORK: JsonObject = networkDocument("10.10.0.0/16", "10.10.0.1");
 
 /** What a CNI plugin asks for. */
 export function endpointDocument(index: number): JsonObject {

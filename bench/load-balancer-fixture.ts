@@ -11,6 +11,7 @@ import { type Ipv4, formatIp, hostPrefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { LbnatBackEnd, Rule } from "#dataplane/vfp/rule.ts";
+import { V2, networkDocument } from "./hns-documents.ts";
 
 export const BACK_ENDS = 10;
 /** 203.0.113.10:443, where the fixture's segments go. */
@@ -100,7 +101,7 @@ export class BenchNode {
 
   constructor(pods: number) {
     this.hns = makeBenchHns();
-    const network = this.hns.create("Network", NETWORK);
+    const network = this.hns.create("Network", networkDocument("10.244.1.0/24", "10.244.1.1"));
     this.network = network;
     this.pods = Array.from({ length: pods }, (_, index) =>
       addBenchPod(this.hns, network, (0x0af4_0105 + index) as Ipv4),
@@ -132,22 +133,3 @@ export class BenchNode {
     });
   }
 }
-
-export const V2 = { Major: 2, Minor: 0 } as const;
-const NETWORK = {
-  Name: "cbr0",
-  Type: "L2Bridge",
-  Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
-  Ipams: [
-    {
-      Type: "Static",
-      Subnets: [
-        {
-          IpAddressPrefix: "10.244.1.0/24",
-          Routes: [{ NextHop: "10.244.1.1", DestinationPrefix: "0.0.0.0/0" }],
-        },
-      ],
-    },
-  ],
-  SchemaVersion: V2,
-};

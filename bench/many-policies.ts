@@ -7,7 +7,8 @@ import { type Ipv4, type Prefix, prefixOf } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
-import { BACK_ENDS, BenchNode, V2, FIRST_VIP, dsrGroup, backEndsOf } from "./load-balancer-fixture.ts";
+import { V2 } from "./hns-documents.ts";
+import { BACK_ENDS, BenchNode, FIRST_VIP, dsrGroup, backEndsOf } from "./load-balancer-fixture.ts";
 import { type Candidate, type Measured, measure, printTable } from "./measure.ts";
 
 const FIRST_PACKETS = 2_000;

@@ -2,7 +2,8 @@
 import type { JsonObject } from "#core/base/json.ts";
 import type { HnsService } from "#hns/service/hns-service.ts";
 import { formatIp, type Ipv4 } from "#core/net/ip.ts";
-import { V2, addBenchPod, makeBenchHns } from "./load-balancer-fixture.ts";
+import { V2 } from "./hns-documents.ts";
+import { addBenchPod, makeBenchHns } from "./load-balancer-fixture.ts";
 
 const VNI = 4_096;
 /** 10.244.1.2, which load balancers send from, and the first pod's. */

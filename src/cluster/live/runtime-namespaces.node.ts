@@ -16,7 +16,7 @@ import {
   namespaceOf,
 } from "#contracts/hcn/operations.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { type InterfaceAddress, parseIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, familyOf, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { inNamespace } from "#dataplane/device/linux/network-namespace.node.ts";
 import type { SystemCalls } from "#dataplane/device/linux/system-calls.node.ts";
@@ -30,7 +30,7 @@ import { joinTap, openInterface } from "./live-machine.node.ts";
 /** Where runtimes put the names of namespaces; the path that a plugin gets is one of both. */
 const FOLDERS: readonly string[] = ["/var/run/netns", "/run/netns"];
 /** Of an address that says none, by its family. */
-const LENGTH_DEFAULT = { number: 24, bigint: 64 } as const;
+const LENGTH_DEFAULT = { 4: 24, 6: 64 } as const;
 const ANY: readonly string[] = ["0.0.0.0/0", "::/0"];
 
 function digest(text: string): string {
@@ -52,7 +52,7 @@ function addressesOf({ IpConfigurations = [] }: StoredEndpoint): readonly Interf
     if (ip === undefined) return [];
     return {
       ip,
-      length: PrefixLength ?? (typeof ip === "number" ? LENGTH_DEFAULT.number : LENGTH_DEFAULT.bigint),
+      length: PrefixLength ?? LENGTH_DEFAULT[familyOf(ip)],
     };
   });
 }

@@ -3,7 +3,7 @@
  * (k8s.io/kubernetes, `plugin/pkg/admission/limitranger`, `pkg/quota/v1/evaluator/core`, `SetDefaults_LimitRangeItem`). Resources
  * of whole pods, kinds that are not read, and the PriorityClass that pods get which name none are not judged.
  */
-import { type Fields, isFields, mappingOf, mappingsIn } from "#core/base/json.ts";
+import { type Fields, isFields, listOf, mappingOf, mappingsIn } from "#core/base/json.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /** Of one container or pod: what it asks for and where it ends, by resource. */
@@ -162,8 +162,7 @@ interface Quota {
 function quotasOf(limits: readonly NamespaceLimit[]): readonly Quota[] {
   return limits.flatMap(({ kind, name, spec }) => {
     if (kind !== "ResourceQuota") return [];
-    const given: readonly unknown[] = Array.isArray(spec["scopes"]) ? spec["scopes"] : [];
-    const named = given.map((scopeName) => ({ scopeName, operator: "Exists" }));
+    const named = listOf(spec["scopes"]).map((scopeName) => ({ scopeName, operator: "Exists" }));
     const selected = mappingsIn(mappingOf(spec["scopeSelector"])["matchExpressions"]);
     return [{ name, hard: amounts(spec["hard"]), scopes: [...named, ...selected] }];
   });

@@ -1,6 +1,6 @@
 /** Containers, in the details that an API server checks (k8s.io/kubernetes, `pkg/apis/core/validation`, `validateContainers`). */
 import { parseQuantity } from "#contracts/kubernetes/quantity.ts";
-import { mappingOf } from "#core/base/json.ts";
+import { mappingOf, textOf } from "#core/base/json.ts";
 import { below } from "#contracts/kubernetes/text/field-path.ts";
 import {
   type Check,
@@ -50,11 +50,16 @@ const HTTP_GET: Check = object({
   httpHeaders: list(object({ name: required(text(HTTP_HEADER), "Write the name of the header.") })),
 });
 
+/** What a probe and a hook can do. */
+const ACTIONS: Readonly<Record<string, Check>> = {
+  exec: object({ command: required(list(anyText), "Write the command.") }),
+  httpGet: HTTP_GET,
+  tcpSocket: object({ port: PROBE_PORT }),
+};
+
 const PROBE: Check = all(
   object({
-    exec: object({ command: required(list(anyText), "Write the command.") }),
-    httpGet: HTTP_GET,
-    tcpSocket: object({ port: PROBE_PORT }),
+    ...ACTIONS,
     grpc: object({ port: required(PORT, "Write the number of the port.") }),
     initialDelaySeconds: COUNT,
     timeoutSeconds: COUNT,
@@ -127,14 +132,10 @@ const MOUNT_FIELDS: Check = object({
 
 const MOUNT: Check = all(MOUNT_FIELDS, (value, path, faults) => {
   const { subPath, subPathExpr } = mappingOf(value);
-  if (!isText(subPath) || !isText(subPathExpr)) return;
+  if (textOf(subPath) === "" || textOf(subPathExpr) === "") return;
   const detail = "subPathExpr and subPath are mutually exclusive";
   faults.invalid(below(path, "subPathExpr"), subPathExpr, detail, "Keep one of the two.");
 });
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
-}
 
 /** Only who may do everything shows the node what it mounts. */
 const propagationFits: Check = (value, path, faults) => {
@@ -155,7 +156,7 @@ const PROFILE_TYPES = ["Localhost", "RuntimeDefault", "Unconfined"];
 const profileFits: Check = (value, path, faults) => {
   const { type, localhostProfile } = mappingOf(value);
   const at = below(path, "localhostProfile");
-  if (type === "Localhost" && !isText(localhostProfile))
+  if (type === "Localhost" && textOf(localhostProfile) === "")
     faults.required(at, "Write the profile of the node.");
   if (type !== "Localhost" && !isAbsent(localhostProfile))
     faults.invalid(at, localhostProfile, "can only be set when type is Localhost", "Remove it.");
@@ -205,14 +206,7 @@ const mayMoreFits: Check = (value, path, faults) => {
 };
 
 /** What the kubelet runs when a container starts or ends. */
-const HANDLER: Check = all(
-  object({
-    exec: object({ command: required(list(anyText), "Write the command.") }),
-    httpGet: HTTP_GET,
-    tcpSocket: object({ port: PROBE_PORT }),
-  }),
-  oneHandlerOf("exec", "httpGet", "tcpSocket", "sleep"),
-);
+const HANDLER: Check = all(object(ACTIONS), oneHandlerOf("exec", "httpGet", "tcpSocket", "sleep"));
 
 const CONTAINER_FIELDS: Check = object({
   image: text(IMAGE),

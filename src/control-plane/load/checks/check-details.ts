@@ -17,6 +17,7 @@ import {
   mappingsOf,
   object,
   oneOf,
+  repeated,
   required,
   text,
 } from "./field-check.ts";
@@ -47,9 +48,8 @@ const spreadOnce: Check = (value, path, faults) => {
   const keys = mappingsOf(value).map(
     (each) => `${String(each["topologyKey"])}, ${String(each["whenUnsatisfiable"])}`,
   );
-  for (const [index, key] of keys.entries())
-    if (keys.indexOf(key) < index)
-      faults.duplicate(below(path, index, "{topologyKey, whenUnsatisfiable}"), key, "Keep one of them.");
+  for (const [index, key] of repeated(keys))
+    faults.duplicate(below(path, index, "{topologyKey, whenUnsatisfiable}"), key, "Keep one of them.");
 };
 
 const GATE = required(text(QUALIFIED_NAME), "Write what the pod waits for, such as example.com/ready.");
@@ -164,9 +164,14 @@ const countOrPercent: Check = (value, path, faults) => {
   return faults.invalid(path, value, detail, "Write a number, or a share such as 25%.");
 };
 
+const atMostAll: Check = (value, path, faults) => {
+  if (typeof value !== "string" || Number.parseInt(value, 10) <= 100) return;
+  faults.invalid(path, value, "must not be greater than 100%", "Write a share up to 100%.");
+};
+
 const ROLLING_UPDATE: Check = object({
   maxSurge: countOrPercent,
-  maxUnavailable: all(countOrPercent, (value, path, faults) => atMostAll(value, path, faults)),
+  maxUnavailable: all(countOrPercent, atMostAll),
 });
 
 const deadlineFits: Check = (value, path, faults) => {
@@ -188,11 +193,6 @@ const strategyFits: Check = (value, path, faults) => {
 function isNone(amount: unknown): boolean {
   return Number.parseInt(String(amount), 10) === 0;
 }
-
-const atMostAll: Check = (value, path, faults) => {
-  if (typeof value !== "string" || Number.parseInt(value, 10) <= 100) return;
-  faults.invalid(path, value, "must not be greater than 100%", "Write a share up to 100%.");
-};
 
 /** Something may be missing or too much, or nothing could be replaced. */
 const rollsOn: Check = (value, path, faults) => {

@@ -14,6 +14,7 @@ import {
   mappingsOf,
   object,
   oneOf,
+  repeated,
   required,
   text,
   textOr,
@@ -379,18 +380,18 @@ const nodeFits: Check = (value, path, faults) => {
     faults.invalid(below(path, "podCIDRs"), podCIDRs, detail, "Keep one of each family.");
   }
   const pairs = mappingsOf(taints).map(({ key, effect }) => `${String(key)} ${String(effect)}`);
-  for (const [index, pair] of pairs.entries())
-    if (pairs.indexOf(pair) < index)
-      faults.duplicate(below(path, "taints", index), pair, "Name each key once with an effect.");
+  for (const [index, pair] of repeated(pairs))
+    faults.duplicate(below(path, "taints", index), pair, "Name each key once with an effect.");
 };
+
+const POD_RANGES: Check = all(object({ podCIDR: text(CIDR, true), podCIDRs: list(text(CIDR)) }), nodeFits);
 
 /** What of its Nodes a server has taken. Where `podCIDR` is another than the first of `podCIDRs`, it stands for them. */
 export const NODE_DETAILS: Check = (value, path, faults) => {
   const { podCIDR, podCIDRs, ...spec } = mappingOf(mappingOf(value)["spec"]);
   const isOther = textOr(podCIDR, "") !== "" && Array.isArray(podCIDRs) && podCIDRs[0] !== podCIDR;
   const ranges = isOther ? [podCIDR] : podCIDRs;
-  const fields = object({ podCIDR: text(CIDR, true), podCIDRs: list(text(CIDR)) });
-  all(fields, nodeFits)({ ...spec, podCIDR, podCIDRs: ranges }, below(path, "spec"), faults);
+  POD_RANGES({ ...spec, podCIDR, podCIDRs: ranges }, below(path, "spec"), faults);
 };
 
 /** Nothing but the metadata is read. */

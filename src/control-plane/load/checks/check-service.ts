@@ -15,6 +15,7 @@ import {
   mappingsOf,
   object,
   oneOf,
+  repeated,
   required,
   text,
   textOr,
@@ -195,10 +196,8 @@ const addressesFit: Check = (value, path, faults) => {
 /** One of each family at most. */
 const familiesFit: Check = (value, path, faults) => {
   const { ipFamilies, clusterIPs } = mappingOf(value);
-  const families = listOf(ipFamilies);
-  for (const [index, family] of families.entries())
-    if (families.indexOf(family) < index)
-      faults.duplicate(below(path, "ipFamilies", index), family, "Name each family once.");
+  for (const [index, family] of repeated(listOf(ipFamilies)))
+    faults.duplicate(below(path, "ipFamilies", index), family, "Name each family once.");
   const addresses = listOf(clusterIPs).map((each) => parseIp(String(each)));
   const counts = ["number", "bigint"].map((type) => addresses.filter((ip) => typeof ip === type).length);
   if (Math.max(...counts) < 2) return;

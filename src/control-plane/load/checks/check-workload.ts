@@ -133,14 +133,9 @@ export const CRON_JOB: Check = object({
 
 const CONFIG_BYTES_MAX = 1_048_576;
 
-/** A ConfigMap: keys with texts, or with bytes. */
-export const CONFIG_MAP: Check = (value, path, faults) => {
+/** A key has a text or bytes, and all of them together have a size. */
+const dataFits: Check = (value, path, faults) => {
   const { data, binaryData } = mappingOf(value);
-  const texts = object({
-    data: mapOf(CONFIG_KEY, anyText),
-    binaryData: mapOf(CONFIG_KEY, text(BASE64, true)),
-  });
-  texts(value, path, faults);
   const [known, bytes] = [mappingOf(data), mappingOf(binaryData)];
   for (const key of Object.keys(known))
     if (Object.hasOwn(bytes, key))
@@ -162,3 +157,9 @@ const BASE64: TextRule = Object.freeze({
       : "illegal base64 data",
   advice: "Write the bytes in base64: base64 -w0 FILE.",
 });
+
+/** A ConfigMap: keys with texts, or with bytes. */
+export const CONFIG_MAP: Check = all(
+  object({ data: mapOf(CONFIG_KEY, anyText), binaryData: mapOf(CONFIG_KEY, text(BASE64, true)) }),
+  dataFits,
+);

@@ -100,6 +100,14 @@ export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
+/** Values that stand further to the front already, with their places. For checks between fields. */
+export function* repeated<T>(values: readonly T[]): Generator<readonly [index: number, value: T]> {
+  const seen = new Set<T>();
+  for (const [index, value] of values.entries())
+    if (seen.has(value)) yield [index, value];
+    else seen.add(value);
+}
+
 /** The items of a list that are mappings; none for anything else. For checks between fields. */
 export function mappingsOf(value: unknown): readonly Fields[] {
   return listOf(value).map(mappingOf);

@@ -35,6 +35,7 @@ import {
   mappingsOf,
   object,
   oneOf,
+  repeated,
   required,
   text,
   textOr,
@@ -65,8 +66,8 @@ function hintsOf(name: Check): Check {
     const names = mappingsOf(value).map((hint) => hint["name"]);
     if (names.length > HINTS_MAX)
       faults.invalid(path, names.length, `must have at most ${HINTS_MAX} items`, "Leave some out.");
-    for (const [index, each] of names.entries())
-      if (names.indexOf(each) < index) faults.duplicate(below(path, index, "name"), each, "Name each once.");
+    for (const [index, each] of repeated(names))
+      faults.duplicate(below(path, index, "name"), each, "Name each once.");
   });
 }
 
