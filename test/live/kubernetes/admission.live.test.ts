@@ -10,6 +10,8 @@ import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { podSecurityViolations } from "#contracts/kubernetes/pod-security.ts";
 import type { Fields } from "#core/base/json.ts";
+import { BOUNDS_OF_PODS } from "#test/support/kubernetes/bounds/of-pods.ts";
+import { BOUNDS_OF_SERVICES } from "#test/support/kubernetes/bounds/of-services.ts";
 import { SERVER_VERDICTS } from "#test/support/kubernetes/server-verdicts.ts";
 import {
   FIELDS_OF_LINUX,
@@ -152,14 +154,19 @@ describe.each(titled)("%s", (_, object) => {
   });
 });
 
-it("has the verdicts of the table", async () => {
+it.each([
+  ["verdicts of the table", SERVER_VERDICTS],
+  ["bounds of Services", BOUNDS_OF_SERVICES],
+  ["bounds of pods", BOUNDS_OF_PODS],
+] as const)("has the %s", async (_, rows) => {
   const answers = await Promise.all(
-    SERVER_VERDICTS.map(async ({ what, object }) => {
-      const { isTaken } = await dryRuns.create(object as unknown as ObjectOfKind);
-      return { what, isTaken };
-    }),
+    rows.map(async ({ object }) => dryRuns.create(object as unknown as ObjectOfKind)),
   );
-  expect(answers).toEqual(SERVER_VERDICTS.map(({ what, isTaken }) => ({ what, isTaken })));
+  const differences = rows.flatMap(({ what, isTaken }, index) => {
+    const answer = defined(answers[index], "an answer");
+    return answer.isTaken === isTaken ? [] : [`${what}: ${answer.isTaken ? "taken" : answer.message}`];
+  });
+  expect(differences).toEqual([]);
 });
 
 describe("a pod that says for which system it is", () => {

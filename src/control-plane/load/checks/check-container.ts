@@ -156,14 +156,17 @@ const PROFILE_TYPES = ["Localhost", "RuntimeDefault", "Unconfined"];
 const profileFits: Check = (value, path, faults) => {
   const { type, localhostProfile } = mappingOf(value);
   const at = below(path, "localhostProfile");
-  if (type === "Localhost" && textOf(localhostProfile) === "")
+  if (type === "Localhost" && isAbsent(localhostProfile))
     faults.required(at, "Write the profile of the node.");
   if (type !== "Localhost" && !isAbsent(localhostProfile))
     faults.invalid(at, localhostProfile, "can only be set when type is Localhost", "Remove it.");
 };
 
 const PROFILE: Check = all(
-  object({ type: required(oneOf(...PROFILE_TYPES), "Write RuntimeDefault, for example.") }),
+  object({
+    type: required(oneOf(...PROFILE_TYPES), "Write RuntimeDefault, for example."),
+    localhostProfile: text(RELATIVE_PATH),
+  }),
   profileFits,
 );
 

@@ -302,21 +302,26 @@ export const STATEFUL_SET_DETAILS: Check = object({
   ),
 });
 
+/** A Job that says neither how many pods have to succeed nor how many run at once is one of one pod (`SetDefaults_Job`). */
+function completionsOf({ completions, parallelism }: Fields): unknown {
+  return isAbsent(completions) && isAbsent(parallelism) ? 1 : completions;
+}
+
 const completionsFit: Check = (value, path, faults) => {
-  const { completionMode, completions } = mappingOf(value);
-  if (completionMode !== "Indexed" || !isAbsent(completions)) return;
+  const spec = mappingOf(value);
+  if (spec["completionMode"] !== "Indexed" || !isAbsent(completionsOf(spec))) return;
   const detail = "when completion mode is Indexed";
   faults.required(below(path, "completions"), "Write how many pods have to succeed.", detail);
 };
 
 const ofIndexes: Check = (value, path, faults) => {
   const spec = mappingOf(value);
-  const { backoffLimitPerIndex, maxFailedIndexes, completions } = spec;
+  const { backoffLimitPerIndex, maxFailedIndexes } = spec;
   if (spec["completionMode"] !== "Indexed") {
     for (const field of ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"])
       if (!isAbsent(spec[field]))
         faults.invalid(below(path, field), spec[field], "requires indexed completion mode", "Remove it.");
-  } else if (Number(maxFailedIndexes ?? 0) > Number(completions ?? 0))
+  } else if (Number(maxFailedIndexes ?? 0) > Number(completionsOf(spec) ?? 0))
     faults.invalid(
       below(path, "maxFailedIndexes"),
       maxFailedIndexes,

@@ -130,7 +130,7 @@ export function textUpTo(lengthMax: number): TextRule {
 /** Keys of ConfigMaps and Secrets are file names. */
 export const CONFIG_KEY: TextRule = Object.freeze({
   fault: (key: string) =>
-    /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && key !== ".."
+    /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..")
       ? undefined
       : "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
   advice: QUALIFIED_NAME.advice,
