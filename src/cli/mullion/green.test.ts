@@ -76,6 +76,28 @@ spec:
 `;
 }
 
+const WINDOWS = "nodeSelector: { kubernetes.io/os: windows }";
+
+function podWith(spec: string, requests = "{}"): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: picky-${spec.length} }
+spec: { ${spec}, containers: [{ name: c, image: c, resources: { requests: ${requests}, limits: ${requests} } }] }
+`;
+}
+
+/** A node that says what it has. */
+const SMALL = `
+apiVersion: v1
+kind: Node
+metadata: { name: win-1, labels: { kubernetes.io/os: windows } }
+spec: { podCIDR: 10.244.1.0/24 }
+status:
+  addresses: [{ type: InternalIP, address: 10.0.0.11 }]
+  allocatable: { cpu: 3, memory: 8Gi, pods: 110 }
+`;
+
 /** flannel as nobody changed it for Windows: its Nodes publish different identifiers. */
 const CLUSTER_OF_FLANNEL = `
 apiVersion: v1
@@ -225,6 +247,17 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Every pod that the input asks for has a node here, or another pod of its workload has one.": [
     { texts: [CLUSTER, podFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
     { texts: [CLUSTER, deploymentFor("{ agentpool: windows }")], findings: ["pod-unschedulable"] },
+    {
+      texts: [CLUSTER, SMALL, podWith("nodeName: win-1", "{ cpu: 2 }"), podWith(WINDOWS, "{ cpu: 2 }")],
+      findings: ["pod-unschedulable"],
+    },
+    { texts: [CLUSTER, SMALL, podWith(WINDOWS, "{ example.com/gpu: 1 }")], findings: ["pod-unschedulable"] },
+    {
+      texts: [CLUSTER, podWith(`${WINDOWS}, schedulingGates: [{ name: example.com/ready }]`)],
+      findings: ["pod-unschedulable"],
+    },
+    { texts: [CLUSTER, podWith("nodeSelector: {}, os: { name: linux }")], findings: ["pod-os-mismatch"] },
+    { texts: [CLUSTER, podWith("nodeName: win-9")], findings: ["node-without-machine"] },
     { texts: [CLUSTER, UNREADABLE_IMAGE], findings: ["image-name-invalid"] },
     { texts: [CLUSTER, SECURED], findings: ["pod-security-violated"] },
     { texts: [CLUSTER, QUOTA], findings: ["namespace-limit-exceeded"] },

@@ -65,10 +65,10 @@ export function clusterTroubles({
     ...outsideRange(pods),
     ...nodesThatWait(pods),
     ...pods.flatMap(podTroubles),
-    ...withoutNode.map(({ pod: { metadata }, reason }) => ({
+    ...withoutNode.map(({ pod: { metadata }, code, reason }) => ({
       reference: `pod/${metadata.namespace}/${metadata.name}`,
       node: "",
-      code: "pod-unschedulable" as const,
+      code,
       text: reason,
     })),
     ...ovnLeftOut.map((each) => ({ reference: "network", node: "", ...each })),

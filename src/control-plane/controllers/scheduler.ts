@@ -1,10 +1,12 @@
 /**
- * The scheduler (kube-scheduler's plugins NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts and the pod count
- * of NodeResourcesFit, in this order). CPU and memory are not counted. Among the nodes that fit it takes the one that
- * the pod prefers most, then the one with fewest pods, then the first in order: the same one each time.
+ * The scheduler (kube-scheduler's plugins SchedulingGates, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts and
+ * NodeResourcesFit, in this order). A node whose object does not say what it has takes all that pods ask for, and no pod
+ * makes way for another. Among the nodes that fit it takes the one that the pod prefers most, then the one with fewest
+ * pods, then the first in order: the same one each time.
  */
 import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 import { lastingContainers } from "#contracts/kubernetes/pod.ts";
+import { amountsOf, podRequests } from "#contracts/kubernetes/pod-requests.ts";
 import { canonicalJson } from "#core/base/json.ts";
 import {
   type LabelRequirement,
@@ -94,6 +96,13 @@ export function hostPortsOf(spec: PodSpec | undefined): readonly HostPort[] {
   );
 }
 
+/** Sums of decimal fractions are off by less. */
+const ROUNDING = 1e-6;
+
+function isLacking(free: ReadonlyMap<string, number>, name: string, amount: number): boolean {
+  return amount > 0 && amount > (free.get(name) ?? 0) + ROUNDING;
+}
+
 /** A node while pods are given to it. */
 class Place {
   readonly node: Node;
@@ -101,12 +110,16 @@ class Place {
   podCount = 0;
   private readonly podsMax: number;
   private readonly ports = new Map<string, Set<string>>();
+  /** What is left of what its kubelet offers; undefined where nothing says what that is. */
+  private readonly free: Map<string, number> | undefined;
 
   constructor(node: Node, order: number) {
     this.node = node;
     this.order = order;
     const limit = Number(node.status?.allocatable?.["pods"] ?? node.status?.capacity?.["pods"]);
     this.podsMax = Number.isFinite(limit) ? limit : PODS_MAX_DEFAULT;
+    const offered = new Map(amountsOf(node.status?.allocatable));
+    this.free = offered.has("cpu") ? offered : undefined;
   }
 
   add(spec: PodSpec | undefined): void {
@@ -116,6 +129,8 @@ class Place {
       const addresses = this.ports.get(key) ?? new Set<string>();
       this.ports.set(key, addresses.add(ip));
     }
+    if (this.free === undefined) return;
+    for (const [name, amount] of podRequests(spec)) this.free.set(name, (this.free.get(name) ?? 0) - amount);
   }
 
   private isTaken({ protocol, ip, port }: HostPort): boolean {
@@ -124,11 +139,15 @@ class Place {
     return ip === "0.0.0.0" || addresses.has(ip) || addresses.has("0.0.0.0");
   }
 
-  /** Why a pod with these host ports has no room here. */
-  refusal(ports: readonly HostPort[]): string | undefined {
+  /** Why a pod with these host ports and requests has no room here. */
+  refusals(ports: readonly HostPort[], requests: ReadonlyMap<string, number>): readonly string[] {
     if (ports.some((port) => this.isTaken(port)))
-      return "node(s) didn't have free ports for the requested pod ports";
-    return this.podCount >= this.podsMax ? "Too many pods" : undefined;
+      return ["node(s) didn't have free ports for the requested pod ports"];
+    const { free } = this;
+    const lacking =
+      free === undefined ? [] : [...requests].filter(([name, amount]) => isLacking(free, name, amount));
+    const isFull = this.podCount >= this.podsMax;
+    return [...(isFull ? ["Too many pods"] : []), ...lacking.map(([name]) => `Insufficient ${name}`)];
   }
 }
 
@@ -166,7 +185,15 @@ function describeRefusals(nodeCount: number, refusals: ReadonlyMap<string, numbe
   return `0/${nodeCount} nodes are available: ${reasons.join(", ")}.`;
 }
 
-export type Placement = { readonly node: string } | { readonly message: string };
+export type Placement =
+  | { readonly node: string }
+  | { readonly reason: "Unschedulable" | "SchedulingGated"; readonly message: string };
+
+/** k8s.io/kubernetes, `pkg/registry/core/pod/strategy.go`, `applySchedulingGatedCondition`. */
+const GATED: Placement = Object.freeze({
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates",
+});
 
 /** One run of the scheduler: knows all nodes and the pods on them, and gives pods to nodes one by one. */
 export class Scheduler {
@@ -216,8 +243,10 @@ export class Scheduler {
   /** Gives a pod to a node, or says why none takes it. */
   schedule(pod: Pod): Placement {
     const spec: PodSpec = pod.spec ?? { containers: [] };
+    if ((spec.schedulingGates ?? []).length > 0) return GATED;
     const { places, refusals } = this.suitabilityOf(spec);
     const ports = hostPortsOf(spec);
+    const requests = podRequests(spec);
     const full = new Map(refusals);
     let best: { readonly place: Place; readonly preference: number } | undefined;
     for (const candidate of places) {
@@ -227,11 +256,12 @@ export class Scheduler {
         preference > best.preference ||
         (preference === best.preference && place.podCount < best.place.podCount);
       if (!isBetter) continue;
-      const refusal = place.refusal(ports);
-      if (refusal === undefined) best = candidate;
-      else if (best === undefined) full.set(refusal, (full.get(refusal) ?? 0) + 1);
+      const reasons = place.refusals(ports, requests);
+      if (reasons.length === 0) best = candidate;
+      else for (const reason of reasons) full.set(reason, (full.get(reason) ?? 0) + 1);
     }
-    if (best === undefined) return { message: describeRefusals(this.places.length, full) };
+    if (best === undefined)
+      return { reason: "Unschedulable", message: describeRefusals(this.places.length, full) };
     best.place.add(spec);
     return { node: best.place.node.metadata.name };
   }

@@ -55,6 +55,14 @@ function makerOf(pod: Pod): string {
     : `a pod of ${controller.kind} ${keyOf(namespace, controller.name)}`;
 }
 
+/** What a kubelet says of a pod that it does not take; undefined: it takes it, or was never asked. */
+function refusedByKubelet(pod: Pod): string | undefined {
+  const { reason = "", message = "" } = pod.status ?? {};
+  return KUBELET_REFUSALS.includes(reason)
+    ? `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}, ${reason}: ${message}`
+    : undefined;
+}
+
 /** What keeps a pod from any node, in the scheduler's words; undefined: it has one, or was never looked at. */
 function unschedulable(pod: Pod): string | undefined {
   if (pod.spec?.nodeName !== undefined || conditionOf(pod, "PodScheduled") !== "False") return undefined;
@@ -62,24 +70,46 @@ function unschedulable(pod: Pod): string | undefined {
   return `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`;
 }
 
+/** A pod that runs nowhere, and why. */
+interface PodWithoutNode {
+  readonly pod: Pod;
+  readonly code: KnowledgeCode;
+  readonly reason: string;
+}
+
+/** True for a status that an API server has stored: its parts have times. */
+function isStatusOfServer({ status }: Pod): boolean {
+  const conditions = status?.conditions ?? [];
+  return status?.startTime !== undefined || conditions.some((each) => each.lastTransitionTime !== undefined);
+}
+
+/** Why a pod that the input asks for comes to no node; what the input itself shows waiting or failed does so here as there. */
+function lackOfNode(plane: ControlPlane, pod: Pod): Omit<PodWithoutNode, "pod"> | undefined {
+  if (plane.settled.has(referenceOf(pod)) || isStatusOfServer(pod)) return undefined;
+  const waiting = unschedulable(pod);
+  if (waiting !== undefined) return { code: "pod-unschedulable", reason: waiting };
+  const refused = refusedByKubelet(pod);
+  if (refused !== undefined) return { code: "pod-os-mismatch", reason: refused };
+  const node = pod.spec?.nodeName;
+  if (node === undefined || (pod.status?.phase ?? "Pending") !== "Pending") return undefined;
+  return plane.store.get("Node", "", node) === undefined
+    ? { code: "node-without-machine", reason: `${makerOf(pod)} is for node ${node}, which is not described` }
+    : undefined;
+}
+
 /**
- * Pods for which there is no node here, one of each maker, with the reason. A workload that has a pod on some node is
- * there; what the input itself shows Pending waits here as there.
+ * Pods for which there is no node here, one of each maker, with the reason. A workload that has a pod on some node is there.
  */
-export function podsWithoutNode(
-  plane: ControlPlane,
-): readonly { readonly pod: Pod; readonly reason: string }[] {
-  const pods = plane.store.list("Pod");
-  const placed = new Set(
-    pods.flatMap((pod) => (pod.spec?.nodeName === undefined ? [] : (controllerOf(pod)?.uid ?? []))),
-  );
-  const first = new Map<string, { readonly pod: Pod; readonly reason: string }>();
-  for (const pod of pods) {
-    const reason = plane.settled.has(referenceOf(pod)) ? undefined : unschedulable(pod);
+export function podsWithoutNode(plane: ControlPlane): readonly PodWithoutNode[] {
+  const lacking = new Map<string, PodWithoutNode>();
+  const placed = new Set<string>();
+  for (const pod of plane.store.list("Pod")) {
+    const lack = lackOfNode(plane, pod);
     const maker = controllerOf(pod)?.uid ?? pod.metadata.uid;
-    if (reason !== undefined && !placed.has(maker) && !first.has(maker)) first.set(maker, { pod, reason });
+    if (lack === undefined && pod.spec?.nodeName !== undefined) placed.add(maker);
+    if (lack !== undefined && !lacking.has(maker)) lacking.set(maker, { pod, ...lack });
   }
-  return [...first.values()];
+  return [...lacking].flatMap(([maker, each]) => (placed.has(maker) ? [] : [each]));
 }
 
 function findPodTrouble(plane: ControlPlane, found: Findings): void {
@@ -93,12 +123,12 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
         message: waiting,
         advice: WORDS.advicePodUnschedulable,
       });
-    const { reason = "", message = "" } = pod.status ?? {};
-    if (KUBELET_REFUSALS.includes(reason)) {
+    const refused = refusedByKubelet(pod);
+    if (refused !== undefined) {
       found.add(reference, {
         code: "pod-os-mismatch",
         path: "spec.os",
-        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}, ${reason}: ${message}`,
+        message: refused,
         advice: "Write nodeSelector kubernetes.io/os with the operating system of the pod.",
       });
     }
@@ -107,7 +137,9 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
   }
 }
 
-/** The field of a rule that the scheduler does not weigh. A preference binds nobody. */
+const DEFAULT_SCHEDULER = "default-scheduler";
+
+/** The field of a rule that the scheduler does not weigh, or of another scheduler. A preference binds nobody. */
 function ignoredRule({ spec }: Pod): string | undefined {
   const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
   if ((podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
@@ -117,14 +149,15 @@ function ignoredRule({ spec }: Pod): string | undefined {
   const spread = spec?.topologySpreadConstraints ?? [];
   if (spread.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule"))
     return "spec.topologySpreadConstraints";
-  return (spec?.schedulingGates ?? []).length > 0 ? "spec.schedulingGates" : undefined;
+  return (spec?.schedulerName ?? DEFAULT_SCHEDULER) === DEFAULT_SCHEDULER ? undefined : "spec.schedulerName";
 }
 
-/** A pod of a dump that stands on its node has been through the scheduler. */
+/** A pod of a dump that stands on its node has been through the scheduler; its conditions have a time. */
 function findIgnoredRule(plane: ControlPlane, pod: Pod, found: Findings): void {
   const reference = referenceOf(pod);
-  const path =
-    plane.origins.has(reference) && pod.spec?.nodeName !== undefined ? undefined : ignoredRule(pod);
+  const isPlacedHere = conditionOf(pod, "PodScheduled") === "True" && !isStatusOfServer(pod);
+  const isOfInput = plane.origins.has(reference) && pod.spec?.nodeName !== undefined && !isPlacedHere;
+  const path = isOfInput ? undefined : ignoredRule(pod);
   if (path === undefined) return;
   found.add(reference, {
     code: "scheduling-rule-ignored",

@@ -268,8 +268,8 @@ function schedulePods(plane: ControlPlane): void {
       plane.put({ ...pod, spec, status: mergeStatus(pod.status, { conditions: [SCHEDULED] }) });
       continue;
     }
-    const { message } = placement;
-    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message } as const;
+    const { reason, message } = placement;
+    const condition = { type: "PodScheduled", status: "False", reason, message } as const;
     const known = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
     if (known?.message === message && known.status === "False") continue;
     plane.put({ ...pod, status: mergeStatus(pod.status, { phase: "Pending", conditions: [condition] }) });

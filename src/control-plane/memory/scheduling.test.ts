@@ -196,6 +196,55 @@ describe("a pod's node", () => {
     expect(nodesOf(usual).filter((node) => node === "usual")).toHaveLength(110);
   });
 
+  // kube-scheduler, `fitsRequest`; k8s.io/component-helpers, `PodRequests`.
+  it.each<[what: string, offers: string, spec: string, where: string]>([
+    ["within what the node has", "cpu: 4, memory: 8Gi", "requests: {cpu: 1500m, memory: 1Gi}", "win-1"],
+    ["of more processors", "cpu: 4, memory: 8Gi", "requests: {cpu: 16}", "1 Insufficient cpu"],
+    [
+      "a limit stands for the request",
+      "cpu: 4, memory: 8Gi",
+      "limits: {memory: 9Gi}",
+      "1 Insufficient memory",
+    ],
+    [
+      "of two resources",
+      "cpu: 1, memory: 1Gi",
+      "requests: {cpu: 2, memory: 2Gi}",
+      "1 Insufficient cpu, 1 Insufficient memory",
+    ],
+    [
+      "of a device that the node does not offer",
+      "cpu: 4, memory: 8Gi",
+      "limits: {microsoft.com/directx: 1}",
+      "1 Insufficient microsoft.com/directx",
+    ],
+    ["of a node that does not say what it has", "pods: 110", "requests: {cpu: 1600}", "win-1"],
+  ])("requests %s", (_, offers, resources, where) => {
+    const node = windowsNode("win-1").replace("status:", `status:\n  allocatable: {${offers}}`);
+    const one = pod("p").replace("image: web", `image: web, resources: {${resources}}`);
+    const [found] = start(node + one).objects("Pod");
+    expect(found?.spec?.nodeName ?? reasonOf(found!)).toBe(
+      where === "win-1" ? where : `Unschedulable: 0/1 nodes are available: ${where}.`,
+    );
+  });
+
+  it("what pods ask for adds up, and an init container counts where it asks for more", () => {
+    const node = windowsNode("win-1").replace("status:", "status:\n  allocatable: {cpu: 2, memory: 8Gi}");
+    const template =
+      "replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec:";
+    const half = "resources: {requests: {cpu: 500m}}";
+    const whole = "initContainers: [{name: first, image: i, resources: {requests: {cpu: 1}}}]";
+    const deployment = `\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {${template} {${whole}, containers: [{name: c, image: i, ${half}}]}}}\n---`;
+    expect(nodesOf(start(node + deployment)).toSorted()).toEqual(["-", "win-1", "win-1"]);
+  });
+
+  // k8s.io/kubernetes, `pkg/registry/core/pod/strategy.go`.
+  it("a pod with a gate waits for whoever takes it away", () => {
+    expect(landing(MIXED, "schedulingGates: [{name: example.com/ready}]")).toBe(
+      "SchedulingGated: Scheduling is blocked due to non-empty scheduling gates",
+    );
+  });
+
   it("pods are spread: fewest pods first, then the order of names", () => {
     const kube = start(
       windowsNode("b") + windowsNode("a") + windowsNode("c") + pod("p1") + pod("p2") + pod("p3") + pod("p4"),
@@ -258,9 +307,12 @@ describe("rules that are not weighed", () => {
       "spec.topologySpreadConstraints",
       `topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, ${labels}}]`,
     ],
-  ])("%s is told, once per workload", (path, spec) => {
-    const kube = start(MIXED + workload("Deployment", "web", "replicas: 3", spec));
-    expect(kube.notes().map((note) => [note.code, note.path])).toEqual([["scheduling-rule-ignored", path]]);
+    ["spec.schedulerName", "schedulerName: own"],
+  ])("%s is told, once per workload, and of a pod by itself", (path, spec) => {
+    for (const manifest of [workload("Deployment", "web", "replicas: 3", spec), pod("p", spec)]) {
+      const kube = start(MIXED + manifest);
+      expect(kube.notes().map((note) => [note.code, note.path])).toEqual([["scheduling-rule-ignored", path]]);
+    }
   });
 
   it("a preference binds nobody", () => {
