@@ -89,6 +89,8 @@ export interface LiveInterface {
   readonly mtuBytes: number;
   /** Of each family one at most. None: it knows its own networks alone. */
   readonly gateways: readonly Ip[];
+  /** It may have VXLAN devices of its own. */
+  readonly hasTunnels?: boolean;
 }
 
 export interface LiveMachineOptions extends Behind, LiveInterface {
@@ -159,6 +161,7 @@ export function openInterface(calls: SystemCalls, options: LiveInterface): TapDe
     name: LIVE_INTERFACE,
     mtuBytes: options.mtuBytes,
     hasOffloads: true,
+    hasTunnels: options.hasTunnels ?? false,
   });
   try {
     configure(calls, options);

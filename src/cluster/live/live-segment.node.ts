@@ -46,6 +46,7 @@ export class LiveBridgePort {
       name: deviceOf(name),
       mtuBytes: device.mtuBytes,
       hasOffloads: true,
+      hasTunnels: true,
     });
     const settings = new InterfaceSettings(calls);
     try {
@@ -168,5 +169,10 @@ export function openLiveHost(
 ): LiveMachine {
   const place = node === undefined ? besideNodes(cluster) : placeOfNode(cluster, node);
   const { mtuBytes } = place.device;
-  return LiveMachine.open(cluster, calls, { ...place, name: namespaceOf(name), mtuBytes });
+  return LiveMachine.open(cluster, calls, {
+    ...place,
+    name: namespaceOf(name),
+    mtuBytes,
+    hasTunnels: true,
+  });
 }

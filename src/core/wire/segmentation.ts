@@ -49,7 +49,7 @@ export function isSegmentable(bytes: Uint8Array, headers: Headers): boolean {
 }
 
 /** The super frame of a packet by itself, without outer headers; nothing is copied. */
-function insideOf(packet: Packet): Packet {
+export function insideOf(packet: Packet): Packet {
   const { bytes, start, end, tag, outerBytes, segmentBytes } = packet;
   if (outerBytes === 0) return packet;
   const inside = new Packet(bytes, start + outerBytes, end, tag);

@@ -13,7 +13,10 @@ import { describeFrame } from "#core/wire/text/format.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { type Decision, toPorts } from "./decision.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";
+import type { SwitchTables } from "./switch-tables.ts";
 import { VirtualSwitch } from "./virtual-switch.ts";
 
 const A = "10.244.1.10";
@@ -222,6 +225,32 @@ describe("a super frame", () => {
     port("b", "container", MACS.W1dr);
     virtualSwitch.handleFrame(a, superFrame());
     expect(wires.get("b")!.sent.map(({ packet }) => packet.length)).toEqual([3_054]);
+  });
+
+  it.each([
+    ["stays whole", undefined, [3_104]],
+    ["is cut before an extension, in which tunnels of OVN end", "hub", [1_514, 1_514, 284]],
+  ])("in a tunnel from the wire %s", (_, name, lengths) => {
+    const uplink = port("uplink", "external", MACS.W1m);
+    port("b", "container", MACS.W2m);
+    if (name !== undefined) {
+      const decide = ({ ports }: SwitchTables): Decision =>
+        toPorts(
+          ports.filter((each) => each !== uplink),
+          name,
+        );
+      virtualSwitch.extension = { name, decide };
+    }
+    const packet = superFrame();
+    encapsulateVxlan(packet, {
+      link: { sourceMac: MACS.W1m, destinationMac: MACS.W2m },
+      ip: { source: W1, destination: W2, ttl: 64, identification: 0, isDontFragment: true },
+      sourcePort: 50_000,
+      vni: 4_096,
+    });
+    packet.outerBytes = 50;
+    virtualSwitch.handleFrame(uplink, packet);
+    expect(wires.get("b")!.sent.map(({ packet: { length } }) => length)).toEqual(lengths);
   });
 
   it("that cannot be one, as a SYN, is too long for the wire", () => {

@@ -3,7 +3,7 @@
  * the files around (`forwarding.ts` has their order) and only decide. Here is done what they decide: frames are delivered,
  * dropped, counted and told to the recorder, and timers run.
  */
-import { assert } from "#core/base/assert.ts";
+import { assert, defined } from "#core/base/assert.ts";
 import { readU48 } from "#core/base/bytes.ts";
 import type { Task } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -14,7 +14,7 @@ import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { HEADROOM_BYTES, type Packet } from "#core/wire/packet.ts";
-import { cutSuperFrame, isSegmentable, segmentLength, segmentPacket } from "#core/wire/segmentation.ts";
+import { cutSuperFrame, isSegmentable, segmentLength } from "#core/wire/segmentation.ts";
 import { popVlan, pushVlan } from "#core/wire/vlan.ts";
 import type { ArpRequests } from "../device/arp-requests.ts";
 import type { Device } from "../device/device.ts";
@@ -95,8 +95,8 @@ export class VirtualSwitch extends ProgrammedSwitch {
       return;
     }
     if (packet.segmentBytes > 0 && this.isCutFirst(source, packet)) {
-      for (const each of segmentPacket(packet, this.headers, packet.segmentBytes))
-        this.handleFrame(source, each);
+      const segments = defined(cutSuperFrame(packet), "a super frame can be cut");
+      for (const each of segments) this.handleFrame(source, each);
       return;
     }
     const answer = answerNeighborDiscovery(this.tables, source, packet, this.headers);
@@ -152,7 +152,9 @@ export class VirtualSwitch extends ProgrammedSwitch {
    */
   private isCutFirst(source: SwitchPort, packet: Packet): boolean {
     if (packet.outerBytes === 0 && !isSegmentable(packet.bytes, this.headers)) packet.segmentBytes = 0;
-    if (packet.segmentBytes === 0 || source.kind === "external") return false;
+    if (packet.segmentBytes === 0) return false;
+    // A tunnel of OVN ends in the extension, which takes frames one by one.
+    if (source.kind === "external") return packet.outerBytes > 0 && this.extension !== undefined;
     const isTooLong = packet.length > LONGEST_BYTES - HEADROOM_BYTES && source.vfp.mayEncapsulate;
     return packet.outerBytes === 0 && (isTooLong || this.extension !== undefined);
   }

@@ -7,7 +7,7 @@ import { viewOf } from "#core/base/bytes.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Packet } from "#core/wire/packet.ts";
-import { cutSuperFrame, isSegmentable } from "#core/wire/segmentation.ts";
+import { cutSuperFrame, insideOf, isSegmentable } from "#core/wire/segmentation.ts";
 import type { Device, Receiver } from "../device.ts";
 import { FRAME_AT, FrameMemory, SMALL_BYTES, detach } from "./frame-memory.ts";
 import { InterfaceSettings, interfaceRequest } from "./interface-settings.node.ts";
@@ -22,26 +22,53 @@ const NON_BLOCKING = 0o4_000;
 const CLOSE_ON_EXEC = 0o2_000_000;
 const SET_INTERFACE = 0x4004_54ca;
 const SET_OFFLOAD = 0x4004_54d0;
+const SET_HEADER_BYTES = 0x4004_54d8;
 /** TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO6. */
 const OFFLOADS = 0x01 | 0x02 | 0x04;
 /** TUN_F_USO4, TUN_F_USO6: Linux 6.2. */
 const UDP_OFFLOADS = 0x20 | 0x40;
+/** TUN_F_UDP_TUNNEL_GSO, TUN_F_UDP_TUNNEL_GSO_CSUM: Linux 6.17. */
+const TUNNEL_OFFLOADS = 0x80 | 0x100;
 const FLAGS_AT = 16;
 /** IFF_TAP, IFF_NO_PI, IFF_VNET_HDR, IFF_TUN_EXCL. */
 const FLAGS = 0x0002 | 0x1000 | 0x4000 | 0x8000;
+const IP_BYTES_MAX = 65_535;
 /** So much is taken in before others have their turn, and before it is no longer near the processor. */
 const BURST_BYTES = 512 * 1024;
 
-/** Asks for super frames. @returns the protocols of which there are some: those of UDP are younger. */
-function setOffloads(calls: SystemCalls, name: string, fd: number): readonly number[] {
-  try {
-    calls.call("setOffloads", name, fd, SET_OFFLOAD, OFFLOADS | UDP_OFFLOADS);
-    return [IpProtocol.tcp, IpProtocol.udp];
-  } catch (error) {
-    if (!(error instanceof SystemCallError) || error.code !== "EINVAL") throw error;
-    calls.call("setOffloads", name, fd, SET_OFFLOAD, OFFLOADS);
-    return [IpProtocol.tcp];
-  }
+/** What the kernel cuts. */
+interface Cut {
+  readonly protocols: readonly number[];
+  /** In tunnels, too. */
+  readonly hasTunnels: boolean;
+}
+
+const NOTHING_CUT: Cut = { protocols: [], hasTunnels: false };
+const TCP_AND_UDP: readonly number[] = [IpProtocol.tcp, IpProtocol.udp];
+
+/** What may be asked for, from the youngest kernel's on. */
+function offloadsOf(hasTunnels: boolean): readonly (Cut & { readonly bits: number })[] {
+  return [
+    ...(hasTunnels
+      ? [{ bits: OFFLOADS | UDP_OFFLOADS | TUNNEL_OFFLOADS, protocols: TCP_AND_UDP, hasTunnels }]
+      : []),
+    { bits: OFFLOADS | UDP_OFFLOADS, protocols: TCP_AND_UDP, hasTunnels: false },
+    { bits: OFFLOADS, protocols: [IpProtocol.tcp], hasTunnels: false },
+  ];
+}
+
+/** Asks for super frames. @returns what this kernel cuts of what was asked for. */
+function setOffloads(calls: SystemCalls, { name, hasTunnels = false }: TapOptions, fd: number): Cut {
+  const asked = offloadsOf(hasTunnels);
+  for (const [index, { bits, ...cut }] of asked.entries())
+    try {
+      calls.call("setOffloads", name, fd, SET_OFFLOAD, bits);
+      return cut;
+    } catch (error) {
+      const isUnknown = error instanceof SystemCallError && error.code === "EINVAL";
+      if (!isUnknown || index === asked.length - 1) throw error;
+    }
+  return NOTHING_CUT;
 }
 
 /** Why there is no TAP, or none with the addresses that it was to have. */
@@ -71,6 +98,8 @@ export interface TapOptions {
    * where they are cut at once it does so faster itself.
    */
   readonly hasOffloads?: boolean;
+  /** And those of tunnels, where the kernel has them: a VXLAN device may be behind it. */
+  readonly hasTunnels?: boolean;
 }
 
 /** Memory that a frame is read into, with the header before it. */
@@ -116,18 +145,12 @@ export class TapDevice implements Device {
   /** The next frame is read into it, where each is read by itself. */
   private place: Place | undefined;
   private readonly headers = new Headers();
-  /** Protocols whose super frames the kernel cuts. */
-  private readonly cut: readonly number[];
+  private readonly cut: Cut;
   private receiver: Receiver | undefined;
   private hasSent = false;
   private isOpen = true;
 
-  private constructor(
-    calls: SystemCalls,
-    { name, mtuBytes }: TapOptions,
-    fd: number,
-    cut: readonly number[],
-  ) {
+  private constructor(calls: SystemCalls, { name, mtuBytes }: TapOptions, fd: number, cut: Cut) {
     this.calls = calls;
     this.cut = cut;
     this.name = name;
@@ -137,7 +160,12 @@ export class TapDevice implements Device {
 
   /** The kernel gets super frames whole. */
   get carriesSuperFrames(): boolean {
-    return this.cut.length > 0;
+    return this.cut.protocols.length > 0;
+  }
+
+  /** And those in tunnels of UDP. */
+  get carriesTunnels(): boolean {
+    return this.cut.hasTunnels;
   }
 
   /** Makes a TAP in the namespace of this thread; it is down. @throws SystemCallError, see `tapFailure`. */
@@ -146,10 +174,12 @@ export class TapDevice implements Device {
     const request = interfaceRequest(name);
     request.setUint16(FLAGS_AT, FLAGS, true);
     const fd = calls.call("open", PATH, PATH, READ_WRITE | NON_BLOCKING | CLOSE_ON_EXEC, 0);
-    let cut: readonly number[] = [];
+    let cut = NOTHING_CUT;
     try {
       calls.call("ioctl", name, fd, SET_INTERFACE, new Uint8Array(request.buffer));
-      if (hasOffloads) cut = setOffloads(calls, name, fd);
+      const length = Int32Array.of(VIRTIO_HEADER_BYTES);
+      calls.call("ioctl", name, fd, SET_HEADER_BYTES, new Uint8Array(length.buffer));
+      if (hasOffloads) cut = setOffloads(calls, options, fd);
       const settings = new InterfaceSettings(calls);
       try {
         settings.setMtu(name, mtuBytes);
@@ -233,15 +263,24 @@ export class TapDevice implements Device {
   }
 
   private sendAll(packet: Packet): boolean {
-    if (packet.segmentBytes === 0) return this.send(packet);
-    const isWhole =
-      packet.outerBytes === 0 &&
-      this.headers.parse(packet) === undefined &&
-      this.cut.includes(this.headers.protocol) &&
-      isSegmentable(packet.bytes, this.headers);
-    if (isWhole) return this.send(packet);
+    if (packet.segmentBytes === 0 || this.isCutByKernel(packet)) return this.send(packet);
     const segments = cutSuperFrame(packet);
     return segments !== undefined && segments.every((each) => this.send(each));
+  }
+
+  /** Afterwards `headers` are those of the super frame, in a tunnel those inside. */
+  private isCutByKernel(packet: Packet): boolean {
+    const { headers, cut } = this;
+    if (packet.outerBytes > 0 && !(cut.hasTunnels && this.isUdpTunnel(packet))) return false;
+    if (headers.parse(insideOf(packet)) !== undefined) return false;
+    return cut.protocols.includes(headers.protocol) && isSegmentable(packet.bytes, headers);
+  }
+
+  /** No other tunnels are cut; and a packet that the outer headers made longer than IP can say is not, either. */
+  private isUdpTunnel(packet: Packet): boolean {
+    const { headers } = this;
+    const isSound = headers.parse(packet) === undefined && headers.protocol === IpProtocol.udp;
+    return isSound && packet.end - headers.network <= IP_BYTES_MAX;
   }
 
   /** Sends a frame, or a super frame whose headers were read. What the kernel needs to know of it stands in front. */

@@ -6,7 +6,8 @@ import { buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { foldSum, pseudoHeaderSum } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
-import { cutSuperFrame } from "#core/wire/segmentation.ts";
+import { cutSuperFrame, insideOf } from "#core/wire/segmentation.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { VIRTIO_HEADER_BYTES, leaveVirtio, takeVirtio } from "./virtio-header.ts";
 
@@ -38,6 +39,15 @@ function headersOf(packet: Packet): Headers {
   const headers = new Headers();
   expect(headers.parse(packet)).toBeUndefined();
   return headers;
+}
+
+/** A super frame with segments of 50 bytes. */
+function inVxlan(whole: Packet, family: 4 | 6): Packet {
+  const packet = whole.copy();
+  packet.segmentBytes = 50;
+  encapsulateVxlan(packet, { link, ip: ipOf(family), sourcePort: 50_000, vni: 4_096 });
+  packet.outerBytes = packet.length - whole.length;
+  return packet;
 }
 
 /** As a kernel leaves it: the sum of the pseudo header in the place of the checksum. */
@@ -117,6 +127,57 @@ describe("a header of a TAP", () => {
       expect(segments.flatMap((each) => [...each.frame.subarray(from - sent.start)])).toEqual([...payload]);
     },
   );
+
+  it.each([
+    ["TCP over IPv4 in VXLAN over IPv4", tcpFrame(4), 4, 0x21],
+    ["TCP over IPv6 in VXLAN over IPv4", tcpFrame(6), 4, 0x24],
+    ["UDP over IPv4 in VXLAN over IPv6", udpFrame(4), 6, 0x45],
+    ["TCP over IPv6 in VXLAN over IPv6", tcpFrame(6), 6, 0x44],
+  ] as const)("and in a tunnel: %s", (_, whole, family, kind) => {
+    const sent = inVxlan(whole, family);
+    const outer = headersOf(sent);
+    const inside = headersOf(insideOf(sent));
+    const header = new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES));
+    leaveVirtio(header, sent, inside);
+    expect([header.getUint8(0), header.getUint8(1)]).toEqual([1, kind]);
+    expect([2, 4, 6].map((at) => header.getUint16(at, true))).toEqual([
+      inside.payload - sent.start,
+      50,
+      inside.transport - sent.start,
+    ]);
+    // struct virtio_net_hdr_v1_hash_tunnel: outer_th_offset, inner_nh_offset.
+    expect([20, 22].map((at) => header.getUint16(at, true))).toEqual([
+      outer.transport - sent.start,
+      inside.network - sent.start,
+    ]);
+
+    // A sender may leave the outer checksum as well; the tunnel goes without one.
+    header.setUint8(0, 1 | 8);
+    const back = Packet.fromFrame(sent.frame);
+    back.view.setUint16(outer.transport - sent.start + back.start + 6, 0x1234);
+    expect(takeVirtio(header, back, new Headers())).toBe(true);
+    expect([back.segmentBytes, back.outerBytes]).toEqual([50, sent.outerBytes]);
+    const segments = cutSuperFrame(back) ?? [];
+    expect(segments).toHaveLength(3);
+    for (const segment of segments) {
+      expect(segment.view.getUint16(headersOf(segment).transport + 6)).toBe(0);
+      segment.outerBytes = sent.outerBytes;
+      const carried = insideOf(segment);
+      expect(verifyChecksums(carried.bytes, headersOf(carried))).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ["an IP header inside the outer UDP header", (header: DataView) => header.setUint16(22, 55, true)],
+    ["an IP header behind the frame", (header: DataView) => header.setUint16(22, 2_000, true)],
+    ["an outer UDP header behind that", (header: DataView) => header.setUint16(20, 1_000, true)],
+  ])("is refused with a tunnel that has %s", (_, damage) => {
+    const sent = inVxlan(tcpFrame(4), 4);
+    const header = new DataView(new ArrayBuffer(VIRTIO_HEADER_BYTES));
+    leaveVirtio(header, sent, headersOf(insideOf(sent)));
+    damage(header);
+    expect(takeVirtio(header, Packet.fromFrame(sent.frame), new Headers())).toBe(false);
+  });
 
   it("segments of a protocol that the packet has not are none: then its checksum is finished", () => {
     const { header, packet } = unfinished(udpFrame(4), 6);
