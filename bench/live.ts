@@ -4,7 +4,7 @@
  * Debian: `apt-get install gcc libc6-dev iperf3 nftables iproute2 iputils-ping openvswitch-switch slirp4netns`, then
  * `node bench/live.ts [--seconds 2] [--rounds 3] [--driver L2Bridge] [--write]`. `--write` writes the table of README.md.
  */
-import { type ChildProcess, spawnSync } from "node:child_process";
+import { type ChildProcess, type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +33,9 @@ interface Row {
   readonly kinds: readonly Kind[];
 }
 
+/** The node whose place this machine takes on an overlay, with a VXLAN device of the kernel. */
+const LINUX = { node: "10.0.0.21", pod: "10.244.3.1", device: "flannel.4096" } as const;
+
 /** Networks whose pods have addresses of the nodes' own network. */
 const FLAT: readonly string[] = ["L2Tunnel", "Transparent"];
 
@@ -47,6 +50,7 @@ metadata: { name: bench }
 nodes:
   - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: ${range}.1.0/24 }
   - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: ${range}.2.0/24 }
+  - { name: linux-1, os: linux, address: ${LINUX.node}, podCIDR: ${range}.3.0/24 }
 network: { driver: ${driver}${name} }
 ${isFlat ? "underlay: { subnet: 10.0.0.0/16 }\n" : ""}pods:
   - { name: client, node: win-1 }
@@ -79,8 +83,10 @@ class LiveBench {
   constructor(driver: string, kinds: Kinds) {
     const file = join(this.folder, "cluster.yaml");
     writeFileSync(file, clusterFile(driver));
-    const { status, stderr } = this.mullion("up", "-f", file, "--live");
+    const place = driver === "Overlay" ? ["--live-as", "linux-1"] : ["--live"];
+    const { status, stderr } = this.mullion("up", "-f", file, ...place);
     if (status !== 0) throw new Error(stderr);
+    if (driver === "Overlay") this.addVxlan();
     const namespaces = ["", "_near", "_far"].map((name) => `mullion-${NAME}${name}`);
     this.servers = namespaces.flatMap((namespace) => kinds.serve(namespace));
   }
@@ -118,12 +124,41 @@ class LiveBench {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** As flanneld makes it. */
+  private addVxlan(): void {
+    const { items } = JSON.parse(this.mullion("get", "networks", "-o", "json").stdout) as {
+      items: readonly { Policies: readonly { Type: string; Settings: Record<string, string> }[] }[];
+    };
+    const machine = `mullion-${NAME}`;
+    const { device, node: own, pod } = LINUX;
+    const macs = new Map(
+      items
+        .flatMap(({ Policies }) => Policies)
+        .filter(({ Type }) => Type === "RemoteSubnetRoute")
+        .map(({ Settings }) => [
+          Settings["ProviderAddress"] ?? "",
+          (Settings["DistributedRouterMacAddress"] ?? "").replaceAll("-", ":"),
+        ]),
+    );
+    const inside = (text: string): void => void within(machine, ...text.split(" "));
+    const link = `id 4096 dstport 4789 local ${own} nolearning noudpcsum`;
+    inside(`ip link add ${device} mtu 1450 address ${macs.get(own)} type vxlan ${link}`);
+    inside(`ip link set ${device} up`);
+    inside(`ip address add ${pod}/32 dev ${device}`);
+    for (const [index, node] of ["10.0.0.11", "10.0.0.12"].entries()) {
+      const gateway = `10.244.${index + 1}.0`;
+      inside(`ip neighbour replace ${gateway} lladdr ${macs.get(node)} dev ${device} nud permanent`);
+      inside(`bridge fdb append ${macs.get(node)} dev ${device} dst ${node}`);
+      inside(`ip route add ${gateway}/24 via ${gateway} dev ${device} onlink src ${pod}`);
+    }
+  }
+
   private static addressIn(namespace: string): string {
     const text = within(namespace, "ip", "-4", "address", "show", "eth0");
     return /inet ([\d.]+)/.exec(text)?.[1] ?? "";
   }
 
-  private mullion(...words: readonly string[]): { readonly status: number | null; readonly stderr: string } {
+  private mullion(...words: readonly string[]): SpawnSyncReturns<string> {
     return spawnSync(process.execPath, ["bin/mullion.js", ...words], { encoding: "utf8", env: this.env });
   }
 }
@@ -174,6 +209,8 @@ const ALL: readonly Kind[] = [
 ];
 /** ICMP to a front end meets no rule. */
 const BALANCED: readonly Kind[] = ["TCP, 1 flow", "TCP, 4 flows", "UDP, 18 bytes", "connections"];
+/** To the kernel's VXLAN device, in the namespace of the segment. */
+const TUNNELLED: readonly Kind[] = ["TCP, 1 flow", "TCP, 4 flows", "UDP, 18 bytes"];
 /** Of ways that differ from those of L2Bridge in little. */
 const SOME: readonly Kind[] = ["TCP, 1 flow", "UDP, 18 bytes", "RTT"];
 
@@ -187,6 +224,10 @@ function rowsOf(driver: string, live: LiveBench, { kernel, ovs, slirp }: Bench):
   if (driver !== "NAT") {
     const peers = driver === "Overlay" ? [{ name: "kernel", path: kernel.vxlan }] : switched;
     rows.push({ name: `${driver}, other node`, ours: live.path(live.addressOf("far")), peers, kinds });
+  }
+  if (driver === "Overlay") {
+    const peers = [{ name: "kernel", path: kernel.vxlan }];
+    rows.push({ name: `${driver}, kernel VXLAN`, ours: live.path(LINUX.pod), peers, kinds: TUNNELLED });
   }
   if (driver === "L2Bridge") {
     const peers = [{ name: "kernel", path: kernel.nat }];
