@@ -157,7 +157,7 @@ const profileFits: Check = (value, path, faults) => {
   const { type, localhostProfile } = mappingOf(value);
   const at = below(path, "localhostProfile");
   if (type === "Localhost" && isAbsent(localhostProfile))
-    faults.required(at, "Write the profile of the node.");
+    faults.required(at, "Write the profile of the node.", "must be set when seccomp type is Localhost");
   if (type !== "Localhost" && !isAbsent(localhostProfile))
     faults.invalid(at, localhostProfile, "can only be set when type is Localhost", "Remove it.");
 };

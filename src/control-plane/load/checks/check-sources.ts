@@ -192,6 +192,11 @@ const DOWNWARD: Check = object({
   defaultMode: FILE_MODE,
 });
 
+const tokenLife: Check = (value, path, faults) => {
+  const limit = Number(value) < 600 ? "less than 10 minutes" : "larger than 2^32 seconds";
+  integer(600, 2 ** 32, `may not specify a duration ${limit}`)(value, path, faults);
+};
+
 const HOST_PATH_TYPES = [
   "",
   "BlockDevice",
@@ -229,7 +234,7 @@ const SOURCES: Readonly<Record<string, Check>> = {
         downwardAPI: DOWNWARD,
         serviceAccountToken: object({
           path: ITEM_PATH,
-          expirationSeconds: integer(600, 2 ** 32, "may not specify a duration less than 10 minutes"),
+          expirationSeconds: tokenLife,
         }),
       }),
     ),
