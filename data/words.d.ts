@@ -289,6 +289,13 @@ export interface ClusterInput {
   readonly limitsOfArticle: string;
   readonly nodesOfPods: Template<"names">;
   readonly policyEngineRuns: Template<"engine">;
+  readonly adviceArchive: string;
+  readonly adviceMarkdown: string;
+  readonly adviceKubectlFailed: Template<"wholeObjects">;
+  readonly adviceKubectlTable: Template<"wholeObjects">;
+  readonly lonelyPortOfSlices: Template<"wanted" | "service" | "names">;
+  readonly lonelyPortOfPods: Template<"wanted" | "service">;
+  readonly adviceLonelyPort: string;
 }
 export function clusterInput(): ClusterInput;
 
@@ -1321,6 +1328,8 @@ export interface LintRules {
   readonly serviceSelectsNoPod: string;
   readonly serviceNearlySelects: Template<"key" | "value" | "name" | "own">;
   readonly serviceTargetPortNameMissing: Template<"pod" | "name" | "protocol" | "port">;
+  readonly serviceEndpointPortMissing: Template<"wanted" | "names">;
+  readonly adviceServiceEndpointPort: string;
   readonly serviceTargetPortOfImage: Template<"pod" | "listens" | "wanted">;
   readonly serviceTargetPortUndeclared: Template<"pod" | "declared" | "wanted">;
   readonly nameGiverMissing: Template<"name">;

@@ -82,9 +82,34 @@ function podWith(spec: string, requests = "{}"): string {
   return `
 apiVersion: v1
 kind: Pod
-metadata: { name: picky-${spec.length} }
+metadata: { name: picky-${spec.length}, labels: { app: picky } }
 spec: { ${spec}, containers: [{ name: c, image: c, resources: { requests: ${requests}, limits: ${requests} } }] }
 `;
+}
+
+/** Endpoints that somebody wrote, for a Service whose port has a name: theirs has none. */
+const SLICE = `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: db-1, labels: { kubernetes.io/service-name: db } }
+addressType: IPv4
+ports: [{ port: 1433 }]
+endpoints: [{ addresses: [10.9.9.9] }]
+`;
+const ENDPOINTS = `
+apiVersion: v1
+kind: Endpoints
+metadata: { name: db }
+subsets: [{ addresses: [{ ip: 10.9.9.9 }], ports: [{ port: 1433 }] }]
+`;
+
+function lonely(behind: string, selector = ""): string {
+  return `
+apiVersion: v1
+kind: Service
+metadata: { name: db }
+spec: { ${selector}ports: [{ name: tds, port: 1433, targetPort: tds }] }
+---${behind}`;
 }
 
 /** A node that says what it has. */
@@ -240,6 +265,12 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
   "Nothing of the input contradicts itself, or what Windows can.": [
     { texts: [CLUSTER_OF_FLANNEL], findings: ["vxlan-identifiers-differ"], words: ["--allow", "not-judged"] },
     { texts: [NAMELESS], findings: ["pod-name-service-missing"] },
+    { texts: [CLUSTER, lonely(SLICE)], findings: ["service-target-port-undeclared"] },
+    { texts: [CLUSTER, lonely(ENDPOINTS)], findings: ["service-target-port-undeclared"] },
+    {
+      texts: [CLUSTER, lonely(podWith(WINDOWS), "selector: { app: picky }, ")],
+      findings: ["service-target-port-undeclared"],
+    },
   ],
   "Every pod that the input shows running, or with an address, has a network here.": [
     { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },

@@ -219,6 +219,37 @@ describe("ports that no container declares", () => {
   });
 });
 
+// k8s.io/kubernetes, pkg/proxy/endpointslicecache.go: an endpoint is of the Service port with its name and protocol.
+describe("ports of endpoints that somebody wrote", () => {
+  const WINDOWS = shop({ container: DECLARED });
+  const written = (of: string, port: string): string => `${WINDOWS}
+---
+apiVersion: v1
+kind: Service
+metadata: { name: sql }
+spec: { ports: [{ name: tds, port: 1433 }] }
+---
+apiVersion: ${of === "Endpoints" ? "v1" : "discovery.k8s.io/v1"}
+kind: ${of}
+metadata: { name: sql, labels: { kubernetes.io/service-name: sql } }
+${
+  of === "Endpoints"
+    ? `subsets: [{ addresses: [{ ip: 203.0.113.7 }], ports: [{ ${port} }] }]`
+    : `addressType: IPv4\nports: [{ ${port} }]\nendpoints: [{ addresses: [203.0.113.7] }]`
+}
+`;
+
+  it.each([
+    ["Endpoints", "port: 1433", ["error: service-target-port-undeclared"]],
+    ["EndpointSlice", "port: 1433", ["error: service-target-port-undeclared"]],
+    ["EndpointSlice", "name: tds, protocol: UDP, port: 1433", ["error: service-target-port-undeclared"]],
+    ["Endpoints", "name: tds, port: 11433", []],
+    ["EndpointSlice", "name: tds, port: 1433", []],
+  ])("%s with %s", async (of, port, findings) => {
+    expect(await linted(written(of, port))).toEqual(findings);
+  });
+});
+
 // Kubernetes documentation, Service, external IPs: they are not managed by Kubernetes, and traffic that comes into a node with one is led on.
 describe("external addresses", () => {
   it("are taken to lead to a node, and the answer says so", async () => {

@@ -19,7 +19,7 @@ const WORDS = clusterInput();
 const NAMED_MAX = 3;
 
 /** Pods, or a template of pods, of which some selector may be. */
-interface PodTemplate {
+export interface PodTemplate {
   readonly namespace: string;
   readonly labels: Labels;
   readonly spec: PodSpec | undefined;
@@ -33,7 +33,7 @@ export interface UndeclaredPort {
   readonly declared: readonly string[];
 }
 
-function templateOf({ object }: LoadedObject): PodTemplate | undefined {
+export function templateOf({ object }: LoadedObject): PodTemplate | undefined {
   const { kind, metadata } = object;
   const { namespace } = metadata;
   if (kind === "Pod") return { namespace, labels: metadata.labels ?? {}, spec: object.spec };
@@ -48,7 +48,7 @@ function declaredIn({ spec }: PodTemplate): readonly string[] {
   return ports.map(({ protocol, containerPort }) => `${protocolOf(protocol)} ${containerPort}`);
 }
 
-function protocolOf(protocol: string | undefined): string {
+export function protocolOf(protocol: string | undefined): string {
   return protocol === undefined || protocol === "" ? "TCP" : protocol;
 }
 

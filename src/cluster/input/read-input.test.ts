@@ -223,6 +223,28 @@ describe("a text that holds no object is called what it is", () => {
     ],
     ["PowerShell's table", "Name ID\n---- --\nnat  1\n", 1, "objects or policies of HNS"],
     [
+      "an error of kubectl",
+      'Error from server (NotFound): pods "web" not found\n',
+      1,
+      "what kubectl says when it has nothing to show",
+    ],
+    ["nothing found", "No resources found in shop namespace.\n", 1, "what kubectl says when"],
+    [
+      "no server",
+      "The connection to the server localhost:8080 was refused - did you specify the right host or port?\n",
+      1,
+      "what kubectl says when",
+    ],
+    [
+      "a table",
+      "NAME   READY   STATUS    RESTARTS   AGE\nweb    1/1     Running   0          3d\n",
+      1,
+      "a table of kubectl get",
+    ],
+    ["a page", `# Deploy\n\nFirst: this\n\n\`\`\`yaml\n${POD}\`\`\`\n`, 1, "Markdown"],
+    ["a chart that is packed", "\u001f\ufffd\b\u0000\u0000", 1, "an archive"],
+    ["a zip", "PK\u0003\u0004\n\u0000", 1, "an archive"],
+    [
       "a spec",
       "selector: { app: web }\nports: [{ port: 80 }]\n",
       1,

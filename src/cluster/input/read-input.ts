@@ -6,9 +6,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { withoutPrompts } from "#core/base/source-text.ts";
-import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
-import { isKustomization, rendererOf } from "#control-plane/load/further-kinds.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import {
   type LoadedObject,
@@ -38,6 +36,8 @@ import {
 import { factsOfFile, factsOfObjects, withEngineOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { isNetworkText } from "./evidence.ts";
+import { lonelyPorts } from "./lonely-ports.ts";
+import { emptyTexts, otherText } from "./other-texts.ts";
 import type { Contradiction } from "./network-account.ts";
 import { limitOfLack } from "./network-limits.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
@@ -92,90 +92,6 @@ function noteOf({ message, node }: Assumption, objects: readonly LoadedObject[])
       ? undefined
       : objects.find(({ object }) => object.kind === "Node" && object.metadata.name === node)?.origin;
   return problemAt(origin, "cluster-assumed", message, ADVICE);
-}
-
-const WHOLE_OBJECTS =
-  "Take whole objects: kubectl get nodes,pods,services,endpointslices,networkpolicies,configmaps,daemonsets -A -o yaml.";
-
-/** Texts that people bring and that hold no object, by what only they have; the first that fits counts. */
-const OTHER_TEXTS: readonly {
-  readonly fits: (text: string) => boolean;
-  readonly what: string;
-  readonly advice: string;
-}[] = [
-  {
-    fits: (text) => /^[ \t]*Name:[ \t]+\S/m.test(text) && /^(?:Labels|Annotations):\s/m.test(text),
-    what: "what kubectl describe prints, and no object",
-    advice: WORDS.adviceKubectlDescribe({ wholeObjects: WHOLE_OBJECTS }),
-  },
-  {
-    fits: (text) => /^(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="[^"\n]+" level=|level=)/m.test(text),
-    what: "a log",
-    advice: "mullion explain --log FILE names the errors in it.",
-  },
-  {
-    fits: (text) =>
-      /\b(?:ActivityId|VirtualNetwork(?:Name)?|HostCompute(?:Network|Endpoints?)|OutBoundNAT|ExceptionList|L2Driver)\b/.test(
-        text,
-      ) ||
-      /"Type"[ \t]*:[ \t]*"(?:ACL|NAT|ROUTE|SDNRoute|PA)"/.test(text) ||
-      showsTableOfIds(text),
-    what: "objects or policies of HNS",
-    advice: WORDS.adviceHnsObjects,
-  },
-  {
-    fits: (text) => /^[ \t]*["'{]?[\w"'./-]+[ \t]*:/m.test(text),
-    what: "no object: apiVersion and kind are missing",
-    advice: WORDS.advicePartOfObject({ wholeObjects: WHOLE_OBJECTS }),
-  },
-];
-
-/** What is said of a file from which others are rendered. */
-function renderedElsewhere(name: string): FileProblem | undefined {
-  const renderer = rendererOf(name);
-  if (renderer === undefined) return undefined;
-  const place = { file: name, line: 1, column: 1 };
-  const advice = `Render it: ${renderer.command} | mullion verify -f -`;
-  return problemAt(place, "input-without-documents", `this is ${renderer.what}, and no object`, advice);
-}
-
-/** What a text is that names no kind of object; undefined for one that does. */
-function otherText({ name, text }: InputText): FileProblem | undefined {
-  if (isKustomization(name)) return undefined;
-  if (/^kind[ \t]*:/m.test(text)) return undefined;
-  const rendered = renderedElsewhere(name);
-  if (rendered !== undefined) return rendered;
-  if (/^[ \t{[-]*["']?(?:apiVersion|kind|items)["']?[ \t]*:/m.test(text) || /\{\{|<%/.test(text))
-    return undefined;
-  const found = OTHER_TEXTS.find(({ fits }) => fits(text));
-  if (found === undefined) return undefined;
-  const line = text.split("\n").findIndex((each) => each.trim() !== "") + 1;
-  return problemAt(
-    { file: name, line, column: 1 },
-    "input-without-documents",
-    `this is ${found.what}`,
-    found.advice,
-  );
-}
-
-/** Texts in which there is nothing at all, when nothing else was found either. */
-function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
-  const code = "input-without-documents";
-  return texts.map(({ name, text }) => {
-    const rendered = renderedElsewhere(name);
-    if (rendered !== undefined) return rendered;
-    const kinds = new Set(
-      Array.from(text.matchAll(/^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/gm), ([, kind]) => kind),
-    );
-    const place = { file: name, line: 1, column: 1 };
-    if (kinds.size > 0) {
-      const message = `no object of this file makes a cluster by itself: ${[...kinds].join(", ")}`;
-      return problemAt(place, code, message, WHOLE_OBJECTS);
-    }
-    const advice =
-      "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
-    return problemAt(place, code, WORDS.inputUnrecognized, advice);
-  });
 }
 
 function secondClusterFile(first: InputText, second: InputText): FileProblem {
@@ -433,7 +349,11 @@ export function readInput(
   ];
   const nameless = namelessPods(objects);
   const assumed = [...found.rest.assumed, ...programsAssumed(objects, nameless)];
-  const contradictions = [...found.rest.contradictions, ...namesContradicted(nameless)];
+  const contradictions = [
+    ...found.rest.contradictions,
+    ...namesContradicted(nameless),
+    ...lonelyPorts(objects),
+  ];
   const { facts } = found.rest;
   const told = cluster === found.cluster ? facts : withEngineOfObjects(facts, cluster);
   const rests = { facts: told, assumed, contradictions, limits };

@@ -130,8 +130,41 @@ function nameOf({ document }: PodView): string {
   return `${textAt(document.value, "kind") ?? ""} ${textAt(document.value, "metadata", "name") ?? ""}`;
 }
 
+/** What slices, or Endpoints, say of their ports; only where they have endpoints. */
+function endpointPorts(service: LintDocument, context: LintContext): readonly unknown[] {
+  const name = textAt(service.value, "metadata", "name");
+  const subsets = context
+    .objects("Endpoints")
+    .filter(
+      (each) => namespaceOf(each) === namespaceOf(service) && textAt(each.value, "metadata", "name") === name,
+    )
+    .flatMap(({ value }) => listAt(value, "subsets"))
+    .filter((subset) => listAt(subset, "addresses").length > 0);
+  const slices = slicesOf(service, context).filter(({ value }) => listAt(value, "endpoints").length > 0);
+  return [...subsets, ...slices.map(({ value }) => value)];
+}
+
+/** Endpoints are found by the name and the protocol of their port (k8s.io/kubernetes, `pkg/proxy/endpointslicecache.go`). */
+function* unlikeEndpoints(service: LintDocument, context: LintContext): Generator<RuleFinding> {
+  const behind = endpointPorts(service, context);
+  if (behind.length === 0 || textAt(service.value, "spec", "clusterIP") === "None") return;
+  const titled = (port: unknown): string => `${protocolOf(port)} ${textAt(port, "name") || "without a name"}`;
+  const known = new Set(behind.flatMap((each) => listAt(each, "ports")).map(titled));
+  for (const [index, port] of listAt(service.value, "spec", "ports").entries()) {
+    if (known.has(titled(port))) continue;
+    const names = [...known].join(", ") || "none";
+    yield {
+      at: { path: ["spec", "ports", index, textAt(port, "name") === undefined ? "port" : "name"] },
+      severity: "error",
+      message: WORDS.serviceEndpointPortMissing({ wanted: titled(port), names }),
+      fix: WORDS.adviceServiceEndpointPort,
+    };
+  }
+}
+
 /** A name that no container has (k8s.io/endpointslice, `FindPort`), or a number that nobody declares, of pods which declare others. */
 const TARGET_PORT = anyServices("service-target-port-undeclared", function* (service, context) {
+  yield* unlikeEndpoints(service, context);
   const pods = context.podsBehind(service).filter(({ containers }) => containers.length > 0);
   const [pod] = pods;
   if (pod === undefined || slicesOf(service, context).length > 0) return;
