@@ -15,6 +15,7 @@ import { processTerminal } from "#cli/mullion/process-terminal.ts";
 import { type ClusterInput, readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import type { RunningCluster } from "#cluster/session/running-cluster.ts";
+import type { ClusterSession } from "#cluster/session/session.ts";
 import { tracePacket } from "#cluster/trace/trace.ts";
 import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { verifyAgain } from "#cluster/verify/kept/verify-again.ts";
@@ -40,6 +41,7 @@ const GOALS: Readonly<Record<SizeName, Readonly<Record<string, number>>>> = {
     verify: 5,
     "verify, against reading": 10,
     "connections of verify, each cell": 2.5,
+    "batches begun again": 0,
   },
   "500": {
     "reading, per byte": 33,
@@ -107,7 +109,7 @@ async function traceSeconds(session: RunningCluster): Promise<number> {
  * What `mullion verify` does with a running cluster, in one process: the first time all of it, then what a change can touch.
  * The whole cluster is as it should be, so that nothing is tried twice because it failed.
  */
-async function judge(session: RunningCluster, known: KeptResults): Promise<VerifyReport> {
+async function judge(session: ClusterSession, known: KeptResults): Promise<VerifyReport> {
   const options = { troubles: session.troubles(), limits: session.limits(), at: "now" };
   const report = await verifyAgain(session, known, options);
   const { counts, kept } = report;
@@ -115,6 +117,24 @@ async function judge(session: RunningCluster, known: KeptResults): Promise<Verif
     `  ${counts.tried} cells, ${counts.attempts} attempts, ${counts.findings} findings, ${kept?.cells ?? 0} kept\n`,
   );
   return report;
+}
+
+/** How often a batch met a machine that it had not named before, and was tried from its beginning. */
+interface Restarts {
+  count: number;
+}
+
+/** The same session, which counts in `restarts`. */
+function countingRestarts(session: RunningCluster, restarts: Restarts): ClusterSession {
+  const askInSteps: ClusterSession["askInSteps"] = (question, touched) => {
+    // The first time is none.
+    restarts.count--;
+    return session.askInSteps((cluster) => {
+      restarts.count++;
+      return question(cluster);
+    }, touched);
+  };
+  return Object.assign(Object.create(session) as RunningCluster, { askInSteps });
 }
 
 /** The first Service of the dump, with another port. */
@@ -165,12 +185,14 @@ async function measureSize(size: DumpSize): Promise<void> {
     globalThis.gc?.();
     tell("a cluster that is up", "GiB", process.memoryUsage().heapUsed / GIB);
     const known = new KeptResults();
+    const restarts: Restarts = { count: 0 };
     const verifying = processorSeconds();
-    const { counts } = await judge(session, known);
+    const { counts } = await judge(countingRestarts(session, restarts), known);
     const verified = secondsSince(verifying);
     tell("verify", "s", verified);
     tell("verify, against reading", "×", verified / reading);
     tell("connections of verify, each cell", "×", counts.attempts / counts.tried);
+    tell("batches begun again", "calls", restarts.count);
     const changing = processorSeconds();
     await session.apply(changedService(serviceOf(size)));
     tell("one Service changed, programmed", "s", secondsSince(changing));
