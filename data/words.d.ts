@@ -310,6 +310,7 @@ export interface ClusterLife {
   readonly leftOutDerived: string;
   readonly podWithoutNetwork: Template<"names">;
   readonly podsWithoutNetwork: Template<"pods" | "names">;
+  readonly nodeNotReady: Template<"condition">;
   readonly nodeWithoutPodNetworks: Template<"names">;
   readonly advicePodWaitsInInput: string;
   readonly advicePodAddressOutsideRange: string;

@@ -123,6 +123,18 @@ status:
   allocatable: { cpu: 3, memory: 8Gi, pods: 110 }
 `;
 
+/** As kubectl prints it. */
+const NOT_READY = SMALL.replace(
+  "  allocatable:",
+  `  conditions:
+    - type: Ready
+      status: "False"
+      reason: KubeletNotReady
+      message: "container runtime network not ready: cni plugin not initialized"
+      lastTransitionTime: "2026-11-01T10:00:00Z"
+  allocatable:`,
+);
+
 /** flannel as nobody changed it for Windows: its Nodes publish different identifiers. */
 const CLUSTER_OF_FLANNEL = `
 apiVersion: v1
@@ -271,6 +283,9 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
       texts: [CLUSTER, lonely(podWith(WINDOWS), "selector: { app: picky }, ")],
       findings: ["service-target-port-undeclared"],
     },
+  ],
+  "No Node of the input says that it is not well.": [
+    { texts: [CLUSTER, NOT_READY], findings: ["node-not-ready"] },
   ],
   "Every pod that the input shows running, or with an address, has a network here.": [
     { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },

@@ -69,6 +69,7 @@ export class ClusterNotes {
       services: this.serviceTroubles(),
       pods: this.programs.pods.listOutcomes(),
       withoutNode: this.programs.kube.podsWithoutNode(),
+      nodes: this.programs.kube.objects("Node"),
       ovnLeftOut: this.programs.ovn?.leftOut ?? [],
     });
   }

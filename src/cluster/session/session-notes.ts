@@ -9,7 +9,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { controllerOf, isFinished } from "#contracts/kubernetes/pod.ts";
-import type { KubeKind, Pod } from "#contracts/kubernetes/objects.ts";
+import type { KubeKind, Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Prefix, formatPrefix, parseIpv4, prefixContains } from "#core/net/ip.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
@@ -34,6 +34,8 @@ export interface TroubleSources {
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
   readonly withoutNode: ReturnType<MemoryKube["podsWithoutNode"]>;
+  /** The Node objects. */
+  readonly nodes: readonly Node[];
   /** Rows of OVN's northbound database that are not as the cluster file has them, or that nothing comes of; and flows. */
   readonly ovnLeftOut: OvnNetwork["leftOut"];
 }
@@ -50,12 +52,14 @@ export function clusterTroubles({
   services,
   pods,
   withoutNode,
+  nodes,
   ovnLeftOut,
 }: TroubleSources): readonly ClusterTrouble[] {
   const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) =>
     troubleOn(node, code, message.startsWith(`${program} `) ? message : `${program}: ${message}`);
   return [
     ...leftOut.map(({ node, text }) => troubleOn(node, "node-without-machine", text)),
+    ...nodes.flatMap(nodeNotReady),
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
     ...hybridOverlay.map(({ node, finding }) => onNode(node, "hybrid-overlay-node", finding)),
     ...cloudRoutes.map((trouble) => ({ reference: `node/${trouble.node}`, ...trouble })),
@@ -77,6 +81,21 @@ export function clusterTroubles({
 
 function troubleOn(node: string, code: KnowledgeCode, text: string): ClusterTrouble {
   return { reference: `node/${node}`, node, code, text };
+}
+
+/** What a kubelet or whoever sets up networks says of a node that is well. */
+const WELL: Readonly<Record<string, string>> = { Ready: "True", NetworkUnavailable: "False" };
+
+/** A node that is not ready where the objects come from: here its machine is well, and so its flows say nothing about it. */
+function nodeNotReady({ metadata, status }: Node): readonly ClusterTrouble[] {
+  // Those of an API server have a time; others are of this cluster.
+  const told = (status?.conditions ?? []).filter(
+    ({ lastTransitionTime }) => lastTransitionTime !== undefined,
+  );
+  const bad = told.find((each) => each.status !== (WELL[each.type] ?? each.status));
+  if (bad === undefined) return [];
+  const condition = [`${bad.type} ${bad.status}`, bad.reason, bad.message].filter((part) => part).join(", ");
+  return [troubleOn(metadata.name, "node-not-ready", WORDS.nodeNotReady({ condition }))];
 }
 
 const OUTSIDE_RANGE = "pod-address-outside-range";
