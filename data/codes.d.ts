@@ -373,6 +373,7 @@ export declare const KNOWLEDGE_CODES: readonly [
   "service-address-refused",
   "service-port-refused",
   "slice-target-unknown",
+  "volume-not-for-windows",
   // Command lines.
   "bad-usage",
   "input-folders-unread",

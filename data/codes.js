@@ -373,6 +373,7 @@ export const KNOWLEDGE_CODES = [
   "service-address-refused",
   "service-port-refused",
   "slice-target-unknown",
+  "volume-not-for-windows",
   // Command lines.
   "bad-usage",
   "input-folders-unread",

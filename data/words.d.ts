@@ -310,6 +310,7 @@ export interface ClusterLife {
   readonly leftOutDerived: string;
   readonly podWithoutNetwork: Template<"names">;
   readonly podsWithoutNetwork: Template<"pods" | "names">;
+  readonly volumeNotMounted: Template<"name" | "type" | "node">;
   readonly nodeNotReady: Template<"condition">;
   readonly nodeWithoutPodNetworks: Template<"names">;
   readonly advicePodWaitsInInput: string;
@@ -1238,6 +1239,7 @@ export interface LintRules {
   readonly hostProcessMixed: Template<"name">;
   readonly hostPortNeedsPortMapping: Template<"number">;
   readonly resolvConfIgnored: string;
+  readonly volumeNotMounted: Template<"name" | "type">;
   readonly searchSuffixesUnused: Template<"unused">;
   readonly linuxCapabilityIgnored: Template<"name">;
   readonly osNameWithoutNodeSelector: string;

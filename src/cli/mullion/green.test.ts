@@ -304,6 +304,10 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
     },
     { texts: [CLUSTER, podWith("nodeSelector: {}, os: { name: linux }")], findings: ["pod-os-mismatch"] },
     { texts: [CLUSTER, podWith("nodeName: win-9")], findings: ["node-without-machine"] },
+    {
+      texts: [CLUSTER, podWith(`${WINDOWS}, volumes: [{ name: v, nfs: { server: s, path: / } }]`)],
+      findings: ["volume-not-for-windows"],
+    },
     { texts: [CLUSTER, UNREADABLE_IMAGE], findings: ["image-name-invalid"] },
     { texts: [CLUSTER, SECURED], findings: ["pod-security-violated"] },
     { texts: [CLUSTER, QUOTA], findings: ["namespace-limit-exceeded"] },

@@ -8,9 +8,10 @@ import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { faultOfContainer, isFinished, isHostNetwork, isHostProcess } from "#contracts/kubernetes/pod.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { volumesNotForWindows } from "#contracts/kubernetes/windows-volumes.ts";
 import { formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import type { FilePodSpec } from "../file/cluster-file.ts";
+import type { FilePodSpec, NodeSpec } from "../file/cluster-file.ts";
 import { type Kubelet, type PodStart, sandboxTries } from "../machines/kubelet.ts";
 import type { PodOutcome, PodRemark, PodSync } from "./pod-outcome.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
@@ -168,7 +169,9 @@ export class RunningPods {
    */
   private async startFirst(starts: readonly Start[]): Promise<ReadonlyMap<string, PodOutcome>> {
     const started = new Map<string, PodOutcome>();
-    const due = starts.filter(({ pod }) => !this.options.isLeftWaiting(pod));
+    const due = starts.filter(
+      (start) => !this.options.isLeftWaiting(start.pod) && this.hindranceOf(start) === undefined,
+    );
     const needed = new Set(
       due.flatMap(({ pod, sandbox }) => (this.options.isNeeded(pod) ? sandbox.node : [])),
     );
@@ -334,6 +337,17 @@ export class RunningPods {
     return node;
   }
 
+  /** Why a pod gets no sandbox, whatever its plugins say. */
+  private hindranceOf({ pod, sandbox }: Start): PodRemark | undefined {
+    const { cluster } = this.options;
+    const node = this.nodeOf(pod);
+    return (
+      unmountedVolume(pod, node.spec) ??
+      missingNetwork(sandbox, node, cluster) ??
+      strangeAddress(sandbox, cluster)
+    );
+  }
+
   /** Starts a pod, or says what comes of it where its node is left for later. */
   private async start(start: Start): Promise<PodOutcome> {
     const { cluster } = this.options;
@@ -341,8 +355,8 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     if (this.options.isLeftWaiting(pod))
       return { pod, running: undefined, remarks: [waitingRemark(pod)], obstacles: [] };
-    const strange = missingNetwork(sandbox, node, cluster) ?? strangeAddress(sandbox, cluster);
-    if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
+    const hindrance = this.hindranceOf(start);
+    if (hindrance !== undefined) return { pod, running: undefined, remarks: [hindrance], obstacles: [] };
     const left = this.atRest.get(node.spec.name);
     // A process of the node's own network needs nothing of HNS.
     if (left === undefined || sandbox.network === "host") {
@@ -408,6 +422,15 @@ function waitingRemark({ status }: Pod): PodRemark {
   const reasons = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.reason ?? []);
   const why = reasons[0] === undefined ? "" : ` (${reasons[0]})`;
   return { code: WAITS, text: WORDS.podPendingInInput({ why }) };
+}
+
+/** A volume that a kubelet of Windows mounts for no pod. What a dump shows running has its volumes. */
+function unmountedVolume({ spec, status }: Pod, { os, name: node }: NodeSpec): PodRemark | undefined {
+  if (os !== "windows" || status?.phase === "Running") return undefined;
+  const [first] = volumesNotForWindows(spec);
+  if (first === undefined) return undefined;
+  const { name, type } = first;
+  return { code: "volume-not-for-windows", text: WORDS.volumeNotMounted({ name, type, node }) };
 }
 
 /** A network that the pod's manifest names, and its node does not have. */

@@ -208,6 +208,9 @@ initContainers:
   ),
   "dns-options-ignored": onlyOnWindows('dnsConfig:\n  «options: [{ name: ndots, value: "2" }]'),
   "dns-single-suffix-only": onlyOnWindows("dnsConfig:\n  «searches: [corp.example]"),
+  "volume-not-for-windows": onlyOnWindows(
+    "volumes:\n  - name: data\n    «nfs: { server: files.example, path: / }",
+  ),
   "network-sysctl-on-windows": onlyOnWindows(
     'securityContext:\n  sysctls:\n    - «name: net.ipv4.tcp_keepalive_time\n      value: "120"',
   ),

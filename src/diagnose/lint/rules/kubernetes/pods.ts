@@ -5,6 +5,8 @@ import { type Marks, meshesOf } from "#contracts/kubernetes/mesh-sidecars.ts";
 import { type NamespaceLimit, refusalsOfPods } from "#contracts/kubernetes/namespace-limits.ts";
 import { podSecurityOf, podSecurityViolations } from "#contracts/kubernetes/pod-security.ts";
 import { ASKING_BY_PORT, DECIDING_PROBES } from "#contracts/kubernetes/probes.ts";
+import { VOLUMES_NOT_FOR_WINDOWS } from "#contracts/kubernetes/windows-volumes.ts";
+import { mappingOf } from "#core/base/json.ts";
 import { type ContainerView, type PodView, lastingContainers } from "../../views/pods.ts";
 import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
@@ -172,6 +174,16 @@ const RESOLV_CONF = windowsPods("resolv-conf-mapped", function* (pod) {
         yield {
           at: { path: [...container.path, "volumeMounts", index, "mountPath"] },
           message: WORDS.resolvConfIgnored,
+        };
+});
+
+const VOLUMES = windowsPods("volume-not-for-windows", function* (pod) {
+  for (const [index, volume] of listAt(pod.spec, "volumes").entries())
+    for (const type of VOLUMES_NOT_FOR_WINDOWS)
+      if (mappingOf(volume)[type] !== undefined)
+        yield {
+          at: { path: [...pod.path, "volumes", index, type] },
+          message: WORDS.volumeNotMounted({ name: textAt(volume, "name") ?? "", type }),
         };
 });
 
@@ -398,6 +410,7 @@ export const POD_RULES: readonly LintRule[] = [
   DNS_OPTIONS,
   SEARCHES,
   SYSCTLS,
+  VOLUMES,
   CAPABILITIES,
   NO_SELECTOR,
   ...IMAGE_RULES,
