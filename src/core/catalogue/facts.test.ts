@@ -1,7 +1,10 @@
 /** A row of data/facts/ that is wrong is named by its file and line. */
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Table } from "#data/facts.js";
-import { parseTable } from "../../../data/read-texts.node.ts";
+import { replaceFile } from "#core/base/owner-only.node.ts";
+import { openTable, parseTable } from "../../../data/read-texts.node.ts";
 import { readExpectations } from "./expectation-table.ts";
 import { readSentences } from "./page-sentences.ts";
 import { readQuirks } from "./quirks.ts";
@@ -109,5 +112,30 @@ describe("a defect of HNS", () => {
     ["  title: Something fails\n", "", "t.yaml:1: title is missing"],
   ])("%j as %j", (good, bad, problem) => {
     expect(problemWith(readQuirks, QUIRKS, good, bad)).toBe(problem);
+  });
+});
+
+describe("what a clone keeps of its tables, so that it need not parse them at each start", () => {
+  const FOLDER = new URL("../../../data/facts/", import.meta.url);
+  const KEPT = new URL("../../../node_modules/.cache/mullion/facts/hresults.json", import.meta.url);
+  const read = (file: string): string => readFileSync(new URL(file, FOLDER), "utf8");
+
+  it.each(readdirSync(FOLDER))("%s is the same as JSON", (file) => {
+    const { value } = parseTable(file, read(file));
+    expect(JSON.parse(JSON.stringify(value))).toStrictEqual(value);
+  });
+
+  it.each([
+    ["cut", '{"sum":1,'],
+    ["of another text", '{"sum":1,"length":1,"value":{}}'],
+    ["no table", "null"],
+  ])("is read again where it is %s", (_, text) => {
+    const { value } = parseTable("", read("hresults.yaml"));
+    openTable("hresults");
+    replaceFile(fileURLToPath(KEPT), text, 0o644);
+    const again = openTable("hresults");
+    expect(again.value).toStrictEqual(value);
+    expect(openTable("hresults").value).toStrictEqual(value);
+    expect(again.placeOf(["no such name"])).toBe("data/facts/hresults.yaml:1");
   });
 });
