@@ -4,7 +4,7 @@
  * of whole pods, kinds that are not read, and the PriorityClass that pods get which name none are not judged.
  */
 import { type Fields, isFields, listOf, mappingOf, mappingsIn } from "#core/base/json.ts";
-import { parseQuantity } from "./quantity.ts";
+import { amountsOf } from "./quantity.ts";
 
 /** Of one container or pod: what it asks for and where it ends, by resource. */
 interface Resources {
@@ -27,15 +27,6 @@ export interface NamespaceLimit {
   readonly spec: Fields;
 }
 
-function amounts(value: unknown): ReadonlyMap<string, number> {
-  return new Map(
-    Object.entries(mappingOf(value)).flatMap(([name, quantity]) => {
-      const amount = parseQuantity(quantity);
-      return amount === undefined ? [] : [[name, amount] as const];
-    }),
-  );
-}
-
 /** Later ones fill in what earlier ones lack. */
 function filled(...parts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
   return new Map(parts.toReversed().flatMap((part) => [...part]));
@@ -50,14 +41,14 @@ const itemsOf = (limits: readonly NamespaceLimit[], type: string): readonly Fiel
 /** A container as admission sees it: its own amounts, then those of the ranges. */
 function resourcesOf(container: Fields, ranges: readonly Fields[]): Resources {
   const { limits: ownLimits, requests } = mappingOf(container["resources"]);
-  const own = amounts(ownLimits);
-  const defaults = ranges.map((item) => filled(amounts(item["default"]), amounts(item["max"])));
+  const own = amountsOf(ownLimits);
+  const defaults = ranges.map((item) => filled(amountsOf(item["default"]), amountsOf(item["max"])));
   const asked = ranges.map((item, index) =>
-    filled(amounts(item["defaultRequest"]), defaults[index] ?? new Map(), amounts(item["min"])),
+    filled(amountsOf(item["defaultRequest"]), defaults[index] ?? new Map(), amountsOf(item["min"])),
   );
   return {
     limits: filled(own, ...defaults),
-    requests: filled(amounts(requests), own, ...asked),
+    requests: filled(amountsOf(requests), own, ...asked),
   };
 }
 
@@ -80,17 +71,17 @@ function sumOf(first: readonly Resources[], containers: readonly Resources[]): R
 function* beyond(item: Fields, { requests, limits }: Resources): Generator<string> {
   const type = String(item["type"]);
   const written = (field: string, name: string): string => String(mappingOf(item[field])[name]);
-  for (const [name, min] of amounts(item["min"])) {
+  for (const [name, min] of amountsOf(item["min"])) {
     const request = requests.get(name);
     if (request === undefined || request < min || (limits.get(name) ?? min) < min)
       yield `minimum ${name} usage per ${type} is ${written("min", name)}`;
   }
-  for (const [name, max] of amounts(item["max"])) {
+  for (const [name, max] of amountsOf(item["max"])) {
     const limit = limits.get(name);
     if (limit === undefined || limit > max || (requests.get(name) ?? max) > max)
       yield `maximum ${name} usage per ${type} is ${written("max", name)}`;
   }
-  for (const [name, ratio] of amounts(item["maxLimitRequestRatio"])) {
+  for (const [name, ratio] of amountsOf(item["maxLimitRequestRatio"])) {
     const [request = 0, limit = 0] = [requests.get(name), limits.get(name)];
     if (request === 0 || limit === 0 || limit / request > ratio)
       yield `${name} max limit to request ratio per ${type} is ${written("maxLimitRequestRatio", name)}`;
@@ -164,7 +155,7 @@ function quotasOf(limits: readonly NamespaceLimit[]): readonly Quota[] {
     if (kind !== "ResourceQuota") return [];
     const named = listOf(spec["scopes"]).map((scopeName) => ({ scopeName, operator: "Exists" }));
     const selected = mappingsIn(mappingOf(spec["scopeSelector"])["matchExpressions"]);
-    return [{ name, hard: amounts(spec["hard"]), scopes: [...named, ...selected] }];
+    return [{ name, hard: amountsOf(spec["hard"]), scopes: [...named, ...selected] }];
   });
 }
 

@@ -1,20 +1,9 @@
 /** What a pod asks of its node (k8s.io/component-helpers, `resource/helpers.go`, `PodRequests`). */
 import { isSidecar } from "./pod.ts";
 import type { PodSpec } from "./objects.ts";
-import { parseQuantity } from "./quantity.ts";
+import { amountsOf } from "./quantity.ts";
 
 type Amounts = ReadonlyMap<string, number>;
-type ResourceList = Readonly<Record<string, string>>;
-
-/** Amounts by resource; what is no quantity is left out. */
-export function amountsOf(list: ResourceList | undefined): Amounts {
-  return new Map(
-    Object.entries(list ?? {}).flatMap(([name, quantity]) => {
-      const amount = parseQuantity(quantity);
-      return amount === undefined ? [] : [[name, amount] as const];
-    }),
-  );
-}
 
 function add(sums: Map<string, number>, amounts: Amounts): void {
   for (const [name, amount] of amounts) sums.set(name, (sums.get(name) ?? 0) + amount);

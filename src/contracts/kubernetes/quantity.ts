@@ -1,4 +1,5 @@
 /** Amounts of resources as Kubernetes writes them: `500m`, `1Gi`, `1e3` (Kubernetes documentation: API concepts, "Quantity"). */
+import { mappingOf } from "#core/base/json.ts";
 
 /** A number, and an exponent or a suffix, not both. */
 const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
@@ -26,4 +27,14 @@ export function parseQuantity(quantity: unknown): number | undefined {
   if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
   const [, digits, exponent = "", suffix = ""] = QUANTITY.exec(String(quantity).trim()) ?? [];
   return digits === undefined ? undefined : Number(`${digits}${exponent}`) * (MULTIPLES[suffix] ?? 1);
+}
+
+/** Amounts by resource; what is no quantity is left out, and what is no list of resources has none. */
+export function amountsOf(list: unknown): ReadonlyMap<string, number> {
+  return new Map(
+    Object.entries(mappingOf(list)).flatMap(([name, quantity]) => {
+      const amount = parseQuantity(quantity);
+      return amount === undefined ? [] : [[name, amount] as const];
+    }),
+  );
 }

@@ -6,7 +6,8 @@
  */
 import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 import { lastingContainers } from "#contracts/kubernetes/pod.ts";
-import { amountsOf, podRequests } from "#contracts/kubernetes/pod-requests.ts";
+import { podRequests } from "#contracts/kubernetes/pod-requests.ts";
+import { amountsOf } from "#contracts/kubernetes/quantity.ts";
 import { canonicalJson } from "#core/base/json.ts";
 import {
   type LabelRequirement,
