@@ -10,6 +10,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { FLANNEL_DEVICE, flannelDeviceCommands } from "#test/support/live/flannel-device.ts";
 import { CONNECTIONS_PORT, type Kind, Kinds, type Path, UNITS, median, within } from "./live-kinds.ts";
 import { KernelPeer, OpenVswitchPeer, SlirpPeer } from "./live-peers.ts";
 import { IDLE, type LiveFigure, withLiveTable } from "./live-table.ts";
@@ -33,9 +34,6 @@ interface Row {
   readonly kinds: readonly Kind[];
 }
 
-/** The node whose place this machine takes on an overlay, with a VXLAN device of the kernel. */
-const LINUX = { node: "10.0.0.21", pod: "10.244.3.1", device: "flannel.4096" } as const;
-
 /** Networks whose pods have addresses of the nodes' own network. */
 const FLAT: readonly string[] = ["L2Tunnel", "Transparent"];
 
@@ -50,7 +48,7 @@ metadata: { name: bench }
 nodes:
   - { name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: ${range}.1.0/24 }
   - { name: win-2, os: windows, build: ws2025, address: 10.0.0.12, podCIDR: ${range}.2.0/24 }
-  - { name: linux-1, os: linux, address: ${LINUX.node}, podCIDR: ${range}.3.0/24 }
+  - { name: linux-1, os: linux, address: ${FLANNEL_DEVICE.node}, podCIDR: ${range}.3.0/24 }
 network: { driver: ${driver}${name} }
 ${isFlat ? "underlay: { subnet: 10.0.0.0/16 }\n" : ""}pods:
   - { name: client, node: win-1 }
@@ -124,33 +122,9 @@ class LiveBench {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** As flanneld makes it. */
   private addVxlan(): void {
-    const { items } = JSON.parse(this.mullion("get", "networks", "-o", "json").stdout) as {
-      items: readonly { Policies: readonly { Type: string; Settings: Record<string, string> }[] }[];
-    };
-    const machine = `mullion-${NAME}`;
-    const { device, node: own, pod } = LINUX;
-    const macs = new Map(
-      items
-        .flatMap(({ Policies }) => Policies)
-        .filter(({ Type }) => Type === "RemoteSubnetRoute")
-        .map(({ Settings }) => [
-          Settings["ProviderAddress"] ?? "",
-          (Settings["DistributedRouterMacAddress"] ?? "").replaceAll("-", ":"),
-        ]),
-    );
-    const inside = (text: string): void => void within(machine, ...text.split(" "));
-    const link = `id 4096 dstport 4789 local ${own} nolearning noudpcsum`;
-    inside(`ip link add ${device} mtu 1450 address ${macs.get(own)} type vxlan ${link}`);
-    inside(`ip link set ${device} up`);
-    inside(`ip address add ${pod}/32 dev ${device}`);
-    for (const [index, node] of ["10.0.0.11", "10.0.0.12"].entries()) {
-      const gateway = `10.244.${index + 1}.0`;
-      inside(`ip neighbour replace ${gateway} lladdr ${macs.get(node)} dev ${device} nud permanent`);
-      inside(`bridge fdb append ${macs.get(node)} dev ${device} dst ${node}`);
-      inside(`ip route add ${gateway}/24 via ${gateway} dev ${device} onlink src ${pod}`);
-    }
+    const { stdout } = this.mullion("get", "networks", "-o", "json");
+    for (const words of flannelDeviceCommands(stdout, "noudpcsum")) within(`mullion-${NAME}`, ...words);
   }
 
   private static addressIn(namespace: string): string {
@@ -227,7 +201,12 @@ function rowsOf(driver: string, live: LiveBench, { kernel, ovs, slirp }: Bench):
   }
   if (driver === "Overlay") {
     const peers = [{ name: "kernel", path: kernel.vxlan }];
-    rows.push({ name: `${driver}, kernel VXLAN`, ours: live.path(LINUX.pod), peers, kinds: TUNNELLED });
+    rows.push({
+      name: `${driver}, kernel VXLAN`,
+      ours: live.path(FLANNEL_DEVICE.pod),
+      peers,
+      kinds: TUNNELLED,
+    });
   }
   if (driver === "L2Bridge") {
     const peers = [{ name: "kernel", path: kernel.nat }];

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { FLANNEL_DEVICE, flannelDeviceCommands } from "#test/support/live/flannel-device.ts";
 import { BIN, runPluginProcess } from "../support/cni/plugin-process.ts";
 import { kernelState, removeLeftovers } from "./leftovers.ts";
 
@@ -244,7 +245,7 @@ describe("real programs beside simulated Windows nodes", () => {
       const count = async (name: string): Promise<number> =>
         Number(await beside("cat", `/sys/class/net/eth0/statistics/${name}_packets`));
       const [received, sent] = [await count("rx"), await count("tx")];
-      expect(await send({ from: pod, to: machine, address: "10.244.3.1" })).toBe(true);
+      expect(await send({ from: pod, to: machine, address: FLANNEL_DEVICE.pod })).toBe(true);
       expect(await send({ from: machine, to: pod, address: client })).toBe(true);
       // Linux 6.17 leaves large sends in tunnels whole; an older one cuts what goes out, and gets what comes in cut.
       const isWhole = (await beside("ethtool", "-k", "eth0")).includes("tx-udp_tnl-segmentation: on");
@@ -319,47 +320,10 @@ describe("real programs beside simulated Windows nodes", () => {
     return result === "" && (await heard) === "" && readFileSync(sent).equals(readFileSync(arrived));
   }
 
-  /** The kernel's VXLAN device in the place of the node linux-1, as flanneld makes one. */
+  /** The kernel's VXLAN device in the place of the node linux-1. */
   async function addVxlan(checksums: "udpcsum" | "noudpcsum"): Promise<void> {
-    const macs = routerMacs();
-    const device = "flannel.4096";
-    const link = [
-      "type",
-      "vxlan",
-      "id",
-      "4096",
-      "dstport",
-      "4789",
-      "local",
-      "10.0.0.21",
-      "nolearning",
-      checksums,
-    ];
-    await beside("ip", "link", "add", device, "address", macs["10.0.0.21"] ?? "", ...link);
-    await beside("ip", "link", "set", device, "mtu", "1450", "up");
-    await beside("ip", "address", "add", "10.244.3.1/32", "dev", device);
-    for (const [index, node] of ["10.0.0.11", "10.0.0.12"].entries()) {
-      const [mac, gateway] = [macs[node] ?? "", `10.244.${index + 1}.0`];
-      await beside("ip", "neighbour", "replace", gateway, "lladdr", mac, "dev", device, "nud", "permanent");
-      await beside("bridge", "fdb", "append", mac, "dev", device, "dst", node);
-      const route = ["via", gateway, "dev", device, "onlink", "src", "10.244.3.1"];
-      await beside("ip", "route", "add", `${gateway}/24`, ...route);
-    }
-  }
-
-  /** What Windows nodes know of each other's routers, by the node's address, as Linux spells it. */
-  function routerMacs(): Readonly<Record<string, string>> {
-    const { items } = JSON.parse(mullion("get", "networks", "-o", "json").out) as {
-      items: readonly { Policies: readonly { Type: string; Settings: Record<string, string> }[] }[];
-    };
-    const routes = items.flatMap(({ Policies }) =>
-      Policies.filter(({ Type }) => Type === "RemoteSubnetRoute"),
-    );
-    const entries = routes.map(({ Settings }): [string, string] => [
-      Settings["ProviderAddress"] ?? "",
-      (Settings["DistributedRouterMacAddress"] ?? "").toLowerCase().replaceAll("-", ":"),
-    ]);
-    return Object.fromEntries(entries);
+    const networks = mullion("get", "networks", "-o", "json").out;
+    for (const words of flannelDeviceCommands(networks, checksums)) expect(await beside(...words)).toBe("");
   }
 });
 
